@@ -1,0 +1,10 @@
+/**
+ * The C library as Java sees it: jnr-ffi interfaces and constants, C names verbatim.
+ *
+ * <p>May use jnr-ffi and jffi. Must never decide anything: no retries, no defaults, no logging. Whoever calls a function
+ * from here turns its return code into an exception through {@link io.rdmashuffle.ffi.NativeException}.
+ */
+@NullMarked
+package io.rdmashuffle.ffi;
+
+import org.jspecify.annotations.NullMarked;
