@@ -1,0 +1,59 @@
+package io.rdmashuffle.ffi;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * The error numbers that this project's native calls return, by name.
+ *
+ * <p><b>Source:</b> errno(3); numbers from asm-generic/errno-base.h and errno.h, which x86-64 and aarch64 share.
+ */
+public enum Errno {
+    EPERM(1),
+    ENOENT(2),
+    EINTR(4),
+    EIO(5),
+    EBADF(9),
+    EAGAIN(11),
+    ENOMEM(12),
+    EACCES(13),
+    EFAULT(14),
+    EBUSY(16),
+    EEXIST(17),
+    ENODEV(19),
+    ENOTDIR(20),
+    EINVAL(22),
+    ENFILE(23),
+    EMFILE(24),
+    EFBIG(27),
+    ENOSPC(28),
+    EROFS(30),
+    ENOSYS(38),
+    EOPNOTSUPP(95);
+
+    private static final Map<Integer, Errno> BY_NUMBER =
+            Arrays.stream(values()).collect(Collectors.toUnmodifiableMap(Errno::number, e -> e));
+
+    private final int number;
+
+    Errno(int number) {
+        this.number = number;
+    }
+
+    /** Returns the number that C knows. */
+    public int number() {
+        return number;
+    }
+
+    /** Returns whether {@code errno} is this error. */
+    public boolean is(int errno) {
+        return errno == number;
+    }
+
+    /** Returns {@code "ENOMEM (12)"}, or {@code "errno 200"} for a number without a name here. */
+    public static String describe(int errno) {
+        Errno known = BY_NUMBER.get(errno);
+        return known == null ? "errno " + errno : known.name() + " (" + errno + ")";
+    }
+}

@@ -1,0 +1,70 @@
+package io.rdmashuffle.ffi;
+
+import jnr.ffi.LibraryLoader;
+import jnr.ffi.annotations.In;
+import jnr.ffi.types.mode_t;
+import jnr.ffi.types.off_t;
+import jnr.ffi.types.size_t;
+import jnr.ffi.types.u_int32_t;
+import jnr.ffi.types.uintptr_t;
+
+/**
+ * The functions of the C library that shared memory needs, under their C names.
+ *
+ * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread by jnr-ffi on each call; read
+ * it through {@link NativeException#lastErrno()} before the next native call.
+ *
+ * <p><b>Source:</b> mmap(2), open(2), fallocate(2), flock(2), madvise(2), geteuid(2); constants from asm-generic, which
+ * x86-64 and aarch64 share unless noted.
+ */
+public interface LibC {
+    int O_RDONLY = 0;
+    int O_RDWR = 2;
+    int O_CREAT = 0x40;
+    int O_EXCL = 0x80;
+    int O_CLOEXEC = 0x80000;
+
+    int PROT_READ = 1;
+    int PROT_WRITE = 2;
+    int MAP_SHARED = 1;
+
+    int MADV_HUGEPAGE = 14;
+
+    int LOCK_EX = 2;
+    int LOCK_NB = 4;
+
+    /** The library, bound once on first use; a load failure keeps its cause. */
+    static LibC load() {
+        return Holder.LIBC;
+    }
+
+    int open(String path, int flags, @mode_t int mode);
+
+    int close(int fd);
+
+    int fallocate(int fd, int mode, @off_t long offset, @off_t long length);
+
+    @uintptr_t
+    long mmap(@uintptr_t long address, @size_t long length, int protection, int flags, int fd, @off_t long offset);
+
+    int munmap(@uintptr_t long address, @size_t long length);
+
+    int madvise(@uintptr_t long address, @size_t long length, int advice);
+
+    int flock(int fd, int operation);
+
+    @u_int32_t
+    int geteuid();
+
+    int getpagesize();
+
+    String strerror(@In int errno);
+
+    /** Lazy binding: nobody who merely mentions a constant loads native code. */
+    final class Holder {
+        private static final LibC LIBC =
+                LibraryLoader.create(LibC.class).failImmediately().load("c");
+
+        private Holder() {}
+    }
+}

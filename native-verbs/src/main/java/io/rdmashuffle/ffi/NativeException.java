@@ -1,0 +1,38 @@
+package io.rdmashuffle.ffi;
+
+import jnr.ffi.LastError;
+import jnr.ffi.Runtime;
+
+/**
+ * A native call that failed: what was called with which arguments, the error by name and number, and what to do.
+ *
+ * <p>The one way from a return code to an exception. Message: {@code call: ENOMEM (12) Cannot allocate memory; remedy}.
+ */
+public final class NativeException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    private final int errno;
+
+    /**
+     * Describes a failure.
+     *
+     * @param call the function with its arguments as text, for example {@code mmap(length=4096)}
+     * @param errno the error number it left
+     * @param remedy what the reader can do about it; empty when there is nothing to say
+     */
+    public NativeException(String call, int errno, String remedy) {
+        super(call + ": " + Errno.describe(errno) + " " + LibC.load().strerror(errno)
+                + (remedy.isEmpty() ? "" : "; " + remedy));
+        this.errno = errno;
+    }
+
+    /** Returns the error number. */
+    public int errno() {
+        return errno;
+    }
+
+    /** Returns the {@code errno} of this thread's last native call; read it before making another. */
+    public static int lastErrno() {
+        return LastError.getLastError(Runtime.getSystemRuntime());
+    }
+}

@@ -1,0 +1,127 @@
+package io.rdmashuffle.fabric;
+
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
+import java.io.InterruptedIOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Reads small things from a peer and waits for them: in place where the fabric can, through a leased buffer where not.
+ *
+ * <p><b>Threading:</b> thread-safe; the calling thread waits, never longer than the timeout plus the fabric's own grace.
+ */
+public final class BlockingReads {
+    /** Between two attempts at a fabric whose bytes in flight are at their bound. */
+    private static final long RETRY_MILLIS = 1;
+
+    private final Pool pool;
+    private final Duration timeout;
+
+    /** Reads into leases of {@code pool}, each within {@code timeout}. */
+    public BlockingReads(Pool pool, Duration timeout) {
+        this.pool = pool;
+        this.timeout = timeout;
+    }
+
+    /**
+     * Reads one slice; the caller closes the view.
+     *
+     * @throws ReadFailedException if the bytes did not come in time, or the pool has no room for them
+     * @throws InterruptedIOException if the thread was interrupted; its flag stays set
+     */
+    public RemoteView read(Peer peer, RemoteSlice slice) throws ReadFailedException, InterruptedIOException {
+        RemoteView inPlace = peer.view(slice);
+        if (inPlace != null) {
+            return inPlace;
+        }
+        try {
+            return new LeasedView(copy(peer, slice), slice.lengthBytes());
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while reading from a peer");
+        }
+    }
+
+    private Lease copy(Peer peer, RemoteSlice slice) throws ReadFailedException, InterruptedException {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        Lease target = pool.reserve(Purpose.RECEIVE, slice.lengthBytes(), slice.lengthBytes(), timeout);
+        if (target == null) {
+            throw new ReadFailedException(
+                    Reason.TIMED_OUT, "no room in the pool for " + slice.lengthBytes() + " bytes");
+        }
+        CompletableFuture<Lease> arrival = new CompletableFuture<>();
+        ReadBatch batch =
+                new ReadBatch(List.of(new ReadRequest(List.of(slice), target)), deadline, new Arrival(arrival));
+        boolean started = false;
+        try {
+            while (!started && !batch.isExpired()) {
+                started = peer.read(batch);
+                if (!started) {
+                    Thread.sleep(RETRY_MILLIS);
+                }
+            }
+        } finally {
+            if (!started) {
+                target.close();
+            }
+        }
+        if (!started) {
+            throw new ReadFailedException(Reason.TIMED_OUT, "too many bytes in flight for " + timeout);
+        }
+        return await(arrival);
+    }
+
+    private Lease await(CompletableFuture<Lease> arrival) throws ReadFailedException, InterruptedException {
+        try {
+            return arrival.get(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof ReadFailedException failure) {
+                throw failure;
+            }
+            throw new ReadFailedException(Reason.TRANSPORT_ERROR, "read failed", e);
+        } catch (TimeoutException | InterruptedException e) {
+            // Whoever completes the read gives the lease back, now that nobody waits for it.
+            arrival.whenComplete((lease, failure) -> {
+                if (lease != null) {
+                    lease.close();
+                }
+            });
+            if (e instanceof InterruptedException interrupted) {
+                throw interrupted;
+            }
+            throw new ReadFailedException(Reason.TIMED_OUT, "the fabric did not answer within " + timeout, e);
+        }
+    }
+
+    private record Arrival(CompletableFuture<Lease> future) implements ReadListener {
+        @Override
+        public void succeeded(ReadRequest request) {
+            future.complete(request.target());
+        }
+
+        @Override
+        public void failed(ReadRequest request, ReadFailedException failure) {
+            future.completeExceptionally(failure);
+        }
+    }
+
+    private record LeasedView(Lease lease, long lengthBytes) implements RemoteView {
+        @Override
+        public MemorySlice memory() {
+            return lease.memory().slice(0, lengthBytes);
+        }
+
+        @Override
+        public void close() {
+            lease.close();
+        }
+    }
+}

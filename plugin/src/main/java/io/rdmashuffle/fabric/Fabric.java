@@ -1,0 +1,39 @@
+package io.rdmashuffle.fabric;
+
+import io.rdmashuffle.memory.RegionListener;
+
+/**
+ * One way to read the registered memory of other processes.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> whoever creates a fabric closes it, after the peers that came from it and before the pool whose
+ * regions it registered.
+ */
+public interface Fabric extends RegionListener, AutoCloseable {
+    /** Returns the short name under which addresses are announced: {@code shm}, {@code verbs}. */
+    String name();
+
+    /**
+     * Returns what a peer needs to reach this process, in this provider's own format, versioned, at most 4 KiB.
+     *
+     * <p>Called after the pool's first region has been registered.
+     */
+    byte[] localAddress();
+
+    /**
+     * Prepares to read from a peer; may be lazy, so that a first read can still fail.
+     *
+     * @param peerId for messages and threads
+     * @param address what the peer's fabric of the same name announced
+     * @throws PeerUnreachableException if this fabric cannot reach that address; the message says why, for the user
+     */
+    Peer connect(String peerId, byte[] address) throws PeerUnreachableException;
+
+    /** Returns how many regions were registered since the start. */
+    long registrations();
+
+    /** Fails what is outstanding, then ends threads and releases the device; idempotent. */
+    @Override
+    void close();
+}

@@ -1,0 +1,37 @@
+package io.rdmashuffle.fabric;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Another process whose registered memory can be read.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> whoever connected closes it. Closing fails the reads that are outstanding; views stay valid until
+ * they are closed themselves.
+ */
+public interface Peer extends AutoCloseable {
+    /**
+     * Starts the requests of a batch, in any order; each completes exactly once, through the batch's listener, on a
+     * thread of the fabric or on the caller's.
+     *
+     * @return false when the bound on bytes in flight is reached; nothing was started, and the caller tries again after a
+     *     completion or takes another path
+     */
+    boolean read(ReadBatch batch);
+
+    /**
+     * Returns the peer's bytes where they lie, or null if this fabric can only copy them.
+     *
+     * @throws ReadFailedException if they lie outside the peer's region or the peer is gone
+     */
+    @Nullable
+    RemoteView view(RemoteSlice slice) throws ReadFailedException;
+
+    /** Returns how many of the peer's regions are held open (mapped, or known by rkey) now. */
+    int openRegions();
+
+    /** Gives the peer up; idempotent. */
+    @Override
+    void close();
+}

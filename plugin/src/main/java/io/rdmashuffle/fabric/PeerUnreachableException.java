@@ -1,0 +1,16 @@
+package io.rdmashuffle.fabric;
+
+/** A fabric cannot reach a peer's address at all; the message says why in words that a user understands. */
+public final class PeerUnreachableException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    /** Says why. */
+    public PeerUnreachableException(String reason) {
+        super(reason);
+    }
+
+    /** Says why, and what was caught. */
+    public PeerUnreachableException(String reason, Throwable cause) {
+        super(reason, cause);
+    }
+}

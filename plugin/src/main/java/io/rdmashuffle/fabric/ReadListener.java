@@ -1,0 +1,10 @@
+package io.rdmashuffle.fabric;
+
+/** Learns how each request of a batch ended: one call per request. Must be quick and must not throw. */
+public interface ReadListener {
+    /** The bytes are in the request's target, which now belongs to the listener. */
+    void succeeded(ReadRequest request);
+
+    /** The bytes did not arrive; the fabric keeps the target. */
+    void failed(ReadRequest request, ReadFailedException failure);
+}

@@ -1,0 +1,57 @@
+package io.rdmashuffle.fabric;
+
+import io.rdmashuffle.memory.Lease;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Slices of one peer's memory, to be gathered one after another into one lease.
+ *
+ * <p><b>Threading:</b> completed by exactly one thread; {@link #complete} decides which.
+ *
+ * <p><b>Ownership:</b> with {@link Peer#read} returning true the target belongs to the fabric. Success gives it back to
+ * the listener. After a failure the fabric closes it, as soon as nothing can write into it any more: a deadline alone does
+ * not end a device's right to write.
+ */
+public final class ReadRequest {
+    private final List<RemoteSlice> sources;
+    private final Lease target;
+    private final long lengthBytes;
+    private final AtomicBoolean completed = new AtomicBoolean();
+
+    /**
+     * Describes a read.
+     *
+     * @throws IllegalArgumentException if the target is shorter than the sources together
+     */
+    public ReadRequest(List<RemoteSlice> sources, Lease target) {
+        this.sources = List.copyOf(sources);
+        this.target = target;
+        this.lengthBytes =
+                this.sources.stream().mapToLong(RemoteSlice::lengthBytes).sum();
+        if (lengthBytes > target.lengthBytes()) {
+            throw new IllegalArgumentException(
+                    "reading " + lengthBytes + " bytes into a lease of " + target.lengthBytes());
+        }
+    }
+
+    /** Returns what to read, in order. */
+    public List<RemoteSlice> sources() {
+        return sources;
+    }
+
+    /** Returns where to put it. */
+    public Lease target() {
+        return target;
+    }
+
+    /** Returns the bytes of all sources. */
+    public long lengthBytes() {
+        return lengthBytes;
+    }
+
+    /** Claims the right to complete this request; true exactly once. For providers. */
+    public boolean complete() {
+        return completed.compareAndSet(false, true);
+    }
+}

@@ -1,0 +1,124 @@
+package io.rdmashuffle.fabric.shm;
+
+import io.rdmashuffle.fabric.InFlightLimit;
+import io.rdmashuffle.fabric.ReadBatch;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.RemoteView;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The threads that copy a peer's bytes into leases.
+ *
+ * <p><b>Threading:</b> thread-safe. The queue holds at most the bytes in flight; a request's deadline is looked at before
+ * each slice, and one slice is one memory copy.
+ *
+ * <p><b>Ownership:</b> owns the threads. Closing lets the copy that is under way finish and fails the rest.
+ */
+final class CopyThreads implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(CopyThreads.class);
+    private static final long IDLE_SECONDS = 30;
+    private static final long CLOSE_SECONDS = 10;
+
+    private final InFlightLimit limit;
+    private final ExecutorService threads;
+    private volatile boolean closed;
+
+    CopyThreads(int count, InFlightLimit limit) {
+        this.limit = limit;
+        AtomicInteger number = new AtomicInteger();
+        ThreadPoolExecutor pool = new ThreadPoolExecutor(
+                count, count, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
+                    Thread thread = new Thread(task, "rdma-shm-" + number.getAndIncrement());
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        pool.allowCoreThreadTimeOut(true);
+        this.threads = pool;
+    }
+
+    /** Queues a batch unless that would exceed the bytes in flight. */
+    boolean submit(ShmPeer peer, ReadBatch batch) {
+        if (!limit.tryAcquire(batch.lengthBytes())) {
+            return false;
+        }
+        for (ReadRequest request : batch.requests()) {
+            try {
+                threads.execute(() -> run(peer, batch, request));
+            } catch (RejectedExecutionException e) {
+                finish(batch, request, new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed", e));
+            }
+        }
+        return true;
+    }
+
+    private void run(ShmPeer peer, ReadBatch batch, ReadRequest request) {
+        ReadFailedException failure = null;
+        try {
+            long written = 0;
+            for (RemoteSlice slice : request.sources()) {
+                checkMayRead(batch);
+                try (RemoteView view = peer.open(slice)) {
+                    view.memory().copyTo(request.target().memory().slice(written, slice.lengthBytes()));
+                }
+                written += slice.lengthBytes();
+            }
+        } catch (ReadFailedException e) {
+            failure = e;
+        } catch (RuntimeException e) {
+            failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "copy failed", e);
+        }
+        finish(batch, request, failure);
+    }
+
+    private void checkMayRead(ReadBatch batch) throws ReadFailedException {
+        if (closed) {
+            throw new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed");
+        }
+        if (batch.isExpired()) {
+            throw new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the copy");
+        }
+    }
+
+    private void finish(ReadBatch batch, ReadRequest request, @Nullable ReadFailedException failure) {
+        limit.release(request.lengthBytes());
+        if (!request.complete()) {
+            LOG.error("a read completed twice; the second completion is dropped");
+            return;
+        }
+        try {
+            if (failure == null) {
+                batch.listener().succeeded(request);
+            } else {
+                // No copy is under way any more, so nothing writes into the target.
+                request.target().close();
+                batch.listener().failed(request, failure);
+            }
+        } catch (RuntimeException e) {
+            LOG.error("a read listener threw", e);
+        }
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        threads.shutdown();
+        try {
+            if (!threads.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
+                LOG.warn("copies still run {} s after the shared-memory fabric was closed", CLOSE_SECONDS);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

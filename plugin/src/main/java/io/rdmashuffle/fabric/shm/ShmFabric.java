@@ -1,0 +1,97 @@
+package io.rdmashuffle.fabric.shm;
+
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.InFlightLimit;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.memory.FileIdentity;
+import io.rdmashuffle.memory.Region;
+import java.io.IOException;
+import java.nio.file.NoSuchFileException;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the pools of processes on the same host through shared memory.
+ *
+ * <p><b>Threading:</b> thread-safe. Copies run on the threads of {@link CopyThreads}; views need none.
+ *
+ * <p><b>Ownership:</b> owns the copy threads; peers own their mappings.
+ */
+public final class ShmFabric implements Fabric {
+    /** The name under which addresses are announced. */
+    public static final String NAME = "shm";
+
+    private final boolean inPlace;
+    private final CopyThreads copyThreads;
+    private final UUID bootId = ShmAddress.currentBootId();
+    private final AtomicLong registrations = new AtomicLong();
+    private volatile @Nullable ShmAddress localAddress;
+
+    /**
+     * Creates the fabric.
+     *
+     * @param threads how many threads copy
+     * @param maxBytesInFlight bound on bytes being copied at once
+     * @param inPlace whether {@link Peer#view} hands out mappings, or every byte is copied
+     */
+    public ShmFabric(int threads, long maxBytesInFlight, boolean inPlace) {
+        this.inPlace = inPlace;
+        this.copyThreads = new CopyThreads(threads, new InFlightLimit(maxBytesInFlight));
+    }
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    /** A file in shared memory needs no registration; the first one becomes this process's address. */
+    @Override
+    public void regionAdded(Region region) {
+        registrations.incrementAndGet();
+        if (region.id() == 0) {
+            localAddress = ShmAddress.of(region);
+        }
+    }
+
+    @Override
+    public byte[] localAddress() {
+        ShmAddress address = localAddress;
+        if (address == null) {
+            throw new IllegalStateException("no region has been registered yet");
+        }
+        return address.encode();
+    }
+
+    @Override
+    public Peer connect(String peerId, byte[] address) throws PeerUnreachableException {
+        ShmAddress remote = ShmAddress.decode(address);
+        if (!remote.bootId().equals(bootId)) {
+            throw new PeerUnreachableException("executor " + peerId + " runs on another host");
+        }
+        try {
+            if (!FileIdentity.of(remote.file(0)).equals(remote.region0())) {
+                throw new PeerUnreachableException("executor " + peerId + " sees another file at " + remote.file(0)
+                        + "; containers on one host need a common mount for shared memory");
+            }
+        } catch (NoSuchFileException e) {
+            throw new PeerUnreachableException(
+                    "executor " + peerId + " is gone, or its " + remote.file(0) + " is on a mount not shared with us",
+                    e);
+        } catch (IOException e) {
+            throw new PeerUnreachableException("cannot look at " + remote.file(0) + " of executor " + peerId, e);
+        }
+        return new ShmPeer(peerId, remote, copyThreads, inPlace);
+    }
+
+    @Override
+    public long registrations() {
+        return registrations.get();
+    }
+
+    @Override
+    public void close() {
+        copyThreads.close();
+    }
+}

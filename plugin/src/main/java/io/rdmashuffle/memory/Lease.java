@@ -1,0 +1,87 @@
+package io.rdmashuffle.memory;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * A range of the pool that belongs to its holder until {@link #close()}.
+ *
+ * <p><b>Threading:</b> one holder at a time; {@link #close()} may come from any thread, once.
+ *
+ * <p><b>Ownership:</b> the holder closes it; closing twice throws, because the second close would free somebody else's
+ * bytes. The region stays mapped for as long as the lease is open, even if the pool is closed meanwhile.
+ */
+public final class Lease implements AutoCloseable {
+    private final Pool pool;
+    private final Region region;
+    private final long offset;
+    private final Purpose purpose;
+    private final AtomicBoolean closed = new AtomicBoolean();
+    private long lengthBytes;
+
+    Lease(Pool pool, Region region, long offset, long lengthBytes, Purpose purpose) {
+        this.pool = pool;
+        this.region = region;
+        this.offset = offset;
+        this.lengthBytes = lengthBytes;
+        this.purpose = purpose;
+    }
+
+    /** Returns the region that the lease is part of. */
+    public Region region() {
+        return region;
+    }
+
+    /** Returns the first byte's offset in the region. */
+    public long offset() {
+        return offset;
+    }
+
+    /** Returns the length in bytes; a multiple of 64, at least what was asked for. */
+    public long lengthBytes() {
+        return lengthBytes;
+    }
+
+    /** Returns what the lease is for. */
+    public Purpose purpose() {
+        return purpose;
+    }
+
+    /** Returns the leased bytes, valid until {@link #close()}. */
+    public MemorySlice memory() {
+        if (closed.get()) {
+            throw new IllegalStateException("lease is closed");
+        }
+        return region.memory().slice(offset, lengthBytes);
+    }
+
+    /**
+     * Grows in place if the bytes behind this lease are free.
+     *
+     * @param bytes how many more would be welcome
+     * @return how many were added, a multiple of 64; 0 if none
+     */
+    public long extend(long bytes) {
+        long added = pool.extend(this, FreeExtents.roundUp(bytes));
+        lengthBytes += added;
+        return added;
+    }
+
+    /** Gives back all but the first {@code bytes}, rounded up to 64. */
+    public void trim(long bytes) {
+        long kept = Math.max(FreeExtents.roundUp(bytes), FreeExtents.GRANULE_BYTES);
+        long surplus = lengthBytes - kept;
+        if (surplus > 0) {
+            lengthBytes = kept;
+            pool.releaseTail(this, offset + kept, surplus);
+        }
+    }
+
+    /** Gives the bytes back. */
+    @Override
+    public void close() {
+        if (!closed.compareAndSet(false, true)) {
+            throw new IllegalStateException("lease for " + purpose + " closed twice");
+        }
+        pool.release(this);
+    }
+}

@@ -1,0 +1,101 @@
+package io.rdmashuffle.memory;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.ffi.NativeException;
+import java.nio.file.Path;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * One {@code MAP_SHARED} mapping of a file, unmapped when the owner has closed it and the last user has let go.
+ *
+ * <p>Unmapping under a reader would end the virtual machine with SIGSEGV, so users {@link #retain()} around each access
+ * that may race with {@link #close()}.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> the creator holds the first reference and gives it up with {@link #close()}, once; every
+ * {@code retain()} that returned true is paired with one {@link #release()}.
+ *
+ * <p><b>Source:</b> mmap(2), munmap(2).
+ */
+public final class Mapping implements AutoCloseable {
+    private static final AtomicLong LIVE = new AtomicLong();
+
+    private final MemorySlice memory;
+    private final ReferenceCount references = new ReferenceCount(this::unmap);
+
+    private Mapping(MemorySlice memory) {
+        this.memory = memory;
+        LIVE.incrementAndGet();
+    }
+
+    /** Maps {@code lengthBytes} of an open file for reading and writing; the descriptor may be closed afterwards. */
+    static Mapping readWrite(int fd, Path path, long lengthBytes) {
+        return map(fd, path, lengthBytes, LibC.PROT_READ | LibC.PROT_WRITE);
+    }
+
+    /** Maps {@code lengthBytes} of an open file for reading only; the descriptor may be closed afterwards. */
+    static Mapping readOnly(int fd, Path path, long lengthBytes) {
+        return map(fd, path, lengthBytes, LibC.PROT_READ);
+    }
+
+    private static Mapping map(int fd, Path path, long lengthBytes, int protection) {
+        long address = LibC.load().mmap(0, lengthBytes, protection, LibC.MAP_SHARED, fd, 0);
+        if (address == -1) {
+            throw new NativeException(
+                    "mmap(" + path + ", length=" + lengthBytes + ")",
+                    NativeException.lastErrno(),
+                    "lower spark.shuffle.rdma.pool.maxSize, or raise vm.max_map_count or the address space limit");
+        }
+        return new Mapping(new MemorySlice(address, lengthBytes));
+    }
+
+    /** Returns the mapped bytes; valid while a reference is held. */
+    public MemorySlice memory() {
+        return memory;
+    }
+
+    /** Asks the kernel for transparent huge pages; returns false where it has none for this file system. */
+    boolean adviseHugepages() {
+        // The mapping is alive: the caller created it and has not closed it.
+        int result = LibC.load().madvise(memory.address(), memory.lengthBytes(), LibC.MADV_HUGEPAGE);
+        if (result == 0) {
+            return true;
+        }
+        int errno = NativeException.lastErrno();
+        if (Errno.EINVAL.is(errno)) {
+            return false;
+        }
+        throw new NativeException("madvise(MADV_HUGEPAGE)", errno, "set spark.shuffle.rdma.pool.hugepages=off");
+    }
+
+    /** Takes a reference; false when the mapping is gone, and then its memory must not be touched. */
+    public boolean retain() {
+        return references.retain();
+    }
+
+    /** Gives back a reference that {@link #retain()} took. */
+    public void release() {
+        references.release();
+    }
+
+    /** Gives up the creator's reference; later calls do nothing. */
+    @Override
+    public void close() {
+        references.close();
+    }
+
+    /** Returns how many mappings of this class exist in the process, for leak checks. */
+    public static long live() {
+        return LIVE.get();
+    }
+
+    private void unmap() {
+        // The last reference is gone, so no thread can be inside this memory.
+        if (LibC.load().munmap(memory.address(), memory.lengthBytes()) != 0) {
+            throw new NativeException("munmap(length=" + memory.lengthBytes() + ")", NativeException.lastErrno(), "");
+        }
+        LIVE.decrementAndGet();
+    }
+}

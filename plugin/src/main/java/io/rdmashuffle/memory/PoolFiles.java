@@ -1,0 +1,234 @@
+package io.rdmashuffle.memory;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.ffi.NativeException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The files of one pool, and the removal of those that crashed processes left.
+ *
+ * <pre>
+ *   &lt;directory&gt;/rdma-shuffle-&lt;uid&gt;-&lt;token&gt;.0    region 0; its flock says that the owner lives
+ *   &lt;directory&gt;/rdma-shuffle-&lt;uid&gt;-&lt;token&gt;.1    region 1, ...
+ * </pre>
+ *
+ * The token is random, so that two applications of one user never meet. The kernel drops the lock when the owner dies,
+ * however it dies, and the lock is seen across process-id namespaces. Files are private to the user (0600).
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns its files and the descriptor of region 0; {@link #close()} removes both, and a shutdown hook
+ * does so when the process is asked to end before anyone closed.
+ *
+ * <p><b>Source:</b> flock(2) (locks belong to the open file description, not to the process), open(2), fallocate(2).
+ */
+final class PoolFiles implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PoolFiles.class);
+    private static final String PREFIX = "rdma-shuffle-";
+    private static final String LOCKED_SUFFIX = ".0";
+    private static final int PRIVATE_MODE = 0600;
+    private static final int CREATE_ATTEMPTS = 16;
+
+    private final Path directory;
+    private final String stem;
+    private final List<Path> created = new ArrayList<>();
+    private final Thread removeAtExit = new Thread(this::removeAll, "rdma-pool-cleanup");
+    private int lockedFd = -1;
+    private boolean closed;
+
+    private PoolFiles(Path directory, String stem) {
+        this.directory = directory;
+        this.stem = stem;
+    }
+
+    /** Removes what dead owners left in {@code directory} and prepares a new, empty set of files there. */
+    static PoolFiles create(Path directory) {
+        removeAbandoned(directory);
+        PoolFiles files = new PoolFiles(directory, PREFIX + LibC.load().geteuid() + "-" + UUID.randomUUID());
+        Runtime.getRuntime().addShutdownHook(files.removeAtExit);
+        return files;
+    }
+
+    /** Returns the path of a region's file, whether it exists or not. */
+    Path path(int regionId) {
+        return directory.resolve(stem + "." + regionId);
+    }
+
+    /**
+     * Creates a region's file with all its pages reserved, and maps it.
+     *
+     * @throws NativeException with ENOSPC when the file system is full; nothing is left behind then
+     */
+    synchronized Mapping createRegion(int regionId, long lengthBytes) {
+        if (closed) {
+            throw new IllegalStateException("pool files are closed");
+        }
+        Path path = path(regionId);
+        int fd = regionId == 0 ? openLocked(path) : open(path, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
+        created.add(path);
+        boolean mapped = false;
+        try {
+            // Without this, a full tmpfs shows up as SIGBUS on the first store.
+            if (LibC.load().fallocate(fd, 0, 0, lengthBytes) != 0) {
+                throw new NativeException(
+                        "fallocate(" + path + ", length=" + lengthBytes + ")",
+                        NativeException.lastErrno(),
+                        "enlarge the file system (docker: --shm-size) or lower spark.shuffle.rdma.pool.maxSize");
+            }
+            Mapping mapping = Mapping.readWrite(fd, path, lengthBytes);
+            mapped = true;
+            return mapping;
+        } finally {
+            if (regionId != 0) {
+                LibC.load().close(fd);
+            } else if (mapped) {
+                lockedFd = fd;
+            }
+            if (!mapped) {
+                forget(path, regionId == 0 ? fd : -1);
+            }
+        }
+    }
+
+    private void forget(Path path, int fd) {
+        deleteQuietly(path);
+        created.remove(path);
+        if (fd >= 0) {
+            LibC.load().close(fd);
+        }
+    }
+
+    /** Removes every file; the bytes live on in whoever still maps them. Later calls do nothing. */
+    @Override
+    public void close() {
+        removeAll();
+        try {
+            Runtime.getRuntime().removeShutdownHook(removeAtExit);
+        } catch (IllegalStateException shuttingDown) {
+            LOG.debug("closed during shutdown; the hook finds nothing left to do", shuttingDown);
+        }
+    }
+
+    private synchronized void removeAll() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        created.forEach(PoolFiles::deleteQuietly);
+        if (lockedFd >= 0) {
+            LibC.load().close(lockedFd);
+            lockedFd = -1;
+        }
+    }
+
+    /** Opens region 0 and locks it; a sweeper may take the file away in between, then another try makes a new one. */
+    private static int openLocked(Path path) {
+        for (int attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
+            int fd = open(path, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
+            if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) == 0 && isStillAt(path, fd)) {
+                return fd;
+            }
+            LibC.load().close(fd);
+            deleteQuietly(path);
+        }
+        throw new IllegalStateException("cannot lock " + path + " after " + CREATE_ATTEMPTS + " attempts");
+    }
+
+    private static boolean isStillAt(Path path, int fd) {
+        try {
+            return FileIdentity.of(path).equals(FileIdentity.of(Path.of("/proc/self/fd/" + fd)));
+        } catch (NoSuchFileException taken) {
+            return false;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    static int open(Path path, int flags) {
+        int fd = LibC.load().open(path.toString(), flags | LibC.O_CLOEXEC, PRIVATE_MODE);
+        if (fd < 0) {
+            throw new NativeException(
+                    "open(" + path + ")",
+                    NativeException.lastErrno(),
+                    "set spark.shuffle.rdma.pool.directory to a tmpfs or hugetlbfs mount that this user may write");
+        }
+        return fd;
+    }
+
+    /** Removes the files of this user's pools whose owner is dead; returns how many pools that were. */
+    static int removeAbandoned(Path directory) {
+        String mine = PREFIX + LibC.load().geteuid() + "-";
+        int pools = 0;
+        try (DirectoryStream<Path> locked = Files.newDirectoryStream(directory, mine + "*" + LOCKED_SUFFIX)) {
+            for (Path path : locked) {
+                pools += removeIfAbandoned(directory, path) ? 1 : 0;
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException(
+                    "cannot list " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
+        }
+        if (pools > 0) {
+            LOG.info("removed the shared memory of {} dead pool(s) in {}", pools, directory);
+        }
+        return pools;
+    }
+
+    private static boolean removeIfAbandoned(Path directory, Path locked) {
+        int fd = LibC.load().open(locked.toString(), LibC.O_RDWR | LibC.O_CLOEXEC, 0);
+        if (fd < 0) {
+            int errno = NativeException.lastErrno();
+            if (!Errno.ENOENT.is(errno)) {
+                LOG.warn("cannot look at {}: {}", locked, Errno.describe(errno));
+            }
+            return false;
+        }
+        try {
+            if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) != 0) {
+                return false;
+            }
+            // We hold the lock, so the owner is dead and nobody else removes these files.
+            String name = String.valueOf(locked.getFileName());
+            removeRegions(directory, name.substring(0, name.length() - LOCKED_SUFFIX.length()), locked);
+            return true;
+        } finally {
+            LibC.load().close(fd);
+        }
+    }
+
+    private static void removeRegions(Path directory, String stem, Path lockedLast) {
+        try (DirectoryStream<Path> regions = Files.newDirectoryStream(directory, stem + ".*")) {
+            for (Path region : regions) {
+                if (!region.equals(lockedLast)) {
+                    deleteQuietly(region);
+                }
+            }
+        } catch (IOException e) {
+            LOG.warn("cannot list the files of {} in {}", stem, directory, e);
+            return;
+        }
+        deleteQuietly(lockedLast);
+    }
+
+    private static void deleteQuietly(@Nullable Path path) {
+        if (path == null) {
+            return;
+        }
+        try {
+            Files.deleteIfExists(path);
+        } catch (IOException e) {
+            LOG.warn("cannot remove {}; the next start tries again", path, e);
+        }
+    }
+}

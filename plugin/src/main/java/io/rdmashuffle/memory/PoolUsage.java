@@ -1,0 +1,59 @@
+package io.rdmashuffle.memory;
+
+import java.util.EnumMap;
+import java.util.Map;
+
+/**
+ * How much of the pool was in use at one moment.
+ *
+ * @param capBytes hard cap: capacity never exceeds it
+ * @param capacityBytes bytes of all regions that exist
+ * @param usedBytes bytes leased
+ * @param peakBytes largest {@code usedBytes} ever
+ * @param leases leases outstanding
+ * @param regions regions that exist
+ * @param usedByPurpose bytes leased for each purpose; purposes without a lease are missing
+ */
+public record PoolUsage(
+        long capBytes,
+        long capacityBytes,
+        long usedBytes,
+        long peakBytes,
+        int leases,
+        int regions,
+        Map<Purpose, Long> usedByPurpose) {
+    public PoolUsage {
+        usedByPurpose = Map.copyOf(usedByPurpose);
+    }
+
+    /** Adds up leases as they come and go. <b>Threading:</b> none; the pool's lock guards it. */
+    static final class Accountant {
+        private final Map<Purpose, Long> usedByPurpose = new EnumMap<>(Purpose.class);
+        private long usedBytes;
+        private long peakBytes;
+        private int leases;
+
+        void bytesTaken(Purpose purpose, long bytes) {
+            usedBytes += bytes;
+            peakBytes = Math.max(peakBytes, usedBytes);
+            usedByPurpose.merge(purpose, bytes, Long::sum);
+        }
+
+        void bytesReturned(Purpose purpose, long bytes) {
+            usedBytes -= bytes;
+            usedByPurpose.merge(purpose, -bytes, (a, b) -> a + b == 0 ? null : a + b);
+        }
+
+        void leaseOpened() {
+            leases++;
+        }
+
+        void leaseClosed() {
+            leases--;
+        }
+
+        PoolUsage snapshot(long capBytes, long capacityBytes, int regions) {
+            return new PoolUsage(capBytes, capacityBytes, usedBytes, peakBytes, leases, regions, usedByPurpose);
+        }
+    }
+}

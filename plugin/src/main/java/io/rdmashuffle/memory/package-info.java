@@ -1,0 +1,10 @@
+/**
+ * The pool: files in shared memory, mapped once, cut into leases under a hard cap.
+ *
+ * <p>May use {@code io.rdmashuffle.ffi}, {@code io.rdmashuffle.conf} and slf4j. Must never know what lies in a lease, who
+ * reads it, or that Spark exists.
+ */
+@NullMarked
+package io.rdmashuffle.memory;
+
+import org.jspecify.annotations.NullMarked;
