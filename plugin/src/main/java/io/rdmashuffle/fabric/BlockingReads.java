@@ -2,7 +2,6 @@ package io.rdmashuffle.fabric;
 
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import java.io.InterruptedIOException;
@@ -32,34 +31,33 @@ public final class BlockingReads {
     }
 
     /**
-     * Reads one slice; the caller closes the view.
+     * Reads slices of one peer; the caller closes the result.
      *
      * @throws ReadFailedException if the bytes did not come in time, or the pool has no room for them
      * @throws InterruptedIOException if the thread was interrupted; its flag stays set
      */
-    public RemoteView read(Peer peer, RemoteSlice slice) throws ReadFailedException, InterruptedIOException {
-        RemoteView inPlace = peer.view(slice);
+    public RemoteBytes read(Peer peer, List<RemoteSlice> slices) throws ReadFailedException, InterruptedIOException {
+        RemoteBytes inPlace = RemoteBytes.inPlace(peer, slices);
         if (inPlace != null) {
             return inPlace;
         }
         try {
-            return new LeasedView(copy(peer, slice), slice.lengthBytes());
+            return RemoteBytes.copied(copy(peer, slices));
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("interrupted while reading from a peer");
         }
     }
 
-    private Lease copy(Peer peer, RemoteSlice slice) throws ReadFailedException, InterruptedException {
+    private ReadRequest copy(Peer peer, List<RemoteSlice> slices) throws ReadFailedException, InterruptedException {
         long deadline = System.nanoTime() + timeout.toNanos();
-        Lease target = pool.reserve(Purpose.RECEIVE, slice.lengthBytes(), slice.lengthBytes(), timeout);
+        long length = slices.stream().mapToLong(RemoteSlice::lengthBytes).sum();
+        Lease target = pool.reserve(Purpose.RECEIVE, length, length, timeout);
         if (target == null) {
-            throw new ReadFailedException(
-                    Reason.TIMED_OUT, "no room in the pool for " + slice.lengthBytes() + " bytes");
+            throw new ReadFailedException(Reason.TIMED_OUT, "no room in the pool for " + length + " bytes");
         }
-        CompletableFuture<Lease> arrival = new CompletableFuture<>();
-        ReadBatch batch =
-                new ReadBatch(List.of(new ReadRequest(List.of(slice), target)), deadline, new Arrival(arrival));
+        CompletableFuture<ReadRequest> arrival = new CompletableFuture<>();
+        ReadBatch batch = new ReadBatch(List.of(new ReadRequest(slices, target)), deadline, new Arrival(arrival));
         boolean started = false;
         try {
             while (!started && !batch.isExpired()) {
@@ -79,7 +77,7 @@ public final class BlockingReads {
         return await(arrival);
     }
 
-    private Lease await(CompletableFuture<Lease> arrival) throws ReadFailedException, InterruptedException {
+    private ReadRequest await(CompletableFuture<ReadRequest> arrival) throws ReadFailedException, InterruptedException {
         try {
             return arrival.get(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
@@ -89,9 +87,9 @@ public final class BlockingReads {
             throw new ReadFailedException(Reason.TRANSPORT_ERROR, "read failed", e);
         } catch (TimeoutException | InterruptedException e) {
             // Whoever completes the read gives the lease back, now that nobody waits for it.
-            arrival.whenComplete((lease, failure) -> {
-                if (lease != null) {
-                    lease.close();
+            arrival.whenComplete((request, failure) -> {
+                if (request != null) {
+                    request.target().close();
                 }
             });
             if (e instanceof InterruptedException interrupted) {
@@ -101,27 +99,15 @@ public final class BlockingReads {
         }
     }
 
-    private record Arrival(CompletableFuture<Lease> future) implements ReadListener {
+    private record Arrival(CompletableFuture<ReadRequest> future) implements ReadListener {
         @Override
         public void succeeded(ReadRequest request) {
-            future.complete(request.target());
+            future.complete(request);
         }
 
         @Override
         public void failed(ReadRequest request, ReadFailedException failure) {
             future.completeExceptionally(failure);
-        }
-    }
-
-    private record LeasedView(Lease lease, long lengthBytes) implements RemoteView {
-        @Override
-        public MemorySlice memory() {
-            return lease.memory().slice(0, lengthBytes);
-        }
-
-        @Override
-        public void close() {
-            lease.close();
         }
     }
 }

@@ -1,0 +1,48 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.memory.MemorySlice;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Consecutive partitions of one map output: which slices hold them, how long each is, and their checksums.
+ *
+ * <p><b>Threading:</b> immutable; the arrays are not copied and must not be written.
+ *
+ * @param slices in order; empty if all the partitions are
+ * @param lengths bytes by partition
+ * @param checksums CRC-32C by partition
+ */
+@SuppressWarnings("ArrayRecordComponent")
+public record BlockRange(List<RemoteSlice> slices, long[] lengths, int[] checksums) {
+    /** Returns the bytes of all partitions. */
+    public long lengthBytes() {
+        return slices.stream().mapToLong(RemoteSlice::lengthBytes).sum();
+    }
+
+    /** Returns whether bytes read for these slices are what the writer wrote. */
+    public boolean matches(List<MemorySlice> bytes) {
+        int piece = 0;
+        long position = 0;
+        for (int p = 0; p < lengths.length; p++) {
+            List<MemorySlice> partition = new ArrayList<>(1);
+            long missing = lengths[p];
+            while (missing > 0) {
+                MemorySlice current = bytes.get(piece);
+                long taken = Math.min(missing, current.lengthBytes() - position);
+                partition.add(current.slice(position, taken));
+                missing -= taken;
+                position += taken;
+                if (position == current.lengthBytes()) {
+                    piece++;
+                    position = 0;
+                }
+            }
+            if (Crc32c.of(partition) != checksums[p]) {
+                return false;
+            }
+        }
+        return true;
+    }
+}

@@ -1,0 +1,71 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.memory.MemorySlice;
+import java.nio.ByteBuffer;
+
+/**
+ * What the directory says of one map output.
+ *
+ * @param mapId Spark's unique task attempt id, not the map's index
+ * @param place where the data is
+ * @param partitions how many reduce partitions the index describes
+ * @param extents in how many pieces the data lies; 0 if all partitions are empty or the output is a file
+ * @param indexRegion region of the index
+ * @param indexOffset offset of the index in its region
+ * @param dataBytes bytes of all partitions together
+ */
+public record DirectoryEntry(
+        long mapId, Place place, int partitions, int extents, int indexRegion, long indexOffset, long dataBytes) {
+    /** Where a map output's data is. */
+    public enum Place {
+        /** Nowhere any more. */
+        WITHDRAWN,
+        /** In registered memory, described by an index. */
+        POOL,
+        /** In Spark's ordinary shuffle files on the owner's disk. */
+        FILE
+    }
+
+    /** Describes an output that went to ordinary files. */
+    public static DirectoryEntry file(long mapId, int partitions, long dataBytes) {
+        return new DirectoryEntry(mapId, Place.FILE, partitions, 0, 0, 0, dataBytes);
+    }
+
+    void write(MemorySlice record) {
+        record.clear();
+        record.putLong(DirectoryLayout.ENTRY_MAP_ID, mapId);
+        record.putInt(DirectoryLayout.ENTRY_PLACE, place.ordinal());
+        record.putInt(DirectoryLayout.ENTRY_PARTITIONS, partitions);
+        record.putInt(DirectoryLayout.ENTRY_EXTENTS, extents);
+        record.putInt(DirectoryLayout.ENTRY_REGION, indexRegion);
+        record.putLong(DirectoryLayout.ENTRY_OFFSET, indexOffset);
+        record.putLong(DirectoryLayout.ENTRY_DATA_BYTES, dataBytes);
+        DirectoryLayout.seal(record);
+    }
+
+    /**
+     * Reads a record that {@link DirectoryLayout#snapshot} has copied.
+     *
+     * @throws DirectoryFormatException if the numbers cannot be
+     */
+    static DirectoryEntry read(ByteBuffer record) throws DirectoryFormatException {
+        int place = record.getInt(DirectoryLayout.ENTRY_PLACE);
+        DirectoryEntry entry = new DirectoryEntry(
+                record.getLong(DirectoryLayout.ENTRY_MAP_ID),
+                place >= 0 && place < Place.values().length ? Place.values()[place] : Place.WITHDRAWN,
+                record.getInt(DirectoryLayout.ENTRY_PARTITIONS),
+                record.getInt(DirectoryLayout.ENTRY_EXTENTS),
+                record.getInt(DirectoryLayout.ENTRY_REGION),
+                record.getLong(DirectoryLayout.ENTRY_OFFSET),
+                record.getLong(DirectoryLayout.ENTRY_DATA_BYTES));
+        if (entry.partitions < 0
+                || entry.extents < 0
+                || entry.indexRegion < 0
+                || entry.indexOffset < 0
+                || entry.dataBytes < 0
+                || place != entry.place.ordinal()) {
+            throw new DirectoryFormatException("directory entry with impossible numbers: " + entry);
+        }
+        return entry;
+    }
+}

@@ -1,0 +1,13 @@
+package io.rdmashuffle.directory;
+
+import java.io.IOException;
+
+/** Bytes read from a peer are not what the layout says; another path to the block may still work. */
+public final class DirectoryFormatException extends IOException {
+    private static final long serialVersionUID = 1L;
+
+    /** Says what is wrong. */
+    public DirectoryFormatException(String message) {
+        super(message);
+    }
+}

@@ -1,0 +1,147 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.ReferenceCount;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One map output in this executor's pool: its data, its index, and those who read it now.
+ *
+ * <p><b>Threading:</b> immutable but for the reference count, which is thread-safe.
+ *
+ * <p><b>Ownership:</b> owns its leases. {@link #close()} gives up the owner's reference; the leases go back when the last
+ * local reader has released too.
+ */
+public final class MapOutput implements AutoCloseable {
+    private final DirectoryEntry entry;
+    private final List<Lease> data;
+    private final @Nullable Lease index;
+    private final ReferenceCount references = new ReferenceCount(this::free);
+
+    private MapOutput(DirectoryEntry entry, List<Lease> data, @Nullable Lease index) {
+        this.entry = entry;
+        this.data = List.copyOf(data);
+        this.index = index;
+    }
+
+    /**
+     * Writes the index of data that is complete.
+     *
+     * @param data in logical order; owned by the result if there is one, else still by the caller
+     * @param usedBytes how many bytes of each lease are data
+     * @param lengths bytes by partition
+     * @param checksums CRC-32C by partition
+     * @return null when the pool has no room for the index
+     */
+    public static @Nullable MapOutput create(
+            Pool pool,
+            long mapId,
+            List<Lease> data,
+            long[] usedBytes,
+            long[] lengths,
+            int[] checksums,
+            Duration patience)
+            throws InterruptedException {
+        List<MapOutputIndex.Extent> extents = new ArrayList<>(data.size());
+        long total = 0;
+        for (int i = 0; i < data.size(); i++) {
+            Lease lease = data.get(i);
+            extents.add(new MapOutputIndex.Extent(lease.region().id(), lease.offset(), usedBytes[i]));
+            total += usedBytes[i];
+        }
+        if (extents.isEmpty()) {
+            DirectoryEntry empty = new DirectoryEntry(mapId, DirectoryEntry.Place.POOL, lengths.length, 0, 0, 0, 0);
+            return new MapOutput(empty, data, null);
+        }
+        long indexBytes = MapOutputIndex.lengthBytes(lengths.length, extents.size());
+        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, patience);
+        if (index == null) {
+            return null;
+        }
+        MapOutputIndex.write(index.memory(), extents, lengths, checksums);
+        DirectoryEntry entry = new DirectoryEntry(
+                mapId,
+                DirectoryEntry.Place.POOL,
+                lengths.length,
+                extents.size(),
+                index.region().id(),
+                index.offset(),
+                total);
+        return new MapOutput(entry, data, index);
+    }
+
+    /** Returns what the directory is to say of this output. */
+    public DirectoryEntry entry() {
+        return entry;
+    }
+
+    /** Keeps the leases for a reader; false when they are gone. */
+    public boolean retain() {
+        return references.retain();
+    }
+
+    /** Keeps the leases for one more reader, on behalf of one who holds them. */
+    public void retainHeld() {
+        references.retainHeld();
+    }
+
+    /** Ends a reader's use. */
+    public void release() {
+        references.release();
+    }
+
+    /** Gives up the owner's reference; idempotent. */
+    @Override
+    public void close() {
+        references.close();
+    }
+
+    /**
+     * Returns where partitions {@code [start, end)} are; the caller holds a reference.
+     *
+     * @throws DirectoryFormatException if there are no such partitions
+     */
+    public BlockRange range(int start, int end) throws DirectoryFormatException {
+        Lease held = index;
+        if (held == null) {
+            return new BlockRange(List.of(), new long[end - start], new int[end - start]);
+        }
+        List<RemoteSlice> wanted = MapOutputIndex.slicesFor(entry, start, end);
+        MemorySlice region = held.region().memory();
+        List<MemorySlice> parts = wanted.stream()
+                .map(slice -> region.slice(slice.offset(), slice.lengthBytes()))
+                .toList();
+        return MapOutputIndex.read(entry, parts.get(0), parts.get(1), parts.get(2));
+    }
+
+    /** Returns a range's bytes where they lie; valid while the caller holds a reference. */
+    public List<MemorySlice> memory(BlockRange range) {
+        Map<Integer, MemorySlice> regions = new HashMap<>();
+        data.forEach(lease -> regions.put(lease.region().id(), lease.region().memory()));
+        List<MemorySlice> bytes = new ArrayList<>(range.slices().size());
+        for (RemoteSlice slice : range.slices()) {
+            MemorySlice region = regions.get(slice.regionId());
+            if (region == null) {
+                throw new IllegalStateException("index of map " + entry.mapId() + " names a foreign region");
+            }
+            bytes.add(region.slice(slice.offset(), slice.lengthBytes()));
+        }
+        return bytes;
+    }
+
+    private void free() {
+        data.forEach(Lease::close);
+        if (index != null) {
+            index.close();
+        }
+    }
+}

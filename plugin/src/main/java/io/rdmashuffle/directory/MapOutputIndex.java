@@ -1,0 +1,133 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.memory.MemorySlice;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Where each partition of one map output lies, and its checksum.
+ *
+ * <p>The data is a logical sequence of bytes, partition after partition; extents say which pieces of the pool that sequence
+ * is made of.
+ *
+ * <pre>
+ *  offset             bytes        little-endian; E extents, P partitions
+ *       0             24 * E       extent: logical start (8), offset in its region (8), region (4), zero (4)
+ *       24 E           8 * (P+1)   logical offset where partition p starts; the last one is the length
+ *       24 E + 8(P+1)  4 * P       CRC-32C of partition p's bytes
+ * </pre>
+ *
+ * An extent ends where the next one starts. P and E are in the {@link DirectoryEntry}. A damaged index leads to bytes whose
+ * checksum is wrong, so it carries none of its own.
+ */
+public final class MapOutputIndex {
+    private static final long EXTENT_BYTES = 24;
+
+    private MapOutputIndex() {}
+
+    /** A piece of the pool that holds part of a map output. */
+    public record Extent(int regionId, long offset, long lengthBytes) {}
+
+    /** Returns the bytes of an index. */
+    public static long lengthBytes(int partitions, int extents) {
+        return extents * EXTENT_BYTES + Long.BYTES * (partitions + 1L) + (long) Integer.BYTES * partitions;
+    }
+
+    /** Writes an index; {@code lengths} and {@code checksums} are by partition, {@code extents} in logical order. */
+    public static void write(MemorySlice memory, List<Extent> extents, long[] lengths, int[] checksums) {
+        long position = 0;
+        long logical = 0;
+        for (Extent extent : extents) {
+            memory.putLong(position, logical);
+            memory.putLong(position + 8, extent.offset());
+            memory.putInt(position + 16, extent.regionId());
+            memory.putInt(position + 20, 0);
+            logical += extent.lengthBytes();
+            position += EXTENT_BYTES;
+        }
+        long start = 0;
+        for (long length : lengths) {
+            memory.putLong(position, start);
+            start += length;
+            position += Long.BYTES;
+        }
+        memory.putLong(position, start);
+        position += Long.BYTES;
+        for (int checksum : checksums) {
+            memory.putInt(position, checksum);
+            position += Integer.BYTES;
+        }
+    }
+
+    /** Returns which parts of an index are needed for partitions {@code [start, end)}: extents, offsets, checksums. */
+    public static List<RemoteSlice> slicesFor(DirectoryEntry entry, int start, int end)
+            throws DirectoryFormatException {
+        if (start < 0 || start >= end || end > entry.partitions() || entry.extents() == 0) {
+            throw new DirectoryFormatException("partitions [" + start + ", " + end + ") of " + entry);
+        }
+        long base = entry.indexOffset();
+        long extentBytes = entry.extents() * EXTENT_BYTES;
+        long checksums = base + extentBytes + Long.BYTES * (entry.partitions() + 1L);
+        return List.of(
+                new RemoteSlice(entry.indexRegion(), base, extentBytes),
+                new RemoteSlice(
+                        entry.indexRegion(),
+                        base + extentBytes + (long) Long.BYTES * start,
+                        (long) Long.BYTES * (end - start + 1)),
+                new RemoteSlice(
+                        entry.indexRegion(),
+                        checksums + (long) Integer.BYTES * start,
+                        (long) Integer.BYTES * (end - start)));
+    }
+
+    /**
+     * Decodes what {@link #slicesFor} named.
+     *
+     * @throws DirectoryFormatException if the numbers cannot be, for example because the owner has reused the memory
+     */
+    public static BlockRange read(DirectoryEntry entry, MemorySlice extents, MemorySlice offsets, MemorySlice checksums)
+            throws DirectoryFormatException {
+        int partitions = (int) (checksums.lengthBytes() / Integer.BYTES);
+        long[] lengths = new long[partitions];
+        int[] crcs = new int[partitions];
+        long first = offsets.getLong(0);
+        long previous = first;
+        for (int p = 0; p < partitions; p++) {
+            long next = offsets.getLong((p + 1L) * Long.BYTES);
+            lengths[p] = next - previous;
+            crcs[p] = checksums.getInt((long) p * Integer.BYTES);
+            if (lengths[p] < 0) {
+                throw new DirectoryFormatException("partition of negative length in the index of map " + entry.mapId());
+            }
+            previous = next;
+        }
+        if (first < 0 || previous > entry.dataBytes()) {
+            throw new DirectoryFormatException("index of map " + entry.mapId() + " points outside its data");
+        }
+        return new BlockRange(pieces(entry, extents, first, previous), lengths, crcs);
+    }
+
+    private static List<RemoteSlice> pieces(DirectoryEntry entry, MemorySlice extents, long from, long to)
+            throws DirectoryFormatException {
+        List<RemoteSlice> pieces = new ArrayList<>(1);
+        for (int e = 0; e < entry.extents(); e++) {
+            long start = extents.getLong(e * EXTENT_BYTES);
+            long end = e + 1 < entry.extents() ? extents.getLong((e + 1) * EXTENT_BYTES) : entry.dataBytes();
+            long cutStart = Math.max(start, from);
+            long cutEnd = Math.min(end, to);
+            if (cutStart < cutEnd) {
+                long offset = extents.getLong(e * EXTENT_BYTES + 8) + (cutStart - start);
+                int region = extents.getInt(e * EXTENT_BYTES + 16);
+                if (offset < 0 || region < 0 || start < 0) {
+                    throw new DirectoryFormatException("damaged extent in the index of map " + entry.mapId());
+                }
+                pieces.add(new RemoteSlice(region, offset, cutEnd - cutStart));
+            }
+        }
+        if (pieces.stream().mapToLong(RemoteSlice::lengthBytes).sum() != to - from) {
+            throw new DirectoryFormatException("extents of map " + entry.mapId() + " do not cover its data");
+        }
+        return pieces;
+    }
+}

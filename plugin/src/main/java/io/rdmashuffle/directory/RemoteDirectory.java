@@ -1,0 +1,157 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.memory.MemorySlice;
+import java.io.IOException;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The reader's side of a peer's directory: entries are read in bulk, once per shuffle, and again only on a miss.
+ *
+ * <p>An entry never changes while its shuffle lives and map ids are never used twice, so that a cached entry cannot be
+ * stale before {@link #forget}. The owner publishes before it reports success, so a map output that the driver knows of
+ * and a fresh read does not show is not in this peer's directory.
+ *
+ * <p><b>Threading:</b> thread-safe; one thread refreshes a shuffle while others wait for it, each read has a deadline.
+ *
+ * <p><b>Ownership:</b> owns nothing; whoever owns the peer closes that.
+ */
+public final class RemoteDirectory {
+    /** A half-written record is whole after a few stores of its owner; this many looks take some milliseconds. */
+    private static final int MAX_LOOKS = 200;
+
+    private static final long LOOK_AGAIN_NANOS = 20_000;
+
+    private final Peer peer;
+    private final DirectoryLocation location;
+    private final BlockingReads reads;
+    private final Map<Integer, KnownShuffle> shuffles = new ConcurrentHashMap<>();
+
+    /** Reads the directory at {@code location} of {@code peer}. */
+    public RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads) {
+        this.peer = peer;
+        this.location = location;
+        this.reads = reads;
+    }
+
+    /**
+     * Finds a map output; null if the peer's directory has none of that id.
+     *
+     * @throws IOException if the directory cannot be read or makes no sense
+     */
+    public @Nullable DirectoryEntry find(int shuffleId, long mapId) throws IOException {
+        KnownShuffle known = shuffles.computeIfAbsent(shuffleId, KnownShuffle::new);
+        DirectoryEntry entry = known.entries.get(mapId);
+        return entry != null ? entry : known.refreshAndGet(mapId);
+    }
+
+    /**
+     * Reads from a map output's index where partitions {@code [start, end)} lie.
+     *
+     * @throws IOException if the index cannot be read or makes no sense
+     */
+    public BlockRange range(DirectoryEntry entry, int start, int end) throws IOException {
+        try (RemoteBytes index = reads.read(peer, MapOutputIndex.slicesFor(entry, start, end))) {
+            return MapOutputIndex.read(entry, index.slice(0), index.slice(1), index.slice(2));
+        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+            throw damaged("index of map " + entry.mapId(), e);
+        }
+    }
+
+    /** Drops what is known of a shuffle. */
+    public void forget(int shuffleId) {
+        shuffles.remove(shuffleId);
+    }
+
+    private static DirectoryFormatException damaged(String what, RuntimeException cause) {
+        DirectoryFormatException damaged = new DirectoryFormatException(what + " is damaged: " + cause.getMessage());
+        damaged.initCause(cause);
+        return damaged;
+    }
+
+    /** What has been read of one shuffle; entries are only ever added. */
+    private final class KnownShuffle {
+        private final int shuffleId;
+        private final Map<Long, DirectoryEntry> entries = new ConcurrentHashMap<>();
+        private int read;
+
+        KnownShuffle(int shuffleId) {
+            this.shuffleId = shuffleId;
+        }
+
+        synchronized @Nullable DirectoryEntry refreshAndGet(long mapId) throws IOException {
+            DirectoryEntry entry = entries.get(mapId);
+            if (entry != null) {
+                return entry;
+            }
+            try {
+                for (int look = 0; look < MAX_LOOKS; look++) {
+                    if (readNewEntries()) {
+                        return entries.get(mapId);
+                    }
+                    LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+                }
+            } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+                throw damaged("directory of shuffle " + shuffleId, e);
+            }
+            throw new DirectoryFormatException(
+                    "directory of shuffle " + shuffleId + " has a wrong checksum after " + MAX_LOOKS + " reads");
+        }
+
+        /** Reads slot and entries; false when a record was caught half written. */
+        private boolean readNewEntries() throws IOException {
+            RemoteSlice table = location.table();
+            RemoteSlice slotSlice = new RemoteSlice(
+                    table.regionId(),
+                    table.offset() + DirectoryLayout.slotOffset(shuffleId, location.slots()),
+                    DirectoryLayout.RECORD_BYTES);
+            RemoteSlice segment;
+            int published;
+            try (RemoteBytes bytes = reads.read(peer, List.of(slotSlice))) {
+                if (bytes.slice(0).getInt(DirectoryLayout.SLOT_LIVE) == 0) {
+                    return true;
+                }
+                ByteBuffer slot = DirectoryLayout.snapshot(bytes.slice(0));
+                if (slot == null) {
+                    return false;
+                }
+                published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
+                if (slot.getInt(DirectoryLayout.SLOT_SHUFFLE) != shuffleId || published <= read) {
+                    return true;
+                }
+                segment = new RemoteSlice(
+                        slot.getInt(DirectoryLayout.SLOT_REGION),
+                        slot.getLong(DirectoryLayout.SLOT_OFFSET) + read * DirectoryLayout.RECORD_BYTES,
+                        (published - read) * DirectoryLayout.RECORD_BYTES);
+            }
+            VarHandle.acquireFence();
+            return readEntries(segment, published);
+        }
+
+        private boolean readEntries(RemoteSlice segment, int published) throws IOException {
+            try (RemoteBytes bytes = reads.read(peer, List.of(segment))) {
+                MemorySlice records = bytes.slice(0);
+                for (int i = 0; i < published - read; i++) {
+                    ByteBuffer record = DirectoryLayout.snapshot(
+                            records.slice(i * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES));
+                    if (record == null) {
+                        return false;
+                    }
+                    DirectoryEntry entry = DirectoryEntry.read(record);
+                    entries.put(entry.mapId(), entry);
+                }
+            }
+            read = published;
+            return true;
+        }
+    }
+}

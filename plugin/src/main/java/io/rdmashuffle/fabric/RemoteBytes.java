@@ -1,0 +1,68 @@
+package io.rdmashuffle.fabric;
+
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.MemorySlice;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The bytes of several slices of one peer, readable here until {@link #close()}: in place or copied, the reader need not
+ * know.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * <p><b>Ownership:</b> the holder closes it, once.
+ *
+ * @param slices one for each slice asked for, in order
+ * @param release unmaps or gives back what holds the bytes
+ */
+public record RemoteBytes(List<MemorySlice> slices, Runnable release) implements AutoCloseable {
+    public RemoteBytes {
+        slices = List.copyOf(slices);
+    }
+
+    /** Returns views of all slices, or null if the fabric can only copy. */
+    public static @Nullable RemoteBytes inPlace(Peer peer, List<RemoteSlice> sources) throws ReadFailedException {
+        List<RemoteView> views = new ArrayList<>(sources.size());
+        boolean complete = false;
+        try {
+            for (RemoteSlice source : sources) {
+                RemoteView view = peer.view(source);
+                if (view == null) {
+                    return null;
+                }
+                views.add(view);
+            }
+            complete = true;
+        } finally {
+            if (!complete) {
+                views.forEach(RemoteView::close);
+            }
+        }
+        return new RemoteBytes(views.stream().map(RemoteView::memory).toList(), () -> views.forEach(RemoteView::close));
+    }
+
+    /** Wraps the target of a request that succeeded; the lease is closed with the result. */
+    public static RemoteBytes copied(ReadRequest request) {
+        Lease lease = request.target();
+        MemorySlice memory = lease.memory();
+        List<MemorySlice> slices = new ArrayList<>(request.sources().size());
+        long offset = 0;
+        for (RemoteSlice source : request.sources()) {
+            slices.add(memory.slice(offset, source.lengthBytes()));
+            offset += source.lengthBytes();
+        }
+        return new RemoteBytes(slices, lease::close);
+    }
+
+    /** Returns one slice's bytes. */
+    public MemorySlice slice(int index) {
+        return slices.get(index);
+    }
+
+    @Override
+    public void close() {
+        release.run();
+    }
+}
