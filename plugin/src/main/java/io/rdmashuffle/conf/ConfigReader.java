@@ -1,0 +1,107 @@
+package io.rdmashuffle.conf;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads every entry once and gathers what is wrong: values, contradictions between values, unknown keys.
+ *
+ * <p><b>Threading:</b> confined to the thread that reads; thrown away afterwards.
+ */
+final class ConfigReader {
+    private final Map<ConfigEntry<?>, Object> values = new HashMap<>();
+    private final Set<ConfigEntry<?>> given = new HashSet<>();
+    private final List<String> problems = new ArrayList<>();
+    private final Set<ConfigEntry<?>> broken = new HashSet<>();
+
+    void read(Collection<ConfigEntry<?>> entries, Function<String, @Nullable String> lookup) {
+        for (ConfigEntry<?> entry : entries) {
+            String raw = lookup.apply(entry.key());
+            if (raw != null) {
+                given.add(entry);
+            }
+            values.put(entry, entry.read(raw, problem -> {
+                problems.add(problem);
+                broken.add(entry);
+            }));
+        }
+    }
+
+    /**
+     * Demands {@code smaller <= larger}. A default that breaks this is lowered to {@code larger}; a value that the user
+     * wrote is a problem.
+     */
+    <T extends Comparable<T>> void notAbove(ConfigEntry<T> smaller, ConfigEntry<T> larger) {
+        T low = value(smaller);
+        T high = value(larger);
+        if (low.compareTo(high) <= 0 || broken.contains(smaller) || broken.contains(larger)) {
+            return;
+        }
+        if (!given.contains(smaller)) {
+            values.put(smaller, high);
+            return;
+        }
+        problems.add(smaller.key() + "=" + smaller.format(low) + ": must not be above " + larger.key() + "="
+                + larger.format(high) + (given.contains(larger) ? "" : ", its default") + "; allowed: "
+                + smaller.range() + " (" + smaller.unit() + ")");
+    }
+
+    /** Reports every key under the prefix that no entry has, with the entry that comes closest. */
+    void refuseUnknown(Collection<ConfigEntry<?>> entries, Set<String> presentKeys) {
+        Set<String> known = new HashSet<>();
+        entries.forEach(entry -> known.add(entry.key()));
+        presentKeys.stream()
+                .filter(key -> key.startsWith(ShuffleConfig.PREFIX) && !known.contains(key))
+                .sorted()
+                .map(key -> key + ": no such key; the nearest is " + nearest(key, known))
+                .forEach(problems::add);
+    }
+
+    /** Returns the values, or throws with all problems. */
+    Map<ConfigEntry<?>, Object> finish() {
+        if (!problems.isEmpty()) {
+            throw new ConfigException(problems);
+        }
+        return values;
+    }
+
+    private <T extends Comparable<T>> T value(ConfigEntry<T> entry) {
+        return entry.type().javaType().cast(Objects.requireNonNull(values.get(entry), entry.key()));
+    }
+
+    private static String nearest(String key, Set<String> known) {
+        String lower = key.toLowerCase(Locale.ROOT);
+        return known.stream()
+                .min(Comparator.<String>comparingInt(other -> editDistance(lower, other.toLowerCase(Locale.ROOT)))
+                        .thenComparing(Comparator.naturalOrder()))
+                .orElseThrow();
+    }
+
+    /** Levenshtein's distance, one row at a time. */
+    private static int editDistance(String a, String b) {
+        int[] row = new int[b.length() + 1];
+        for (int j = 0; j <= b.length(); j++) {
+            row[j] = j;
+        }
+        for (int i = 1; i <= a.length(); i++) {
+            int diagonal = row[0];
+            row[0] = i;
+            for (int j = 1; j <= b.length(); j++) {
+                int replaced = diagonal + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+                diagonal = row[j];
+                row[j] = Math.min(replaced, Math.min(row[j], row[j - 1]) + 1);
+            }
+        }
+        return row[b.length()];
+    }
+}

@@ -1,0 +1,13 @@
+package io.rdmashuffle.conf;
+
+/** Which ways to a peer's pool an executor may use. */
+public enum FabricMode {
+    /** For each peer the best path that reaches it. */
+    AUTO,
+    /** Shared memory between executors of one host, Spark's block transfer beyond. */
+    SHM,
+    /** No one-sided path: Spark's block transfer serves the blocks of the pool. */
+    NETTY,
+    /** No pool at all: the manager behaves as Spark's sort shuffle. */
+    SORT
+}

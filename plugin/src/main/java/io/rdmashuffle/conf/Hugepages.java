@@ -1,0 +1,9 @@
+package io.rdmashuffle.conf;
+
+/** What the pool asks of the kernel about the page size of its regions. */
+public enum Hugepages {
+    /** Nothing: the mount of the pool's directory decides. */
+    OFF,
+    /** {@code madvise(MADV_HUGEPAGE)} on every region. */
+    ADVISE
+}

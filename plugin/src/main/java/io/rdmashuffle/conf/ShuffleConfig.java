@@ -1,0 +1,267 @@
+package io.rdmashuffle.conf;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Every key under {@value #PREFIX}, and one consistent set of values for them.
+ *
+ * <p>{@link #read} checks everything at once: unreadable and out-of-range values, values that contradict each other,
+ * and keys that do not exist.
+ *
+ * <p><b>Threading:</b> immutable.
+ */
+public final class ShuffleConfig {
+    /** What all keys start with. */
+    public static final String PREFIX = "spark.shuffle.rdma.";
+
+    public static final ConfigEntry<FabricMode> FABRIC_MODE =
+            ConfigEntry.choice("fabric.mode", FabricMode.class, "auto").doc("""
+                `auto`: for each peer the best path that reaches it. `shm`: shared memory between executors of one host,
+                Spark's block transfer (Netty) beyond. `netty`: no one-sided path, Spark's block transfer serves the
+                blocks of the pool. `sort`: the manager behaves as Spark's sort shuffle, with files and without a pool.
+                """);
+    public static final ConfigEntry<Long> FABRIC_MAX_BYTES_IN_FLIGHT = ConfigEntry.bytes(
+                    "fabric.maxBytesInFlight", "48m")
+            .between("1m", "1t")
+            .doc("""
+                Most bytes that an executor's one-sided reads may have outstanding at once. The default is that of
+                `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB, so it hides 4 ms of delay.
+                """);
+    public static final ConfigEntry<Duration> FABRIC_READ_TIMEOUT = ConfigEntry.duration("fabric.readTimeout", "30s")
+            .between("100ms", "1h")
+            .doc("""
+                Deadline of one one-sided read; afterwards the path to that peer counts as failed and Netty serves the
+                block. 48m take 0.4 s at 1 Gb/s: only a peer that is gone needs 30s. Not above `fetch.timeout`; the
+                default is lowered to it.
+                """);
+    public static final ConfigEntry<Boolean> FABRIC_SHM_IN_PLACE =
+            ConfigEntry.flag("fabric.shm.inPlace", "true").doc("""
+                Use the bytes of a peer on the same host where they lie, in that peer's pool, rather than copying them.
+                """);
+    public static final ConfigEntry<Integer> FABRIC_SHM_THREADS = ConfigEntry.count(
+                    "fabric.shm.threads", "threads", "1")
+            .between("1", "64")
+            .doc("""
+                Threads of an executor that copy out of the pools of peers on the same host. One core copies several
+                GB/s, more than a few tasks decompress.
+                """);
+
+    public static final ConfigEntry<Long> POOL_MAX_SIZE =
+            ConfigEntry.bytes("pool.maxSize", "1g").between("1m", "1p").doc("""
+                Hard cap of an executor's pool. It is memory outside the heap: add it to `spark.executor.memoryOverhead`
+                and leave room for it in `pool.directory`. Map outputs that find no room become ordinary shuffle files.
+                """);
+    public static final ConfigEntry<Long> POOL_INITIAL_SIZE =
+            ConfigEntry.bytes("pool.initialSize", "64m").between("0", "1p").doc("""
+                Mapped and registered when the executor starts; the pool grows region by region from there to
+                `pool.maxSize`. For RDMA set it to `pool.maxSize`, so that no task waits for a registration. Not above
+                `pool.maxSize`; the default is lowered to it.
+                """);
+    public static final ConfigEntry<Long> POOL_REGION_SIZE =
+            ConfigEntry.bytes("pool.regionSize", "256m").between("1m", "1t").doc("""
+                Size of the regions by which the pool grows, each one file and one registration; the last is clipped to
+                `pool.maxSize`. Few large regions are better: a network card's cache of address translations is small.
+                """);
+    public static final ConfigEntry<String> POOL_DIRECTORY =
+            ConfigEntry.path("pool.directory", "/dev/shm").doc("""
+                Where the files of the regions lie: a tmpfs, or a hugetlbfs mount for huge pages. Executors of one host
+                share memory only if they see the same directory.
+                """);
+    public static final ConfigEntry<Hugepages> POOL_HUGEPAGES =
+            ConfigEntry.choice("pool.hugepages", Hugepages.class, "off").doc("""
+                `advise` asks for transparent huge pages with `madvise(MADV_HUGEPAGE)`. A hugetlbfs mount as
+                `pool.directory` gives huge pages without this.
+                """);
+    public static final ConfigEntry<Long> POOL_CHUNK_SIZE =
+            ConfigEntry.bytes("pool.chunkSize", "1m").between("4k", "1g").doc("""
+                Unit in which a map output grows while it is written. A read of 1m takes 84 us at 100 Gb/s, far above
+                the few us that a read costs at all; 1000 map outputs being written take at least 1g. Not above
+                `pool.regionSize` nor `pool.maxSize`.
+                """);
+    public static final ConfigEntry<Duration> POOL_RESERVE_TIMEOUT = ConfigEntry.duration(
+                    "pool.reserveTimeout", "100ms")
+            .between("0ms", "1min")
+            .doc("""
+                How long a map task waits for room in a full pool before its output becomes an ordinary shuffle file.
+                """);
+
+    public static final ConfigEntry<Integer> DIRECTORY_MAX_SHUFFLES = ConfigEntry.count(
+                    "directory.maxShuffles", "shuffles", "4096")
+            .between("16", "1048576")
+            .doc("""
+                Most live shuffles with output in one executor's pool. Map outputs of further shuffles become ordinary
+                shuffle files until older shuffles are unregistered.
+                """);
+
+    public static final ConfigEntry<Duration> FETCH_TIMEOUT =
+            ConfigEntry.duration("fetch.timeout", "2min").between("1s", "1d").doc("""
+                Deadline for any block on whatever path, Netty included; afterwards the task fails with FetchFailed and
+                Spark reruns the stage that wrote the block. The default is that of `spark.network.timeout`.
+                """);
+    public static final ConfigEntry<Boolean> FETCH_VERIFY_CHECKSUM =
+            ConfigEntry.flag("fetch.verifyChecksum", "true").doc("""
+                Compare each block of a pool with the checksum that its writer left in the index. A one-sided read has
+                no server that could say that the block is gone, so leave this on.
+                """);
+
+    public static final ConfigEntry<Duration> REGISTRY_TIMEOUT = ConfigEntry.duration("registry.timeout", "10s")
+            .between("100ms", "10min")
+            .doc("""
+                How long an executor waits for the driver's answer about a peer; without one, Netty serves that peer.
+                An answer takes about 1 ms; 10s outlast a long garbage collection of the driver. Not above
+                `fetch.timeout`; the default is lowered to it.
+                """);
+    public static final ConfigEntry<Duration> PEER_QUARANTINE =
+            ConfigEntry.duration("peer.quarantine", "30s").between("0ms", "1h").doc("""
+                After a path to a peer has failed, how long Netty serves that peer before the path is tried again.
+                """);
+
+    private static final List<ConfigEntry<?>> ENTRIES = List.of(
+            FABRIC_MODE,
+            FABRIC_MAX_BYTES_IN_FLIGHT,
+            FABRIC_READ_TIMEOUT,
+            FABRIC_SHM_IN_PLACE,
+            FABRIC_SHM_THREADS,
+            POOL_MAX_SIZE,
+            POOL_INITIAL_SIZE,
+            POOL_REGION_SIZE,
+            POOL_DIRECTORY,
+            POOL_HUGEPAGES,
+            POOL_CHUNK_SIZE,
+            POOL_RESERVE_TIMEOUT,
+            DIRECTORY_MAX_SHUFFLES,
+            FETCH_TIMEOUT,
+            FETCH_VERIFY_CHECKSUM,
+            REGISTRY_TIMEOUT,
+            PEER_QUARANTINE);
+
+    private final Map<ConfigEntry<?>, Object> values;
+
+    private ShuffleConfig(Map<ConfigEntry<?>, Object> values) {
+        this.values = Map.copyOf(values);
+    }
+
+    /** Returns all entries, those of one area side by side. */
+    public static List<ConfigEntry<?>> entries() {
+        return ENTRIES;
+    }
+
+    /**
+     * Reads and checks everything.
+     *
+     * @param lookup the raw text of a key, null where the key is absent
+     * @param presentKeys every key that is set; those that do not start with {@link #PREFIX} are ignored
+     * @throws ConfigException with one line per problem
+     */
+    public static ShuffleConfig read(Function<String, @Nullable String> lookup, Set<String> presentKeys) {
+        ConfigReader reader = new ConfigReader();
+        reader.read(ENTRIES, lookup);
+        reader.notAbove(POOL_INITIAL_SIZE, POOL_MAX_SIZE);
+        reader.notAbove(POOL_CHUNK_SIZE, POOL_MAX_SIZE);
+        reader.notAbove(POOL_CHUNK_SIZE, POOL_REGION_SIZE);
+        reader.notAbove(FABRIC_READ_TIMEOUT, FETCH_TIMEOUT);
+        reader.notAbove(REGISTRY_TIMEOUT, FETCH_TIMEOUT);
+        reader.refuseUnknown(ENTRIES, presentKeys);
+        return new ShuffleConfig(reader.finish());
+    }
+
+    /** Reads and checks everything except for keys that do not exist, which {@code lookup} cannot list. */
+    public static ShuffleConfig read(Function<String, @Nullable String> lookup) {
+        return read(lookup, Set.of());
+    }
+
+    /** Reads and checks settings that are at hand as a map. */
+    public static ShuffleConfig read(Map<String, String> settings) {
+        return read(settings::get, settings.keySet());
+    }
+
+    /** Returns the value of an entry. */
+    public <T extends Comparable<T>> T get(ConfigEntry<T> entry) {
+        return entry.type().javaType().cast(Objects.requireNonNull(values.get(entry), entry.key()));
+    }
+
+    public FabricMode fabricMode() {
+        return get(FABRIC_MODE);
+    }
+
+    public long fabricMaxBytesInFlight() {
+        return get(FABRIC_MAX_BYTES_IN_FLIGHT);
+    }
+
+    public Duration fabricReadTimeout() {
+        return get(FABRIC_READ_TIMEOUT);
+    }
+
+    public boolean fabricShmInPlace() {
+        return get(FABRIC_SHM_IN_PLACE);
+    }
+
+    public int fabricShmThreads() {
+        return get(FABRIC_SHM_THREADS);
+    }
+
+    public long poolMaxSizeBytes() {
+        return get(POOL_MAX_SIZE);
+    }
+
+    public long poolInitialSizeBytes() {
+        return get(POOL_INITIAL_SIZE);
+    }
+
+    public long poolRegionSizeBytes() {
+        return get(POOL_REGION_SIZE);
+    }
+
+    public String poolDirectory() {
+        return get(POOL_DIRECTORY);
+    }
+
+    public Hugepages poolHugepages() {
+        return get(POOL_HUGEPAGES);
+    }
+
+    public long poolChunkSizeBytes() {
+        return get(POOL_CHUNK_SIZE);
+    }
+
+    public Duration poolReserveTimeout() {
+        return get(POOL_RESERVE_TIMEOUT);
+    }
+
+    public int directoryMaxShuffles() {
+        return get(DIRECTORY_MAX_SHUFFLES);
+    }
+
+    public Duration fetchTimeout() {
+        return get(FETCH_TIMEOUT);
+    }
+
+    public boolean fetchVerifyChecksum() {
+        return get(FETCH_VERIFY_CHECKSUM);
+    }
+
+    public Duration registryTimeout() {
+        return get(REGISTRY_TIMEOUT);
+    }
+
+    public Duration peerQuarantine() {
+        return get(PEER_QUARANTINE);
+    }
+
+    /** Returns {@code key=value} for every entry, for one line in the log. */
+    @Override
+    public String toString() {
+        return ENTRIES.stream().map(entry -> entry.key() + "=" + text(entry)).collect(Collectors.joining(", "));
+    }
+
+    private <T extends Comparable<T>> String text(ConfigEntry<T> entry) {
+        return entry.format(get(entry));
+    }
+}

@@ -1,0 +1,80 @@
+package io.rdmashuffle.conf;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+
+/**
+ * How the value of an entry is read from text and written back.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param unit what the number counts, or the kind of value where it is no number
+ * @param javaType class of the values
+ * @param parser reads trimmed text; throws {@link IllegalArgumentException} with what is wrong with it
+ * @param formatter writes what {@code parser} reads
+ * @param choices every allowed value where there are few, else empty
+ */
+public record ValueType<T extends Comparable<T>>(
+        String unit,
+        Class<T> javaType,
+        Function<String, T> parser,
+        Function<T, String> formatter,
+        List<String> choices) {
+    static final ValueType<Boolean> BOOLEAN = new ValueType<>(
+            "boolean", Boolean.class, ValueType::parseBoolean, String::valueOf, List.of("true", "false"));
+    static final ValueType<Long> BYTES =
+            new ValueType<>("bytes", Long.class, ByteSize::parse, ByteSize::format, List.of());
+    static final ValueType<Duration> DURATION =
+            new ValueType<>("duration", Duration.class, TimeSpan::parse, TimeSpan::format, List.of());
+    static final ValueType<String> PATH =
+            new ValueType<>("path", String.class, ValueType::parsePath, Function.identity(), List.of());
+
+    public ValueType {
+        choices = List.copyOf(choices);
+    }
+
+    static ValueType<Integer> count(String unit) {
+        return new ValueType<>(unit, Integer.class, ValueType::parseInt, String::valueOf, List.of());
+    }
+
+    static <E extends Enum<E>> ValueType<E> oneOf(Class<E> type) {
+        List<E> constants = Arrays.asList(type.getEnumConstants());
+        return new ValueType<>(
+                "choice",
+                type,
+                text -> constants.stream()
+                        .filter(constant -> constant.name().equalsIgnoreCase(text))
+                        .findFirst()
+                        .orElseThrow(() -> new IllegalArgumentException("no such choice")),
+                constant -> constant.name().toLowerCase(Locale.ROOT),
+                constants.stream()
+                        .map(constant -> constant.name().toLowerCase(Locale.ROOT))
+                        .toList());
+    }
+
+    private static Boolean parseBoolean(String text) {
+        return switch (text.toLowerCase(Locale.ROOT)) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException("not a boolean");
+        };
+    }
+
+    private static Integer parseInt(String text) {
+        try {
+            return Integer.valueOf(text);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException("not a whole number of 32 bits", e);
+        }
+    }
+
+    private static String parsePath(String text) {
+        if (!text.startsWith("/") || text.indexOf('\0') >= 0) {
+            throw new IllegalArgumentException("not an absolute path");
+        }
+        return text;
+    }
+}

@@ -1,0 +1,73 @@
+package io.rdmashuffle.conf;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** Renders {@code docs/configuration.md} from the entries. */
+final class ConfigurationDocument {
+    private static final String HEAD = """
+            # Configuration
+            <!-- Generated from io.rdmashuffle.conf.ShuffleConfig. Do not edit; change the entries and run:
+                 %s -->
+
+            Every key of the RDMA shuffle with its default, its range and what it does. All start with
+            `spark.shuffle.rdma.` and are set where Spark's own are: `--conf`, `spark-defaults.conf`, `SparkConf`. They are
+            read once, when the driver and the executors start.
+
+            - **Sizes** are whole numbers with `k`, `m`, `g`, `t` or `p`, powers of 1024; without a suffix they are bytes.
+            - **Durations** are whole numbers with `us`, `ms`, `s`, `min` (or `m`), `h` or `d`; a bare number is refused.
+            - Both ends of a range are allowed.
+            - A value outside its range, a value that contradicts another, or a key that does not exist ends the start
+              with one message that lists every problem. Only a default gives way: it is lowered to a smaller value that was
+              set beside it, where its entry says so.
+
+            Files to start from are in [`conf/`](../conf): one machine, RoCE, InfiniBand, Kubernetes.
+            """;
+    private static final Map<String, String> TITLES = Map.of(
+            "fabric", "Paths to the pools of peers",
+            "pool", "The pool of registered memory",
+            "directory", "The directory of map outputs",
+            "fetch", "Fetching blocks",
+            "registry", "The driver's registry of executors",
+            "peer", "Peers that failed");
+
+    private ConfigurationDocument() {}
+
+    static String render(String command) {
+        Map<String, List<ConfigEntry<?>>> areas = ShuffleConfig.entries().stream()
+                .collect(Collectors.groupingBy(ConfigurationDocument::area, LinkedHashMap::new, Collectors.toList()));
+        StringBuilder text = new StringBuilder(HEAD.formatted(command));
+        areas.forEach((area, entries) -> {
+            text.append("\n## ").append(title(area)).append("\n\n");
+            text.append("| Key | Default | Range | Unit | Meaning | Since |\n|---|---|---|---|---|---|\n");
+            entries.forEach(entry -> text.append(row(entry)));
+        });
+        return text.toString();
+    }
+
+    private static String area(ConfigEntry<?> entry) {
+        String local = entry.key().substring(ShuffleConfig.PREFIX.length());
+        return local.substring(0, local.indexOf('.'));
+    }
+
+    private static String title(String area) {
+        String title = TITLES.get(area);
+        if (title == null) {
+            throw new IllegalStateException("give the area " + area + " a title in ConfigurationDocument");
+        }
+        return title;
+    }
+
+    private static <T extends Comparable<T>> String row(ConfigEntry<T> entry) {
+        return "| `%s` | `%s` | %s | %s | %s | %s |\n"
+                .formatted(
+                        entry.key(),
+                        entry.format(entry.defaultValue()),
+                        entry.range(),
+                        entry.unit(),
+                        entry.doc(),
+                        entry.since());
+    }
+}

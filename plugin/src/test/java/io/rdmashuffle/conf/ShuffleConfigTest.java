@@ -1,0 +1,213 @@
+package io.rdmashuffle.conf;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+@Tag("unit")
+class ShuffleConfigTest {
+    private static final String PREFIX = ShuffleConfig.PREFIX;
+
+    static Stream<ConfigEntry<?>> entries() {
+        return ShuffleConfig.entries().stream();
+    }
+
+    static Stream<Arguments> unreadable() {
+        return entries()
+                .flatMap(entry -> Stream.of("", " ", "rubbish", "1.5g", "-1", "1x", "99999999999999999999")
+                        .map(raw -> Arguments.of(entry, raw)));
+    }
+
+    static Stream<Arguments> outOfRange() {
+        return entries()
+                .filter(entry -> entry.min() != null)
+                .flatMap(entry -> justOutside(entry).stream().map(raw -> Arguments.of(entry, raw)));
+    }
+
+    /** One unit below the smallest value, where that is not below nothing, and one above the largest. */
+    private static List<String> justOutside(ConfigEntry<?> entry) {
+        Object min = entry.min();
+        Object max = entry.max();
+        if (min instanceof Long low && max instanceof Long high) {
+            return low == 0 ? List.of("" + (high + 1)) : List.of("" + (low - 1), "" + (high + 1));
+        }
+        if (min instanceof Integer low && max instanceof Integer high) {
+            return List.of("" + (low - 1), "" + (high + 1), "2147483648");
+        }
+        if (min instanceof Duration low && max instanceof Duration high) {
+            String above = (high.toMillis() + 1) + "ms";
+            return low.isZero() ? List.of(above) : List.of((low.toMillis() - 1) + "ms", above, "0ms", "9999999999d");
+        }
+        throw new AssertionError("unexpected bounds of " + entry);
+    }
+
+    @ParameterizedTest
+    @MethodSource({"unreadable", "outOfRange"})
+    void refusedValueIsNamedWithKeyRangeAndUnit(ConfigEntry<?> entry, String raw) {
+        Map<String, String> settings = Map.of(entry.key(), raw);
+
+        ConfigException refused = catchThrowableOfType(ConfigException.class, () -> ShuffleConfig.read(settings));
+
+        assertThat(refused.problems()).hasSize(1);
+        assertThat(refused)
+                .hasMessageStartingWith(entry.key() + "=" + raw + ": ")
+                .hasMessageContaining("must be " + entry.range())
+                .hasMessageContaining("(" + entry.unit() + ")");
+    }
+
+    @ParameterizedTest
+    @MethodSource("entries")
+    void defaultIsReadableInRangeAndDocumented(ConfigEntry<?> entry) {
+        assertThat(entry.key()).startsWith(PREFIX).matches("[a-zA-Z.]+");
+        assertThat(entry.doc()).endsWith(".");
+        assertThat(entry.since()).isNotEmpty();
+        assertThat(entry.unit()).isNotEmpty();
+        assertReadsBack(entry);
+    }
+
+    private static <T extends Comparable<T>> void assertReadsBack(ConfigEntry<T> entry) {
+        String text = entry.format(entry.defaultValue());
+        ShuffleConfig config = ShuffleConfig.read(Map.of(entry.key(), "  " + text + " "));
+        assertThat(config.get(entry)).isEqualTo(entry.defaultValue());
+        assertThat(config.toString()).contains(entry.key() + "=" + text);
+    }
+
+    @Test
+    void keysAreDistinct() {
+        assertThat(entries().map(ConfigEntry::key)).doesNotHaveDuplicates();
+    }
+
+    @Test
+    void accessorsReturnWhatWasSet() {
+        Map<String, String> settings = new HashMap<>();
+        settings.put(PREFIX + "fabric.mode", "SHM");
+        settings.put(PREFIX + "fabric.maxBytesInFlight", "2mb");
+        settings.put(PREFIX + "fabric.readTimeout", "7s");
+        settings.put(PREFIX + "fabric.shm.inPlace", "FALSE");
+        settings.put(PREFIX + "fabric.shm.threads", "3");
+        settings.put(PREFIX + "pool.maxSize", "8g");
+        settings.put(PREFIX + "pool.initialSize", "0");
+        settings.put(PREFIX + "pool.directory", "/mnt/huge");
+        settings.put(PREFIX + "pool.hugepages", "advise");
+        settings.put(PREFIX + "pool.chunkSize", "65536");
+        settings.put(PREFIX + "pool.reserveTimeout", "0ms");
+        settings.put(PREFIX + "directory.maxShuffles", "16");
+        settings.put(PREFIX + "fetch.timeout", "1h");
+        settings.put(PREFIX + "fetch.verifyChecksum", "false");
+        settings.put(PREFIX + "registry.timeout", "1500ms");
+        settings.put(PREFIX + "peer.quarantine", "1m");
+        settings.put(PREFIX + "pool.regionSize", "1t");
+
+        ShuffleConfig config = ShuffleConfig.read(settings);
+
+        assertThat(settings).hasSameSizeAs(ShuffleConfig.entries());
+        assertThat(config.fabricMode()).isEqualTo(FabricMode.SHM);
+        assertThat(config.fabricMaxBytesInFlight()).isEqualTo(2L << 20);
+        assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(config.fabricShmInPlace()).isFalse();
+        assertThat(config.fabricShmThreads()).isEqualTo(3);
+        assertThat(config.poolMaxSizeBytes()).isEqualTo(8L << 30);
+        assertThat(config.poolInitialSizeBytes()).isZero();
+        assertThat(config.poolRegionSizeBytes()).isEqualTo(1L << 40);
+        assertThat(config.poolDirectory()).isEqualTo("/mnt/huge");
+        assertThat(config.poolHugepages()).isEqualTo(Hugepages.ADVISE);
+        assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
+        assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
+        assertThat(config.directoryMaxShuffles()).isEqualTo(16);
+        assertThat(config.fetchTimeout()).isEqualTo(Duration.ofHours(1));
+        assertThat(config.fetchVerifyChecksum()).isFalse();
+        assertThat(config.registryTimeout()).isEqualTo(Duration.ofMillis(1500));
+        assertThat(config.peerQuarantine()).isEqualTo(Duration.ofMinutes(1));
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "pool.initialSize, 2g, pool.maxSize, 1g",
+        "pool.chunkSize, 64m, pool.maxSize, 32m",
+        "pool.chunkSize, 2m, pool.regionSize, 1m",
+        "fabric.readTimeout, 5s, fetch.timeout, 2s",
+        "registry.timeout, 5s, fetch.timeout, 2s"
+    })
+    void contradictionNamesBothKeys(String low, String lowValue, String high, String highValue) {
+        Map<String, String> settings = Map.of(PREFIX + low, lowValue, PREFIX + high, highValue);
+
+        ConfigException refused = catchThrowableOfType(ConfigException.class, () -> ShuffleConfig.read(settings));
+
+        assertThat(refused.problems()).hasSize(1);
+        assertThat(refused)
+                .hasMessageStartingWith(PREFIX + low + "=" + lowValue + ": ")
+                .hasMessageContaining("must not be above " + PREFIX + high + "=" + highValue + ";")
+                .hasMessageContaining("allowed: between ");
+    }
+
+    @Test
+    void contradictionWithADefaultSaysSo() {
+        assertThatThrownBy(() -> ShuffleConfig.read(Map.of(PREFIX + "pool.initialSize", "2g")))
+                .hasMessageContaining("must not be above spark.shuffle.rdma.pool.maxSize=1g, its default");
+    }
+
+    @Test
+    void defaultsAreLoweredRatherThanContradicted() {
+        ShuffleConfig config =
+                ShuffleConfig.read(Map.of(PREFIX + "pool.maxSize", "8m", PREFIX + "fetch.timeout", "1s"));
+
+        assertThat(config.poolInitialSizeBytes()).isEqualTo(8L << 20);
+        assertThat(config.poolRegionSizeBytes()).as("the pool clips regions").isEqualTo(256L << 20);
+        assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(config.registryTimeout()).isEqualTo(Duration.ofSeconds(1));
+    }
+
+    @Test
+    void everyProblemIsReportedAtOnce() {
+        Map<String, String> settings = Map.of(
+                PREFIX + "pool.maxSize", "12k",
+                PREFIX + "fetch.timeout", "120",
+                PREFIX + "registry.timeout", "5min",
+                PREFIX + "pool.maxsize", "1g");
+
+        ConfigException refused = catchThrowableOfType(ConfigException.class, () -> ShuffleConfig.read(settings));
+
+        assertThat(refused.problems())
+                .containsExactly(
+                        "spark.shuffle.rdma.pool.maxSize=12k: must be between 1m and 1p (bytes)",
+                        "spark.shuffle.rdma.fetch.timeout=120: not a duration such as 100ms or 30s; units us, ms, s, min,"
+                                + " h, d; must be between 1s and 1d (duration)",
+                        "spark.shuffle.rdma.pool.maxsize: no such key; the nearest is spark.shuffle.rdma.pool.maxSize");
+        assertThat(refused.getMessage())
+                .startsWith("3 settings cannot be used:\n  spark.shuffle.rdma.pool.maxSize=12k");
+    }
+
+    @ParameterizedTest
+    @CsvSource({
+        "fetch.timout, fetch.timeout",
+        "pool.max, pool.maxSize",
+        "fabric.shm.thread, fabric.shm.threads",
+        "quarantine, peer.quarantine",
+        "Fabric.Mode, fabric.mode"
+    })
+    void unknownKeyIsRefusedWithTheNearest(String unknown, String nearest) {
+        assertThatThrownBy(() -> ShuffleConfig.read(Map.of(PREFIX + unknown, "1")))
+                .isInstanceOf(ConfigException.class)
+                .hasMessage(PREFIX + unknown + ": no such key; the nearest is " + PREFIX + nearest);
+    }
+
+    @Test
+    void keysOfOthersAreIgnored() {
+        ShuffleConfig config =
+                ShuffleConfig.read(Map.of("spark.shuffle.compress", "true", "spark.shuffle.rdmaother", "x"));
+
+        assertThat(config.fabricMode()).isEqualTo(FabricMode.AUTO);
+    }
+}
