@@ -2,7 +2,6 @@ package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.MemorySlice;
-import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -23,23 +22,9 @@ public record BlockRange(List<RemoteSlice> slices, long[] lengths, int[] checksu
 
     /** Returns whether bytes read for these slices are what the writer wrote. */
     public boolean matches(List<MemorySlice> bytes) {
-        int piece = 0;
-        long position = 0;
+        SliceCursor cursor = new SliceCursor(bytes);
         for (int p = 0; p < lengths.length; p++) {
-            List<MemorySlice> partition = new ArrayList<>(1);
-            long missing = lengths[p];
-            while (missing > 0) {
-                MemorySlice current = bytes.get(piece);
-                long taken = Math.min(missing, current.lengthBytes() - position);
-                partition.add(current.slice(position, taken));
-                missing -= taken;
-                position += taken;
-                if (position == current.lengthBytes()) {
-                    piece++;
-                    position = 0;
-                }
-            }
-            if (Crc32c.of(partition) != checksums[p]) {
+            if (Crc32c.of(cursor.take(lengths[p])) != checksums[p]) {
                 return false;
             }
         }

@@ -1,0 +1,43 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.memory.MemorySlice;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Walks through slices as if they were one sequence of bytes, and cuts off as much as is asked for.
+ *
+ * <p><b>Threading:</b> none; for one thread.
+ */
+public final class SliceCursor {
+    private final List<MemorySlice> slices;
+    private int index;
+    private long position;
+
+    /** Starts before the first byte. */
+    public SliceCursor(List<MemorySlice> slices) {
+        this.slices = slices;
+    }
+
+    /**
+     * Returns the next {@code length} bytes, in as many pieces as they lie in.
+     *
+     * @throws IndexOutOfBoundsException if there are not that many left
+     */
+    public List<MemorySlice> take(long length) {
+        List<MemorySlice> taken = new ArrayList<>(1);
+        long missing = length;
+        while (missing > 0) {
+            MemorySlice current = slices.get(index);
+            long piece = Math.min(missing, current.lengthBytes() - position);
+            taken.add(current.slice(position, piece));
+            missing -= piece;
+            position += piece;
+            if (position == current.lengthBytes()) {
+                index++;
+                position = 0;
+            }
+        }
+        return taken;
+    }
+}

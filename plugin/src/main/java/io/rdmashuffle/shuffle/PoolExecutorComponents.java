@@ -1,0 +1,72 @@
+package io.rdmashuffle.shuffle;
+
+import io.rdmashuffle.memory.Pool;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
+import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
+
+/**
+ * Where Spark's own writers put map outputs: into the pool, or into ordinary files when that is full.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns nothing; the executor's parts that it was made from outlive it.
+ */
+public final class PoolExecutorComponents implements ShuffleExecutorComponents {
+    private final Pool pool;
+    private final MapOutputStore store;
+    private final long chunkBytes;
+    private final Duration patience;
+    private final ShuffleExecutorComponents files;
+
+    /**
+     * Creates the components of one executor.
+     *
+     * @param chunkBytes unit in which a map output grows
+     * @param patience how long to wait for a full pool
+     * @param files ready to use: where outputs go that the pool cannot take
+     */
+    public PoolExecutorComponents(
+            Pool pool, MapOutputStore store, long chunkBytes, Duration patience, ShuffleExecutorComponents files) {
+        this.pool = pool;
+        this.store = store;
+        this.chunkBytes = chunkBytes;
+        this.patience = patience;
+        this.files = files;
+    }
+
+    @Override
+    public void initializeExecutor(String appId, String execId, Map<String, String> extraConfigs) {}
+
+    @Override
+    public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
+        return new PoolMapOutputWriter(shuffleId, mapTaskId, numPartitions, store, output(), () -> {
+            try {
+                return files.createMapOutputWriter(shuffleId, mapTaskId, numPartitions);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+    }
+
+    @Override
+    public Optional<SingleSpillShuffleMapOutputWriter> createSingleFileMapOutputWriter(int shuffleId, long mapId) {
+        return Optional.of(new PoolSingleSpillWriter(shuffleId, mapId, store, output(), () -> {
+            try {
+                return files.createSingleFileMapOutputWriter(shuffleId, mapId)
+                        .orElseThrow(() -> new IllegalStateException("Spark's local files take no single spills"));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }));
+    }
+
+    private ChunkedOutput output() {
+        return new ChunkedOutput(pool, chunkBytes, patience);
+    }
+}
