@@ -1,19 +1,277 @@
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.memory.HostLimits;
+import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.shuffle.MapOutputStore;
+import io.rdmashuffle.shuffle.PoolBlockResolver;
+import io.rdmashuffle.shuffle.PoolExecutorComponents;
+import io.rdmashuffle.shuffle.RdmaShuffleReader;
+import io.rdmashuffle.shuffle.ReadServices;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.shuffle.ShuffleCounters;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.stream.Collectors;
+import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.BaseShuffleHandle;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleHandle;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.shuffle.ShuffleReader;
+import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.apache.spark.shuffle.sort.SortShuffleManager$;
+import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** The shuffle manager that Spark loads: {@code spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager}. */
+/**
+ * The shuffle manager that Spark loads: {@code spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager}.
+ *
+ * <p>It is a {@link SortShuffleManager} because Spark copies every row for any manager that is not one
+ * ({@code ShuffleExchangeExec.needToCopyObjectsBeforeShuffle}), and because that is the complete fall-back.
+ *
+ * <p><b>Threading:</b> thread-safe; parts are created once, under the manager's lock.
+ *
+ * <p><b>Ownership:</b> owns everything of this plugin in the process; {@link #stop()}, which Spark may call twice, ends it.
+ */
 public class RdmaShuffleManager extends SortShuffleManager {
-    /** Called by Spark through reflection. */
+    private static final Logger LOG = LoggerFactory.getLogger(RdmaShuffleManager.class);
+
+    private final SparkConf conf;
+    private final ShuffleConfig config;
+    private final boolean isDriver;
+    private final boolean isLocal;
+    private final boolean sortOnly;
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final PoolBlockResolver resolver;
+    private volatile @Nullable ExecutorMemory memory;
+    private volatile @Nullable ExecutorNetwork network;
+    private @Nullable DriverRegistry registry;
+    private boolean stopped;
+
+    /**
+     * Called by Spark through reflection, once in each process of the application.
+     *
+     * @throws IllegalArgumentException if a setting is wrong or this host cannot hold the pool; says what to change
+     */
     public RdmaShuffleManager(SparkConf conf, boolean isDriver) {
         super(conf);
+        this.conf = conf;
+        this.isDriver = isDriver;
+        this.isLocal = isDriver && conf.get("spark.master", "").matches("local(\\[.*])?");
+        this.config = ShuffleSettings.read(conf);
+        String reason = SortFallback.reason(conf, config).orElse(null);
+        this.sortOnly = reason != null;
+        if (reason != null && isDriver) {
+            LOG.warn("Spark's sort shuffle serves this application: {}", reason);
+        }
+        this.resolver = new PoolBlockResolver(
+                conf,
+                super.shuffleBlockResolver().taskIdMapsForShuffle(),
+                this::storeOrNull,
+                counters,
+                config.fetchVerifyChecksum());
+        if (!sortOnly) {
+            conf.set(SortFallback.DATA_IO_KEY, PoolDataIO.class.getName());
+            prepareMemory();
+        }
+    }
+
+    /** Executors get their pool now, so that a host that cannot hold it says so at start; a local driver is only checked. */
+    private void prepareMemory() {
+        if (!isDriver) {
+            memory();
+        } else if (isLocal) {
+            PoolSettings settings = ExecutorMemory.settings(config);
+            HostLimits.read(settings.directory()).check(settings, false);
+        }
+    }
+
+    @Override
+    public IndexShuffleBlockResolver shuffleBlockResolver() {
+        return resolver;
+    }
+
+    @Override
+    public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
+        if (!sortOnly && !isLocal) {
+            startRegistry(dependency);
+        }
+        return super.registerShuffle(shuffleId, dependency);
+    }
+
+    @Override
+    public <K, V> ShuffleWriter<K, V> getWriter(
+            ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
+        if (!sortOnly) {
+            network();
+        }
+        return super.getWriter(handle, mapId, context, metrics);
+    }
+
+    @Override
+    @SuppressWarnings("unchecked")
+    public <K, C> ShuffleReader<K, C> getReader(
+            ShuffleHandle handle,
+            int startMapIndex,
+            int endMapIndex,
+            int startPartition,
+            int endPartition,
+            TaskContext context,
+            ShuffleReadMetricsReporter metrics) {
+        BaseShuffleHandle<K, ?, C> base = (BaseShuffleHandle<K, ?, C>) handle;
+        if (sortOnly || base.dependency().isShuffleMergeFinalizedMarked()) {
+            return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
+        }
+        ReadServices services = network().readServices();
+        return new RdmaShuffleReader<>(
+                base,
+                services.mapOutputTracker()
+                        .getMapSizesByExecutorId(
+                                handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
+                context,
+                metrics,
+                services,
+                SortShuffleManager$.MODULE$.canUseBatchFetch(startPartition, endPartition, context));
+    }
+
+    @Override
+    public boolean unregisterShuffle(int shuffleId) {
+        ExecutorMemory held = memory;
+        if (held != null) {
+            held.store().removeShuffle(shuffleId);
+        }
+        ExecutorNetwork joined = network;
+        if (joined != null) {
+            joined.paths().forgetShuffle(shuffleId);
+        }
+        return super.unregisterShuffle(shuffleId);
+    }
+
+    @Override
+    public void stop() {
+        synchronized (this) {
+            if (stopped) {
+                return;
+            }
+            stopped = true;
+            if (network != null) {
+                network.close();
+            }
+            if (memory != null) {
+                memory.close();
+            }
+            if (registry != null) {
+                registry.close();
+            }
+        }
+        super.stop();
     }
 
     /** Asks every executor for its counters; driver only. Executors that do not answer in time are left out. */
     public ClusterStatistics statistics(Duration timeout) {
-        return new ClusterStatistics(Map.of(), 0);
+        DriverRegistry started;
+        synchronized (this) {
+            started = registry;
+        }
+        Map<String, Map<ShuffleCounter, Long>> byExecutor = new HashMap<>();
+        if (memory != null) {
+            byExecutor.put(SparkEnv.get().executorId(), localStatistics());
+        }
+        if (started != null) {
+            started.collectStatistics(timeout)
+                    .forEach((executorId, values) -> byExecutor.put(executorId, byCounter(values)));
+        }
+        return new ClusterStatistics(byExecutor, started == null ? 0 : started.messagesReceived());
+    }
+
+    /** Returns the counters of this process. */
+    Map<ShuffleCounter, Long> localStatistics() {
+        Map<ShuffleCounter, Long> values = counters.snapshot();
+        ExecutorMemory held = memory;
+        if (held != null) {
+            held.addGauges(values);
+        }
+        ExecutorNetwork joined = network;
+        if (joined != null) {
+            values.put(ShuffleCounter.PEER_MAPPINGS, joined.paths().openRegions());
+        }
+        return values;
+    }
+
+    /** Returns where Spark's writers put map outputs; for {@link PoolDataIO}. */
+    ShuffleExecutorComponents executorComponents() {
+        ExecutorMemory held = memory();
+        return new PoolExecutorComponents(
+                held.pool(),
+                held.store(),
+                config.poolChunkSizeBytes(),
+                config.poolReserveTimeout(),
+                new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
+    }
+
+    private @Nullable MapOutputStore storeOrNull() {
+        ExecutorMemory held = memory;
+        return held == null ? null : held.store();
+    }
+
+    private ExecutorMemory memory() {
+        ExecutorMemory held = memory;
+        if (held == null) {
+            synchronized (this) {
+                held = memory;
+                if (held == null) {
+                    requireRunning();
+                    held = ExecutorMemory.create(config, counters, !isLocal);
+                    memory = held;
+                }
+            }
+        }
+        return held;
+    }
+
+    private ExecutorNetwork network() {
+        ExecutorNetwork joined = network;
+        if (joined == null) {
+            synchronized (this) {
+                joined = network;
+                if (joined == null) {
+                    requireRunning();
+                    joined = new ExecutorNetwork(SparkEnv.get(), config, memory(), counters, this::localStatistics);
+                    network = joined;
+                    if (!isLocal) {
+                        joined.announce();
+                    }
+                }
+            }
+        }
+        return joined;
+    }
+
+    private synchronized void startRegistry(ShuffleDependency<?, ?, ?> dependency) {
+        if (registry == null && !stopped) {
+            registry = new DriverRegistry(
+                    dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv());
+        }
+    }
+
+    private void requireRunning() {
+        if (stopped) {
+            throw new IllegalStateException("the shuffle manager has been stopped");
+        }
+    }
+
+    private static Map<ShuffleCounter, Long> byCounter(Map<String, Long> named) {
+        return named.entrySet().stream()
+                .collect(Collectors.toMap(entry -> ShuffleCounter.valueOf(entry.getKey()), Map.Entry::getValue));
     }
 }

@@ -1,0 +1,224 @@
+package io.rdmashuffle.shuffle;
+
+import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.RemoteBytes;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.apache.spark.network.shuffle.checksum.Cause;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Fetches blocks by reading the peer's directory, index and data, without the peer's help; what cannot be had that way comes
+ * over Spark's own block transfer.
+ *
+ * <p>Spark's {@code ShuffleBlockFetcherIterator} drives it, and brings bytes in flight, retries of corrupt blocks, metrics
+ * and the {@code FetchFailedException} of the task.
+ *
+ * <p><b>Threading:</b> thread-safe. Blocks that are used in place are answered before {@link #fetchBlocks} returns.
+ *
+ * <p><b>Ownership:</b> owns the deadline timer and the copies; paths and Spark's client are the caller's.
+ */
+public final class OneSidedBlockClient extends BlockStoreClient {
+    private static final Logger LOG = LoggerFactory.getLogger(OneSidedBlockClient.class);
+
+    private final PeerPaths paths;
+    private final BlockStoreClient netty;
+    private final BlockCopies copies;
+    private final ShuffleCounters counters;
+    private final FetchDeadlines deadlines;
+    private final boolean verify;
+
+    /**
+     * Creates the client of one executor.
+     *
+     * @param netty Spark's own client, for everything else
+     */
+    public OneSidedBlockClient(
+            PeerPaths paths,
+            BlockStoreClient netty,
+            BlockCopies copies,
+            ShuffleCounters counters,
+            FetchDeadlines deadlines,
+            boolean verify) {
+        this.paths = paths;
+        this.netty = netty;
+        this.copies = copies;
+        this.counters = counters;
+        this.deadlines = deadlines;
+        this.verify = verify;
+    }
+
+    @Override
+    public void fetchBlocks(
+            String host,
+            int port,
+            String execId,
+            String[] blockIds,
+            BlockFetchingListener listener,
+            @Nullable DownloadFileManager downloads) {
+        BlockAnswers answers = new BlockAnswers(List.of(blockIds), listener, counters);
+        NettyFetch overNetty = new NettyFetch(netty, host, port, execId, answers, downloads);
+        PeerPath path = paths.to(execId);
+        if (path == null) {
+            for (String blockId : blockIds) {
+                overNetty.add(blockId, ShuffleCounter.NETTY_BYTES);
+            }
+        } else {
+            fetchOneSided(path, blockIds, answers, overNetty, downloads == null);
+        }
+        deadlines.watch(answers);
+        overNetty.start();
+    }
+
+    private void fetchOneSided(
+            PeerPath path, String[] blockIds, BlockAnswers answers, NettyFetch overNetty, boolean toMemory) {
+        Map<String, BlockRange> toCopy = new LinkedHashMap<>();
+        boolean usable = true;
+        for (String blockId : blockIds) {
+            ShuffleCounter otherwise = ShuffleCounter.NETTY_BYTES;
+            try {
+                BlockKey key = BlockKey.of(blockId).orElse(null);
+                DirectoryEntry entry =
+                        key == null || !usable ? null : path.directory().find(key.shuffleId(), key.mapId());
+                if (entry != null && entry.place() == DirectoryEntry.Place.FILE) {
+                    otherwise = ShuffleCounter.FILE_BYTES;
+                }
+                if (key != null && entry != null && entry.place() == DirectoryEntry.Place.POOL) {
+                    BlockRange range = path.directory().range(entry, key.start(), key.end());
+                    if (readInPlace(path, blockId, range, answers)) {
+                        continue;
+                    }
+                    if (toMemory && !range.slices().isEmpty()) {
+                        toCopy.put(blockId, range);
+                        continue;
+                    }
+                }
+            } catch (ReadFailedException e) {
+                usable = false;
+                paths.failed(path, e);
+            } catch (IOException e) {
+                LOG.warn(
+                        "block {} of executor {} is fetched over Spark's block transfer",
+                        blockId,
+                        path.executorId(),
+                        e);
+            }
+            overNetty.add(blockId, otherwise);
+        }
+        if (!toCopy.isEmpty()) {
+            copies.start(path, toCopy, answers, overNetty);
+        }
+    }
+
+    /** Answers with the peer's own memory; false if this path can only copy. */
+    private boolean readInPlace(PeerPath path, String blockId, BlockRange range, BlockAnswers answers)
+            throws IOException {
+        RemoteBytes bytes = RemoteBytes.inPlace(path.peer(), range.slices());
+        if (bytes == null) {
+            return false;
+        }
+        if (verify && !range.matches(bytes.slices())) {
+            bytes.close();
+            throw new IOException("wrong checksum in the memory of executor " + path.executorId());
+        }
+        ManagedBuffer block = new SliceManagedBuffer(bytes.slices(), bytes::close);
+        try {
+            answers.succeeded(blockId, block, path.counter());
+        } finally {
+            block.release();
+        }
+        return true;
+    }
+
+    @Override
+    public Cause diagnoseCorruption(
+            String host,
+            int port,
+            String execId,
+            int shuffleId,
+            long mapId,
+            int reduceId,
+            long checksum,
+            String algorithm) {
+        return netty.diagnoseCorruption(host, port, execId, shuffleId, mapId, reduceId, checksum, algorithm);
+    }
+
+    @Override
+    public void close() {
+        deadlines.close();
+        copies.close();
+    }
+
+    /** Blocks of one fetch that go over Spark's block transfer. <b>Threading:</b> for the fetching thread, then immutable. */
+    static final class NettyFetch {
+        private final BlockStoreClient netty;
+        private final String host;
+        private final int port;
+        private final String execId;
+        private final BlockAnswers answers;
+        private final @Nullable DownloadFileManager downloads;
+        private final Map<String, ShuffleCounter> counterByBlock = new LinkedHashMap<>();
+
+        NettyFetch(
+                BlockStoreClient netty,
+                String host,
+                int port,
+                String execId,
+                BlockAnswers answers,
+                @Nullable DownloadFileManager downloads) {
+            this.netty = netty;
+            this.host = host;
+            this.port = port;
+            this.execId = execId;
+            this.answers = answers;
+            this.downloads = downloads;
+        }
+
+        void add(String blockId, ShuffleCounter counter) {
+            counterByBlock.put(blockId, counter);
+        }
+
+        void start() {
+            if (!counterByBlock.isEmpty()) {
+                fetch(new ArrayList<>(counterByBlock.keySet()));
+            }
+        }
+
+        /** Fetches one block whose copy failed. */
+        void startOne(String blockId) {
+            fetch(List.of(blockId));
+        }
+
+        private void fetch(List<String> blockIds) {
+            try {
+                netty.fetchBlocks(host, port, execId, blockIds.toArray(String[]::new), new Relay(), downloads);
+            } catch (RuntimeException e) {
+                blockIds.forEach(blockId -> answers.failed(blockId, e));
+            }
+        }
+
+        private final class Relay implements BlockFetchingListener {
+            @Override
+            public void onBlockFetchSuccess(String blockId, ManagedBuffer data) {
+                ShuffleCounter counter = counterByBlock.getOrDefault(blockId, ShuffleCounter.NETTY_BYTES);
+                answers.succeeded(blockId, data, counter);
+            }
+
+            @Override
+            public void onBlockFetchFailure(String blockId, Throwable exception) {
+                answers.failed(blockId, exception);
+            }
+        }
+    }
+}

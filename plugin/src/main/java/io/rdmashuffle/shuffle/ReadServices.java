@@ -1,0 +1,23 @@
+package io.rdmashuffle.shuffle;
+
+import org.apache.spark.MapOutputTracker;
+import org.apache.spark.SparkConf;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.serializer.SerializerManager;
+import org.apache.spark.storage.BlockManager;
+
+/**
+ * What a reader needs of the executor it runs in.
+ *
+ * @param conf Spark's configuration
+ * @param serializerManager compression and encryption
+ * @param blockManager local blocks, and temporary files of large remote ones
+ * @param mapOutputTracker for push-based shuffle, which this reader is never used with
+ * @param client brings remote blocks
+ */
+public record ReadServices(
+        SparkConf conf,
+        SerializerManager serializerManager,
+        BlockManager blockManager,
+        MapOutputTracker mapOutputTracker,
+        BlockStoreClient client) {}

@@ -1,0 +1,150 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.conf.Hugepages;
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.memory.HostLimits;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.memory.PoolUsage;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.shuffle.MapOutputStore;
+import io.rdmashuffle.shuffle.PeerPaths;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.shuffle.ShuffleCounters;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one process holds in registered memory: pool, fabrics that know its regions, directory and map outputs.
+ *
+ * <p>Needs nothing of Spark, so that it exists, or fails with a remedy, before the first task.
+ *
+ * <p><b>Threading:</b> its parts are thread-safe.
+ *
+ * <p><b>Ownership:</b> owns its parts; {@link #close()} ends them in the order in which they depend on one another.
+ */
+final class ExecutorMemory implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorMemory.class);
+
+    private final UUID incarnation = UUID.randomUUID();
+    private final List<Fabric> fabrics;
+    private final Pool pool;
+    private final MapOutputDirectory directory;
+    private final MapOutputStore store;
+    private boolean closed;
+
+    private ExecutorMemory(List<Fabric> fabrics, Pool pool, ShuffleConfig config, ShuffleCounters counters)
+            throws InterruptedException {
+        this.fabrics = fabrics;
+        this.pool = pool;
+        this.directory = MapOutputDirectory.create(pool, config.directoryMaxShuffles(), incarnation);
+        this.store = new MapOutputStore(directory, counters);
+    }
+
+    /** Returns what the configuration makes of a pool. */
+    static PoolSettings settings(ShuffleConfig config) {
+        return new PoolSettings(
+                Path.of(config.poolDirectory()),
+                config.poolMaxSizeBytes(),
+                config.poolInitialSizeBytes(),
+                config.poolRegionSizeBytes(),
+                config.poolHugepages() == Hugepages.ADVISE);
+    }
+
+    /**
+     * Creates the pool of a process.
+     *
+     * @param hasPeers false in local mode, where nobody else ever reads
+     * @throws IllegalArgumentException if this host cannot hold the pool, saying what to raise
+     */
+    static ExecutorMemory create(ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
+        PoolSettings settings = settings(config);
+        HostLimits.read(settings.directory()).check(settings, false);
+        List<Fabric> fabrics = hasPeers ? fabrics(config) : List.of();
+        Pool pool = Pool.create(settings, region -> register(fabrics, region));
+        try {
+            ExecutorMemory memory = new ExecutorMemory(fabrics, pool, config, counters);
+            LOG.info("pool of up to {} bytes in {}", settings.capBytes(), settings.directory());
+            return memory;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            pool.close();
+            throw new IllegalStateException("interrupted while creating the pool", e);
+        } catch (RuntimeException e) {
+            pool.close();
+            throw e;
+        }
+    }
+
+    private static List<Fabric> fabrics(ShuffleConfig config) {
+        if (config.fabricMode() == FabricMode.NETTY) {
+            return List.of();
+        }
+        return List.of(
+                new ShmFabric(config.fabricShmThreads(), config.fabricMaxBytesInFlight(), config.fabricShmInPlace()));
+    }
+
+    private static void register(List<Fabric> fabrics, Region region) {
+        fabrics.forEach(fabric -> fabric.regionAdded(region));
+    }
+
+    UUID incarnation() {
+        return incarnation;
+    }
+
+    List<Fabric> fabrics() {
+        return fabrics;
+    }
+
+    Pool pool() {
+        return pool;
+    }
+
+    MapOutputStore store() {
+        return store;
+    }
+
+    /** Returns what peers need to read this memory, by fabric; plus where the directory is. */
+    Map<String, byte[]> addresses() {
+        Map<String, byte[]> addresses = new HashMap<>();
+        fabrics.forEach(fabric -> addresses.put(fabric.name(), fabric.localAddress()));
+        addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
+        return addresses;
+    }
+
+    /** Adds the numbers that are read off the pool and the fabrics. */
+    void addGauges(Map<ShuffleCounter, Long> values) {
+        PoolUsage usage = pool.usage();
+        values.put(ShuffleCounter.POOL_USED_BYTES, usage.usedBytes());
+        values.put(ShuffleCounter.POOL_PEAK_BYTES, usage.peakBytes());
+        values.put(ShuffleCounter.POOL_CAPACITY_BYTES, usage.capacityBytes());
+        values.put(ShuffleCounter.POOL_LEASES, (long) usage.leases());
+        values.put(
+                ShuffleCounter.REGION_REGISTRATIONS,
+                fabrics.stream().mapToLong(Fabric::registrations).sum());
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        store.close();
+        fabrics.forEach(Fabric::close);
+        try {
+            pool.close();
+        } catch (IllegalStateException leaked) {
+            LOG.warn("blocks were still in use when the shuffle manager stopped", leaked);
+        }
+    }
+}

@@ -1,0 +1,153 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.registry.DriverChannel;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.RegistryAgent;
+import io.rdmashuffle.registry.RegistryCodec;
+import io.rdmashuffle.registry.RegistryMessage;
+import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryUnavailableException;
+import io.rdmashuffle.shuffle.BlockCopies;
+import io.rdmashuffle.shuffle.FetchDeadlines;
+import io.rdmashuffle.shuffle.OneSidedBlockClient;
+import io.rdmashuffle.shuffle.PeerPaths;
+import io.rdmashuffle.shuffle.ReadServices;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.shuffle.ShuffleCounters;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.rpc.RpcEnv;
+import org.apache.spark.util.RpcUtils;
+import org.jspecify.annotations.Nullable;
+import scala.Option;
+
+/**
+ * How one executor meets the others: announces its memory to the driver, learns of theirs, reads from them.
+ *
+ * <p><b>Threading:</b> its parts are thread-safe.
+ *
+ * <p><b>Ownership:</b> owns its parts; must be closed before the {@link ExecutorMemory} that it announced.
+ */
+final class ExecutorNetwork implements AutoCloseable {
+    private static final String ENDPOINT = "rdma-shuffle-member";
+
+    private final RpcEnv rpcEnv;
+    private final RegistryCodec codec = new RegistryCodec();
+    private final Supplier<Map<ShuffleCounter, Long>> statistics;
+    private final RpcEndpointRef self;
+    private final RegistryAgent agent;
+    private final PeerPaths paths;
+    private final OneSidedBlockClient client;
+    private final ReadServices readServices;
+    private final Member member;
+
+    /**
+     * Prepares to join. A driver that does not answer is no failure: later lookups try again, and Spark's block transfer
+     * serves until then.
+     *
+     * @param statistics this executor's counters, for the driver
+     */
+    ExecutorNetwork(
+            SparkEnv env,
+            ShuffleConfig config,
+            ExecutorMemory memory,
+            ShuffleCounters counters,
+            Supplier<Map<ShuffleCounter, Long>> statistics) {
+        this.rpcEnv = env.rpcEnv();
+        this.statistics = statistics;
+        this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
+        this.agent = new RegistryAgent(env.executorId(), driver(env), config.registryTimeout());
+        this.paths = new PeerPaths(
+                memory.fabrics(),
+                new BlockingReads(memory.pool(), config.fabricReadTimeout()),
+                agent::lookup,
+                config.peerQuarantine());
+        agent.addListener(paths);
+        BlockCopies copies = new BlockCopies(
+                memory.pool(),
+                paths,
+                config.poolReserveTimeout(),
+                config.fabricReadTimeout(),
+                config.fetchVerifyChecksum());
+        this.client = new OneSidedBlockClient(
+                paths,
+                env.blockManager().blockStoreClient(),
+                copies,
+                counters,
+                new FetchDeadlines(config.fetchTimeout()),
+                config.fetchVerifyChecksum());
+        // Spark would look for peers' files on this host's disks, past their pools.
+        env.blockManager().hostLocalDirManager_$eq(Option.empty());
+        this.readServices = new ReadServices(
+                env.conf(), env.serializerManager(), env.blockManager(), env.mapOutputTracker(), client);
+        this.member = new Member(env.executorId(), memory.incarnation(), memory.addresses());
+    }
+
+    /** Announces this executor to the driver; in local mode there is nobody to announce to. */
+    void announce() {
+        agent.announce(member);
+    }
+
+    ReadServices readServices() {
+        return readServices;
+    }
+
+    PeerPaths paths() {
+        return paths;
+    }
+
+    @Override
+    public void close() {
+        agent.close();
+        client.close();
+        paths.close();
+        rpcEnv.stop(self);
+    }
+
+    private DriverChannel driver(SparkEnv env) {
+        return new DriverChannel() {
+            private volatile @Nullable RpcEndpointRef driver;
+
+            @Override
+            public RegistryMessage ask(RegistryMessage request, Duration timeout) throws RegistryUnavailableException {
+                try {
+                    RpcEndpointRef known = driver;
+                    if (known == null) {
+                        known = RpcUtils.makeDriverRef(DriverRegistry.ENDPOINT, env.conf(), rpcEnv);
+                        driver = known;
+                    }
+                    return RegistryAsk.await(RegistryAsk.start(known, codec, request, self, timeout), codec, timeout);
+                } catch (Exception e) {
+                    // Scala throws RpcTimeoutException, SparkException and InterruptedException without declaring them.
+                    if (isInterruption(e)) {
+                        Thread.currentThread().interrupt();
+                    }
+                    throw new RegistryUnavailableException("the driver's registry does not answer", e);
+                }
+            }
+        };
+    }
+
+    private static boolean isInterruption(Throwable e) {
+        return e instanceof InterruptedException || e.getCause() instanceof InterruptedException;
+    }
+
+    private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
+        if (message instanceof MembershipUpdate update) {
+            agent.onMessage(update);
+        } else if (message instanceof StatisticsRequest) {
+            Map<String, Long> named = new HashMap<>();
+            statistics.get().forEach((counter, value) -> named.put(counter.name(), value));
+            return new StatisticsReply(named);
+        }
+        return null;
+    }
+}

@@ -1,0 +1,44 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.registry.RegistryCodec;
+import io.rdmashuffle.registry.RegistryMessage;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.rpc.RpcTimeout;
+import org.jspecify.annotations.Nullable;
+import scala.concurrent.Future;
+import scala.concurrent.duration.FiniteDuration;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/**
+ * Asks another process's {@link RegistryEndpoint}.
+ *
+ * <p><b>Threading:</b> stateless.
+ */
+final class RegistryAsk {
+    private static final ClassTag<RegistryEnvelope> ENVELOPE = ClassTag$.MODULE$.apply(RegistryEnvelope.class);
+
+    private RegistryAsk() {}
+
+    /** Sends and returns at once. */
+    static Future<RegistryEnvelope> start(
+            RpcEndpointRef to,
+            RegistryCodec codec,
+            RegistryMessage message,
+            @Nullable RpcEndpointRef replyTo,
+            Duration timeout) {
+        return to.ask(new RegistryEnvelope(codec.encode(message), replyTo), rpcTimeout(timeout), ENVELOPE);
+    }
+
+    /** Waits for the answer; throws what Spark's RPC throws when it is late or the other side is gone. */
+    static RegistryMessage await(Future<RegistryEnvelope> answer, RegistryCodec codec, Duration timeout) {
+        return codec.decode(rpcTimeout(timeout).awaitResult(answer).payload());
+    }
+
+    private static RpcTimeout rpcTimeout(Duration timeout) {
+        return new RpcTimeout(
+                new FiniteDuration(timeout.toMillis(), TimeUnit.MILLISECONDS), "spark.shuffle.rdma.registry.timeout");
+    }
+}

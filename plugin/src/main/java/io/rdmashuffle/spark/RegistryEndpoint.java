@@ -1,0 +1,98 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.registry.RegistryCodec;
+import io.rdmashuffle.registry.RegistryCodecException;
+import io.rdmashuffle.registry.RegistryMessage;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import org.apache.spark.rpc.RpcCallContext;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.rpc.RpcEnv;
+import org.apache.spark.rpc.ThreadSafeRpcEndpoint;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.PartialFunction;
+import scala.runtime.AbstractPartialFunction;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Carries registry messages between Spark's RPC and whoever understands them, on driver and executor alike.
+ *
+ * <p><b>Threading:</b> Spark delivers one message at a time.
+ */
+final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
+    private static final Logger LOG = LoggerFactory.getLogger(RegistryEndpoint.class);
+
+    private final RpcEnv rpcEnv;
+    private final RegistryCodec codec;
+    private final BiFunction<RegistryMessage, @Nullable RpcEndpointRef, @Nullable RegistryMessage> handler;
+
+    /**
+     * Creates an endpoint; the caller sets it up in the environment.
+     *
+     * @param handler takes a message and, with announcements, the way back; returns the answer, or null if there is none
+     */
+    RegistryEndpoint(
+            RpcEnv rpcEnv,
+            RegistryCodec codec,
+            BiFunction<RegistryMessage, @Nullable RpcEndpointRef, @Nullable RegistryMessage> handler) {
+        this.rpcEnv = rpcEnv;
+        this.codec = codec;
+        this.handler = handler;
+    }
+
+    @Override
+    public RpcEnv rpcEnv() {
+        return rpcEnv;
+    }
+
+    @Override
+    public PartialFunction<Object, BoxedUnit> receive() {
+        return new Envelopes(envelope -> {
+            try {
+                handler.apply(codec.decode(envelope.payload()), envelope.replyTo());
+            } catch (RegistryCodecException e) {
+                LOG.warn("dropped a registry message that makes no sense", e);
+            }
+        });
+    }
+
+    @Override
+    public PartialFunction<Object, BoxedUnit> receiveAndReply(RpcCallContext context) {
+        return new Envelopes(envelope -> {
+            try {
+                RegistryMessage answer = handler.apply(codec.decode(envelope.payload()), envelope.replyTo());
+                if (answer == null) {
+                    context.sendFailure(new IllegalArgumentException("not a message that has an answer here"));
+                } else {
+                    context.reply(new RegistryEnvelope(codec.encode(answer), null));
+                }
+            } catch (RegistryCodecException e) {
+                context.sendFailure(e);
+            }
+        });
+    }
+
+    /** Takes envelopes and nothing else. */
+    private static final class Envelopes extends AbstractPartialFunction<Object, BoxedUnit> {
+        private static final long serialVersionUID = 1L;
+
+        private final transient Consumer<RegistryEnvelope> consumer;
+
+        Envelopes(Consumer<RegistryEnvelope> consumer) {
+            this.consumer = consumer;
+        }
+
+        @Override
+        public boolean isDefinedAt(Object message) {
+            return message instanceof RegistryEnvelope;
+        }
+
+        @Override
+        public BoxedUnit apply(Object message) {
+            consumer.accept((RegistryEnvelope) message);
+            return BoxedUnit.UNIT;
+        }
+    }
+}

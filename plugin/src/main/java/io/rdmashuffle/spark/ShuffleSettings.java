@@ -1,0 +1,25 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.conf.ShuffleConfig;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.SparkConf;
+import scala.Tuple2;
+
+/** Reads this plugin's keys from Spark's configuration. */
+final class ShuffleSettings {
+    private ShuffleSettings() {}
+
+    /**
+     * Reads and checks all keys.
+     *
+     * @throws IllegalArgumentException naming every key that is wrong, with its value, range and unit
+     */
+    static ShuffleConfig read(SparkConf conf) {
+        Map<String, String> settings = new HashMap<>();
+        for (Tuple2<String, String> setting : conf.getAllWithPrefix(ShuffleConfig.PREFIX)) {
+            settings.put(ShuffleConfig.PREFIX + setting._1(), setting._2());
+        }
+        return ShuffleConfig.read(settings);
+    }
+}
