@@ -1,0 +1,100 @@
+package io.rdmashuffle.it;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A folder that Spark takes for its installation, made of links to the jars that Maven resolved and to the plugin's jar.
+ *
+ * <p>{@code local-cluster} starts its executors from {@code SPARK_HOME/jars}; it needs no more than those jars, an empty
+ * {@code bin} and a {@code RELEASE} file. The plugin's jar lies among them, as it would after a user put it there.
+ *
+ * <p><b>Threading:</b> immutable; assembling is not safe against another process doing the same.
+ *
+ * @param folder the home, absolute
+ */
+public record SparkHome(Path folder) {
+    private static final String SCALA_VERSION = "2.13";
+
+    /** Called by the build with the repository's folder: assembles the home. */
+    public static void main(String[] args) throws IOException {
+        assemble(args.length == 0 ? Workspace.find() : new Workspace(Path.of(args[0])));
+    }
+
+    /** Returns the home that the build assembled. */
+    public static SparkHome of(Workspace workspace) {
+        Path folder = workspace.target().resolve("spark-home");
+        if (!Files.isRegularFile(folder.resolve("RELEASE"))) {
+            throw new IllegalStateException("no Spark home in " + folder + "; run: mvn -DskipTests package");
+        }
+        return new SparkHome(folder);
+    }
+
+    /** Makes the home anew from the class path that the build wrote; {@code RELEASE} is written last. */
+    public static SparkHome assemble(Workspace workspace) throws IOException {
+        Path folder = workspace.target().resolve("spark-home");
+        Path jars = Files.createDirectories(folder.resolve("jars"));
+        Files.createDirectories(folder.resolve("bin"));
+        Files.deleteIfExists(folder.resolve("RELEASE"));
+        for (Path old : Workspace.jarsIn(jars)) {
+            Files.delete(old);
+        }
+        Path plugin = workspace.pluginJar();
+        link(jars, plugin);
+        for (Path jar : classPath(workspace)) {
+            boolean ours = jar.startsWith(workspace.root());
+            if (!ours) {
+                link(jars, jar);
+            }
+        }
+        Files.writeString(folder.resolve("RELEASE"), "Spark from Maven artifacts, with " + plugin.getFileName() + "\n");
+        return new SparkHome(folder);
+    }
+
+    private static List<Path> classPath(Workspace workspace) throws IOException {
+        String listed = Files.readString(workspace.target().resolve("spark-classpath.txt"));
+        List<Path> jars = new ArrayList<>();
+        for (String entry : listed.strip().split(File.pathSeparator, -1)) {
+            Path path = Path.of(entry);
+            if (entry.endsWith(".jar") && Files.isRegularFile(path)) {
+                jars.add(path);
+            }
+        }
+        return jars;
+    }
+
+    private static void link(Path jars, Path jar) throws IOException {
+        String name = jar.getFileName().toString();
+        Path link = jars.resolve(name);
+        for (int number = 2; Files.exists(link); number++) {
+            // Two artifacts of different groups may share a file name.
+            link = jars.resolve(number + "-" + name);
+        }
+        Files.createSymbolicLink(link, jar);
+    }
+
+    /** Returns a class path, with the JVM's own wildcard, that holds Spark, its dependencies and the plugin. */
+    public String classPath() {
+        return folder.resolve("jars") + File.separator + "*";
+    }
+
+    /** Returns the folder in which {@code local-cluster} keeps the executors' standard output and error. */
+    public Path executorLogs() {
+        return folder.resolve("work");
+    }
+
+    /** Returns what Spark expects in the environment of a driver. */
+    public Map<String, String> environment() {
+        Map<String, String> environment = new LinkedHashMap<>();
+        environment.put("SPARK_HOME", folder.toString());
+        environment.put("SPARK_SCALA_VERSION", SCALA_VERSION);
+        environment.put("SPARK_LOCAL_IP", "127.0.0.1");
+        return environment;
+    }
+}

@@ -1,0 +1,87 @@
+package io.rdmashuffle.it;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * Where the repository keeps what is built, generated and logged.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param root the repository's folder, absolute
+ */
+public record Workspace(Path root) {
+    private static final String MARKER = "integration-tests/pom.xml";
+
+    public Workspace {
+        root = root.toAbsolutePath().normalize();
+        if (!Files.isRegularFile(root.resolve(MARKER))) {
+            throw new IllegalArgumentException(root + " is not this repository: it has no " + MARKER);
+        }
+    }
+
+    /** Finds the repository: system property {@code rdmashuffle.root}, else the working folder and its parents. */
+    public static Workspace find() {
+        String named = System.getProperty("rdmashuffle.root");
+        if (named != null) {
+            return new Workspace(Path.of(named));
+        }
+        Path working = Path.of("").toAbsolutePath();
+        for (Path folder = working; folder != null; folder = folder.getParent()) {
+            if (Files.isRegularFile(folder.resolve(MARKER))) {
+                return new Workspace(folder);
+            }
+        }
+        throw new IllegalStateException("no repository at or above " + working + "; set -Drdmashuffle.root");
+    }
+
+    /** Returns the folder that this module builds into. */
+    public Path target() {
+        return root.resolve("integration-tests/target");
+    }
+
+    /** Returns the folder of generated data, outside of every {@code target} so that a clean build keeps it. */
+    public Path data() {
+        return root.resolve(".data");
+    }
+
+    /** Returns the one jar that a user adds to Spark. */
+    public Path pluginJar() {
+        return jar(root.resolve("plugin/target"), "rdma-shuffle-spark-");
+    }
+
+    /** Returns the jar of this module's main classes. */
+    public Path testsJar() {
+        return jar(target(), "integration-tests-");
+    }
+
+    private static Path jar(Path folder, String prefix) {
+        List<Path> found = jarsIn(folder).stream()
+                .filter(path -> path.getFileName().toString().startsWith(prefix))
+                .toList();
+        if (found.size() != 1) {
+            throw new IllegalStateException("expected one " + prefix + "*.jar in " + folder + " but found " + found
+                    + "; run: mvn -DskipTests package");
+        }
+        return found.get(0);
+    }
+
+    /** Lists the jars of a folder in the order of their names; none if there is no such folder. */
+    static List<Path> jarsIn(Path folder) {
+        if (!Files.isDirectory(folder)) {
+            return List.of();
+        }
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.filter(path -> path.getFileName().toString().endsWith(".jar"))
+                    .filter(path -> !path.getFileName().toString().matches(".*-(sources|javadoc|tests)\\.jar"))
+                    .sorted()
+                    .toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot list " + folder, e);
+        }
+    }
+}

@@ -1,0 +1,166 @@
+package io.rdmashuffle.it.demo;
+
+import io.rdmashuffle.it.SparkHome;
+import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.tpcds.QueryCatalogue;
+import io.rdmashuffle.it.tpcds.TpcdsData;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code bin/demo}: TPC-DS on sort shuffle and on ours, side by side. */
+@Command(
+        name = "demo",
+        description = {
+            "Runs TPC-DS queries on Spark with sort shuffle and with the RDMA shuffle, compares all rows, and shows times"
+                    + " and bytes by path.",
+            ""
+        },
+        sortOptions = false,
+        usageHelpWidth = 110,
+        mixinStandardHelpOptions = false,
+        exitCodeListHeading = "%nExit code:%n",
+        exitCodeList = {
+            "0:every query that sort shuffle can run gave equal results",
+            "1:a result differed, a query failed only with ours, or Spark did not start",
+            "2:an option was wrong"
+        })
+public final class Demo implements Callable<Integer> {
+    @Spec
+    @Nullable
+    CommandSpec spec;
+
+    @Mixin
+    DemoOptions options = new DemoOptions();
+
+    private final PrintStream out = System.out;
+
+    /** Called by {@code bin/demo}. */
+    public static void main(String[] args) {
+        System.exit(commandLine(new Demo()).execute(args));
+    }
+
+    /** Returns the parser of the demo's options. */
+    static CommandLine commandLine(Demo demo) {
+        CommandLine commandLine = new CommandLine(demo).setCaseInsensitiveEnumValuesAllowed(true);
+        commandLine.setExecutionExceptionHandler((exception, command, parsed) -> {
+            command.getErr().println("demo: " + exception.getMessage());
+            if (!(exception instanceof IOException || exception instanceof IllegalStateException)) {
+                exception.printStackTrace(command.getErr());
+            }
+            return CommandLine.ExitCode.SOFTWARE;
+        });
+        return commandLine;
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        QueryCatalogue catalogue = QueryCatalogue.load();
+        List<String> queries = queries(catalogue);
+        Workspace workspace = Workspace.find();
+        TpcdsData data = new TpcdsData(options.dataFolder(workspace), options.scale());
+        data.ensure(workspace, out::println);
+        DemoReport report = contest(workspace, data.folder(), catalogue, queries);
+        out.println(ReportTable.render(report));
+        summarise(report, workspace);
+        Path json = options.json();
+        if (json != null) {
+            report.writeJson(json);
+            out.println("written: " + json);
+        }
+        return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    private List<String> queries(QueryCatalogue catalogue) {
+        try {
+            options.check();
+            return catalogue.resolve(options.queries());
+        } catch (IllegalArgumentException e) {
+            if (spec == null) {
+                throw e;
+            }
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+    }
+
+    private DemoReport contest(Workspace workspace, Path data, QueryCatalogue catalogue, List<String> queries)
+            throws IOException, InterruptedException {
+        out.printf(
+                "local-cluster with %d executors, twice: sort shuffle and %s; %d queries, all rows compared%n",
+                options.executors(), options.fabric(), queries.size());
+        List<QueryComparison> compared = new ArrayList<>();
+        Contestant sort = new Contestant("sort", workspace, data, options.sortConf(), options.timeout());
+        Contestant ours = new Contestant("ours", workspace, data, options.ourConf(), options.timeout());
+        try (Contest contest = new Contest(sort, ours, catalogue)) {
+            try (Progress progress = new Progress(out, queries.size())) {
+                progress.starting("starting Spark");
+                contest.warmUp(queries.get(0));
+                for (String query : queries) {
+                    progress.starting(query);
+                    QueryComparison comparison = contest.compare(query);
+                    compared.add(comparison);
+                    progress.finished(comparison);
+                }
+                progress.starting("dropping shuffles");
+            }
+            Map<String, Long> held = options.fabric() == FabricMode.SORT
+                    ? Map.of()
+                    : contest.drain().counters();
+            return new DemoReport(options.fabric().toString(), compared, held);
+        }
+    }
+
+    private void summarise(DemoReport report, Workspace workspace) {
+        StringBuilder bytes = new StringBuilder();
+        report.bytes()
+                .forEach((path, value) -> bytes.append(path)
+                        .append(' ')
+                        .append(ReportTable.size(value))
+                        .append("  "));
+        out.println("bytes by path: " + bytes.toString().strip());
+        if (!report.held().isEmpty()) {
+            out.printf(
+                    "held after the shuffles were dropped: pool %s, leases %d, mappings of peers %d%n",
+                    ReportTable.size(held(report, ShuffleCounter.POOL_USED_BYTES)),
+                    held(report, ShuffleCounter.POOL_LEASES),
+                    held(report, ShuffleCounter.PEER_MAPPINGS));
+        }
+        name(report, Verdict.EQUAL_BUT_TIES, "equal but for ties at the final LIMIT (equal without it)");
+        name(report, Verdict.NOT_RUN, "sort shuffle cannot run");
+        name(report, Verdict.OURS_FAILED, "failed only with ours");
+        name(report, Verdict.DIFFERENT, "DIFFERENT");
+        for (QueryComparison query : report.queries()) {
+            QueryReply failed = query.sort().ok() ? query.ours() : query.sort();
+            if (!failed.ok()) {
+                out.println("  " + query.name() + ": " + failed.error());
+            }
+        }
+        if (report.queries().stream().anyMatch(query -> !query.verdict().equal())) {
+            out.println("logs: " + workspace.target().resolve("demo") + " and "
+                    + SparkHome.of(workspace).executorLogs());
+        }
+    }
+
+    private void name(DemoReport report, Verdict verdict, String what) {
+        List<String> names = report.names(verdict);
+        if (!names.isEmpty()) {
+            out.println(what + ": " + String.join(", ", names));
+        }
+    }
+
+    private static long held(DemoReport report, ShuffleCounter counter) {
+        return report.held().getOrDefault(counter.label(), 0L);
+    }
+}

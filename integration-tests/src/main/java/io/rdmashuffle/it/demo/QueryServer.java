@@ -1,0 +1,92 @@
+package io.rdmashuffle.it.demo;
+
+import io.rdmashuffle.it.tpcds.QueryCatalogue;
+import io.rdmashuffle.it.tpcds.TpcdsSchema;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * A Spark application that runs queries on request: requests on standard input, replies on standard output, its log on
+ * standard error. It ends when standard input does, so it does not outlive the demo.
+ *
+ * <p>Spark's configuration comes as system properties, the folder of the tables as the only argument.
+ *
+ * <p><b>Threading:</b> one request at a time.
+ */
+public final class QueryServer {
+    private final SparkSession spark;
+    private final QueryCatalogue catalogue;
+    private final ShuffleMeter meter;
+
+    private QueryServer(SparkSession spark, QueryCatalogue catalogue) {
+        this.spark = spark;
+        this.catalogue = catalogue;
+        this.meter = new ShuffleMeter(spark.sparkContext());
+    }
+
+    /** Called by {@link QuerySession}. */
+    public static void main(String[] args) throws IOException {
+        try (SparkSession spark = SparkSession.builder().getOrCreate();
+                BufferedReader requests =
+                        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+            createTables(spark, Path.of(args[0]));
+            QueryServer server = new QueryServer(spark, QueryCatalogue.load());
+            System.out.println(Protocol.reply(new QueryReply("", 0, 0, 0, Map.of(), "")));
+            for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+                System.out.println(Protocol.reply(server.serve(Protocol.request(line))));
+            }
+        }
+    }
+
+    private static void createTables(SparkSession spark, Path data) {
+        // CREATE TABLE and not a view of the files: CHAR(n) compares as SQL wants it only for a declared column.
+        TpcdsSchema.columnsByTable()
+                .forEach((table, columns) -> spark.sql("CREATE TABLE `" + table + "` (" + columns
+                        + ") USING parquet LOCATION '" + data.resolve(table).toUri() + "'"));
+    }
+
+    @SuppressWarnings("CatchingUnchecked") // Whatever a query throws is the answer to it.
+    private QueryReply serve(QueryRequest request) {
+        try {
+            return switch (request.operation()) {
+                case RUN -> run(request, catalogue.text(request.query()));
+                case RUN_UNLIMITED -> run(request, FinalLimit.removedFrom(catalogue.text(request.query())));
+                case DRAIN -> new QueryReply("", 0, 0, 0, meter.drain(), "");
+            };
+        } catch (Exception e) {
+            System.err.println("query " + request.query() + " failed");
+            e.printStackTrace();
+            return QueryReply.failed(request.query(), firstLine(e));
+        }
+    }
+
+    private QueryReply run(QueryRequest request, String text) throws IOException {
+        spark.sparkContext().setJobGroup(request.query(), request.query(), true);
+        ShuffleMeter.Reading before = meter.read();
+        long started = System.nanoTime();
+        List<Row> rows = spark.sql(text).collectAsList();
+        long millis = (System.nanoTime() - started) / 1_000_000;
+        ShuffleMeter.Reading used = meter.read().minus(before);
+        if (!request.resultFile().isEmpty()) {
+            ResultFile.write(Path.of(request.resultFile()), rows);
+        }
+        return new QueryReply(request.query(), rows.size(), millis, used.taskMetricBytes(), used.counters(), "");
+    }
+
+    private static String firstLine(Exception e) {
+        Throwable root = e;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        String message = String.valueOf(root.getMessage()).strip();
+        String line = message.lines().findFirst().orElse("");
+        return root.getClass().getSimpleName() + ": " + line;
+    }
+}

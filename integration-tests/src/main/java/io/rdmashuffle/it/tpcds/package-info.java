@@ -1,0 +1,10 @@
+/**
+ * TPC-DS: generated data cached as Parquet, its schema, and the queries that come with Spark's own tests.
+ *
+ * <p>{@code TextGenerator} runs in a virtual machine of its own, without Spark; everything else runs beside Spark. Must
+ * never depend on the plugin: the same data and queries serve sort shuffle.
+ */
+@NullMarked
+package io.rdmashuffle.it.tpcds;
+
+import org.jspecify.annotations.NullMarked;
