@@ -19,11 +19,26 @@ public record DirectoryEntry(
     /** Where a map output's data is. */
     public enum Place {
         /** Nowhere any more. */
-        WITHDRAWN,
+        WITHDRAWN(0),
         /** In registered memory, described by an index. */
-        POOL,
+        POOL(1),
         /** In Spark's ordinary shuffle files on the owner's disk. */
-        FILE
+        FILE(2);
+
+        private final int code;
+
+        Place(int code) {
+            this.code = code;
+        }
+
+        private static Place of(int code) throws DirectoryFormatException {
+            for (Place place : values()) {
+                if (place.code == code) {
+                    return place;
+                }
+            }
+            throw new DirectoryFormatException("directory entry with a place unknown here: " + code);
+        }
     }
 
     /** Describes an output that went to ordinary files. */
@@ -34,7 +49,7 @@ public record DirectoryEntry(
     void write(MemorySlice record) {
         record.clear();
         record.putLong(DirectoryLayout.ENTRY_MAP_ID, mapId);
-        record.putInt(DirectoryLayout.ENTRY_PLACE, place.ordinal());
+        record.putInt(DirectoryLayout.ENTRY_PLACE, place.code);
         record.putInt(DirectoryLayout.ENTRY_PARTITIONS, partitions);
         record.putInt(DirectoryLayout.ENTRY_EXTENTS, extents);
         record.putInt(DirectoryLayout.ENTRY_REGION, indexRegion);
@@ -49,10 +64,9 @@ public record DirectoryEntry(
      * @throws DirectoryFormatException if the numbers cannot be
      */
     static DirectoryEntry read(ByteBuffer record) throws DirectoryFormatException {
-        int place = record.getInt(DirectoryLayout.ENTRY_PLACE);
         DirectoryEntry entry = new DirectoryEntry(
                 record.getLong(DirectoryLayout.ENTRY_MAP_ID),
-                place >= 0 && place < Place.values().length ? Place.values()[place] : Place.WITHDRAWN,
+                Place.of(record.getInt(DirectoryLayout.ENTRY_PLACE)),
                 record.getInt(DirectoryLayout.ENTRY_PARTITIONS),
                 record.getInt(DirectoryLayout.ENTRY_EXTENTS),
                 record.getInt(DirectoryLayout.ENTRY_REGION),
@@ -62,8 +76,7 @@ public record DirectoryEntry(
                 || entry.extents < 0
                 || entry.indexRegion < 0
                 || entry.indexOffset < 0
-                || entry.dataBytes < 0
-                || place != entry.place.ordinal()) {
+                || entry.dataBytes < 0) {
             throw new DirectoryFormatException("directory entry with impossible numbers: " + entry);
         }
         return entry;

@@ -85,24 +85,31 @@ public final class BlockingReads {
                 throw failure;
             }
             throw new ReadFailedException(Reason.TRANSPORT_ERROR, "read failed", e);
-        } catch (TimeoutException | InterruptedException e) {
-            // Whoever completes the read gives the lease back, now that nobody waits for it.
-            arrival.whenComplete((request, failure) -> {
-                if (request != null) {
-                    request.target().close();
-                }
-            });
-            if (e instanceof InterruptedException interrupted) {
-                throw interrupted;
-            }
-            throw new ReadFailedException(Reason.TIMED_OUT, "the fabric did not answer within " + timeout, e);
+        } catch (TimeoutException e) {
+            ReadFailedException late =
+                    new ReadFailedException(Reason.TIMED_OUT, "the fabric did not answer within " + timeout, e);
+            abandon(arrival, late);
+            throw late;
+        } catch (InterruptedException e) {
+            abandon(arrival, e);
+            throw e;
+        }
+    }
+
+    /** Nobody waits any more: a lease that has arrived is given back here, one that comes later by {@link Arrival}. */
+    private static void abandon(CompletableFuture<ReadRequest> arrival, Exception cause) {
+        boolean arrived = !arrival.completeExceptionally(cause) && !arrival.isCompletedExceptionally();
+        if (arrived) {
+            arrival.join().target().close();
         }
     }
 
     private record Arrival(CompletableFuture<ReadRequest> future) implements ReadListener {
         @Override
         public void succeeded(ReadRequest request) {
-            future.complete(request);
+            if (!future.complete(request)) {
+                request.target().close();
+            }
         }
 
         @Override

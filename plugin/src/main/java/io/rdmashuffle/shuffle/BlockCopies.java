@@ -75,7 +75,7 @@ public final class BlockCopies implements AutoCloseable {
 
     /** Starts reading; blocks that cannot even be started are added to {@code otherwise}. */
     void start(PeerPath path, Map<String, BlockRange> blocks, BlockAnswers answers, NettyFetch otherwise) {
-        Map<ReadRequest, Wanted> wanted = new IdentityHashMap<>();
+        IdentityHashIdentityHashMap<ReadRequest, Wanted> wanted = new IdentityHashMap<>();
         List<ReadRequest> requests = new ArrayList<>();
         try {
             blocks.forEach((blockId, range) -> {
@@ -131,11 +131,11 @@ public final class BlockCopies implements AutoCloseable {
     /** Turns finished reads into blocks. Runs on the fabric's threads. */
     private final class Arrivals implements ReadListener {
         private final PeerPath path;
-        private final Map<ReadRequest, Wanted> wanted;
+        private final IdentityHashMap<ReadRequest, Wanted> wanted;
         private final BlockAnswers answers;
         private final NettyFetch otherwise;
 
-        Arrivals(PeerPath path, Map<ReadRequest, Wanted> wanted, BlockAnswers answers, NettyFetch otherwise) {
+        Arrivals(PeerPath path, IdentityHashMap<ReadRequest, Wanted> wanted, BlockAnswers answers, NettyFetch otherwise) {
             this.path = path;
             this.wanted = wanted;
             this.answers = answers;
