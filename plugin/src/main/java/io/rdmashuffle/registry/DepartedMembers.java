@@ -1,0 +1,44 @@
+package io.rdmashuffle.registry;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A bounded memory of incarnations that are over, so that an announcement that comes late does not revive them.
+ *
+ * <p><b>Threading:</b> not safe; {@link RegistryDriver} guards it.
+ */
+final class DepartedMembers {
+    private final Map<Departed, Boolean> departed;
+
+    /** Without an incarnation: the executor left before it announced itself, so whatever it says is late. */
+    private record Departed(String executorId, @Nullable UUID incarnation) {}
+
+    /** The oldest is forgotten when there are more than {@code capacity}. */
+    DepartedMembers(int capacity) {
+        departed = new LinkedHashMap<>() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<Departed, Boolean> eldest) {
+                return size() > capacity;
+            }
+        };
+    }
+
+    void add(String executorId, @Nullable UUID incarnation) {
+        departed.put(new Departed(executorId, incarnation), true);
+    }
+
+    /** Returns whether any incarnation of that executor is remembered. */
+    boolean knows(String executorId) {
+        return departed.keySet().stream().anyMatch(each -> each.executorId().equals(executorId));
+    }
+
+    boolean contains(Member member) {
+        return departed.containsKey(new Departed(member.executorId(), member.incarnation()))
+                || departed.containsKey(new Departed(member.executorId(), null));
+    }
+}

@@ -1,0 +1,84 @@
+package io.rdmashuffle.registry;
+
+import io.rdmashuffle.conf.ShuffleConfig;
+import java.time.Duration;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Asks the driver, and leaves it alone for a growing while after it failed to answer.
+ *
+ * <p><b>Threading:</b> safe; the lock is not held during a call.
+ */
+final class DriverLink {
+    private static final Logger LOG = LoggerFactory.getLogger(DriverLink.class);
+    private static final long FIRST_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
+    private static final long LONGEST_PAUSE_NANOS = Duration.ofSeconds(30).toNanos();
+
+    private final DriverChannel channel;
+    private final Duration timeout;
+    private final LongSupplier nanoClock;
+
+    /** Length of the latest pause; 0 while the driver answers. */
+    private long pauseNanos;
+
+    private long pauseEndNanos;
+
+    DriverLink(DriverChannel channel, Duration timeout, LongSupplier nanoClock) {
+        this.channel = channel;
+        this.timeout = timeout;
+        this.nanoClock = nanoClock;
+    }
+
+    /** Returns how long one question may take. */
+    Duration timeout() {
+        return timeout;
+    }
+
+    /** Returns the driver's answer; null at once during a pause, and null where there is none, which begins a pause. */
+    @Nullable
+    RegistryMessage ask(RegistryMessage request) {
+        if (isPaused()) {
+            return null;
+        }
+        try {
+            RegistryMessage answer = channel.ask(request, timeout);
+            answered();
+            return answer;
+        } catch (RegistryUnavailableException | RuntimeException e) {
+            failed(request, e);
+            return null;
+        }
+    }
+
+    private synchronized boolean isPaused() {
+        return pauseNanos > 0 && nanoClock.getAsLong() - pauseEndNanos < 0;
+    }
+
+    private synchronized void answered() {
+        if (pauseNanos > 0) {
+            LOG.info("The driver's registry answers again");
+        }
+        pauseNanos = 0;
+    }
+
+    private synchronized void failed(RegistryMessage request, Exception cause) {
+        // An interrupt says that a task is being killed, nothing about the driver.
+        if (isPaused() || Thread.currentThread().isInterrupted()) {
+            return;
+        }
+        if (pauseNanos == 0) {
+            LOG.warn(
+                    "The driver's registry did not answer a {} within {}={} ms; peers that are not known yet are served"
+                            + " by Netty, and the driver is asked again from time to time",
+                    request.getClass().getSimpleName(),
+                    ShuffleConfig.REGISTRY_TIMEOUT.key(),
+                    timeout.toMillis(),
+                    cause);
+        }
+        pauseNanos = pauseNanos == 0 ? FIRST_PAUSE_NANOS : Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
+        pauseEndNanos = nanoClock.getAsLong() + pauseNanos;
+    }
+}

@@ -1,0 +1,209 @@
+package io.rdmashuffle.registry;
+
+import com.esotericsoftware.kryo.kryo5.Kryo;
+import com.esotericsoftware.kryo.kryo5.Serializer;
+import com.esotericsoftware.kryo.kryo5.io.Input;
+import com.esotericsoftware.kryo.kryo5.io.Output;
+import io.rdmashuffle.registry.RegistryMessage.Announce;
+import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryMessage.Lookup;
+import io.rdmashuffle.registry.RegistryMessage.LookupReply;
+import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Snapshot;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One Kryo serializer per message, and the numbers under which they are known on the wire.
+ *
+ * <p><b>Threading:</b> stateless serializers; a {@link Kryo} belongs to one thread at a time.
+ */
+final class MessageSerializers {
+    /** Types on the wire in the order of their numbers, from 1; append only. */
+    static final List<Class<? extends RegistryMessage>> TYPES = List.of(
+            Announce.class,
+            AnnounceRefused.class,
+            Snapshot.class,
+            MembershipUpdate.class,
+            Lookup.class,
+            LookupReply.class,
+            StatisticsRequest.class,
+            StatisticsReply.class);
+
+    static final int MAX_MEMBERS = 65_536;
+    static final int MAX_COUNTERS = 1024;
+    static final int MAX_REASON_BYTES = 4096;
+
+    /** Kryo keeps 0 to 9 for primitives. */
+    private static final int FIRST_KRYO_ID = 16;
+
+    private MessageSerializers() {}
+
+    static Kryo newKryo() {
+        Kryo kryo = new Kryo();
+        kryo.setRegistrationRequired(true);
+        kryo.setReferences(false);
+        int id = FIRST_KRYO_ID;
+        kryo.register(
+                Announce.class,
+                serializer((out, m) -> writeMember(out, m.member()), in -> new Announce(readMember(in))),
+                id++);
+        kryo.register(
+                AnnounceRefused.class,
+                serializer(
+                        (out, m) -> BoundedFields.writeText(out, m.reason(), MAX_REASON_BYTES, "reason"),
+                        in -> new AnnounceRefused(BoundedFields.readText(in, MAX_REASON_BYTES, "reason"))),
+                id++);
+        kryo.register(
+                Snapshot.class, serializer(MessageSerializers::writeSnapshot, MessageSerializers::readSnapshot), id++);
+        kryo.register(
+                MembershipUpdate.class,
+                serializer(MessageSerializers::writeUpdate, MessageSerializers::readUpdate),
+                id++);
+        kryo.register(
+                Lookup.class,
+                serializer((out, m) -> writeName(out, m.executorId()), in -> new Lookup(readName(in))),
+                id++);
+        kryo.register(
+                LookupReply.class, serializer(MessageSerializers::writeReply, MessageSerializers::readReply), id++);
+        kryo.register(StatisticsRequest.class, serializer((out, m) -> {}, in -> new StatisticsRequest()), id++);
+        kryo.register(
+                StatisticsReply.class,
+                serializer(MessageSerializers::writeCounters, MessageSerializers::readCounters),
+                id);
+        return kryo;
+    }
+
+    private static void writeSnapshot(Output out, Snapshot snapshot) {
+        out.writeVarLong(snapshot.version(), true);
+        writeMembers(out, snapshot.members());
+    }
+
+    private static Snapshot readSnapshot(Input in) {
+        return new Snapshot(readVersion(in), readMembers(in));
+    }
+
+    private static void writeUpdate(Output out, MembershipUpdate update) {
+        out.writeVarLong(update.version(), true);
+        writeMembers(out, update.added());
+        BoundedFields.writeCount(out, update.removed().size(), MAX_MEMBERS, "removed members");
+        update.removed().forEach(id -> writeName(out, id));
+    }
+
+    private static MembershipUpdate readUpdate(Input in) {
+        long version = readVersion(in);
+        List<Member> added = readMembers(in);
+        int count = BoundedFields.readCount(in, MAX_MEMBERS, "removed members");
+        List<String> removed = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            removed.add(readName(in));
+        }
+        return new MembershipUpdate(version, added, removed);
+    }
+
+    private static void writeReply(Output out, LookupReply reply) {
+        out.writeVarLong(reply.version(), true);
+        writeName(out, reply.executorId());
+        Member member = reply.member();
+        out.writeBoolean(member != null);
+        if (member != null) {
+            writeMember(out, member);
+        }
+    }
+
+    private static LookupReply readReply(Input in) {
+        return new LookupReply(readVersion(in), readName(in), in.readBoolean() ? readMember(in) : null);
+    }
+
+    private static void writeCounters(Output out, StatisticsReply reply) {
+        BoundedFields.writeCount(out, reply.counters().size(), MAX_COUNTERS, "counters");
+        reply.counters().forEach((name, value) -> {
+            writeName(out, name);
+            out.writeVarLong(value, false);
+        });
+    }
+
+    private static StatisticsReply readCounters(Input in) {
+        int count = BoundedFields.readCount(in, MAX_COUNTERS, "counters");
+        Map<String, Long> counters = new HashMap<>();
+        for (int i = 0; i < count; i++) {
+            counters.put(readName(in), in.readVarLong(false));
+        }
+        return new StatisticsReply(counters);
+    }
+
+    private static void writeMembers(Output out, List<Member> members) {
+        BoundedFields.writeCount(out, members.size(), MAX_MEMBERS, "members");
+        members.forEach(member -> writeMember(out, member));
+    }
+
+    private static List<Member> readMembers(Input in) {
+        int count = BoundedFields.readCount(in, MAX_MEMBERS, "members");
+        List<Member> members = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            members.add(readMember(in));
+        }
+        return members;
+    }
+
+    private static void writeMember(Output out, Member member) {
+        writeName(out, member.executorId());
+        out.writeLong(member.incarnation().getMostSignificantBits());
+        out.writeLong(member.incarnation().getLeastSignificantBits());
+        Map<String, byte[]> addresses = member.addresses();
+        BoundedFields.writeCount(out, addresses.size(), Member.MAX_FABRICS, "fabrics");
+        addresses.forEach((fabric, address) -> {
+            writeName(out, fabric);
+            BoundedFields.writeBytes(out, address, Member.MAX_ADDRESS_BYTES, "address");
+        });
+    }
+
+    private static Member readMember(Input in) {
+        String executorId = readName(in);
+        UUID incarnation = new UUID(in.readLong(), in.readLong());
+        int count = BoundedFields.readCount(in, Member.MAX_FABRICS, "fabrics");
+        Map<String, byte[]> addresses = new HashMap<>();
+        for (int i = 0; i < count; i++) {
+            addresses.put(readName(in), BoundedFields.readBytes(in, Member.MAX_ADDRESS_BYTES, "address"));
+        }
+        return new Member(executorId, incarnation, addresses);
+    }
+
+    private static long readVersion(Input in) {
+        long version = in.readVarLong(true);
+        if (version < 0) {
+            throw new RegistryCodecException("version " + version + " is negative");
+        }
+        return version;
+    }
+
+    private static void writeName(Output out, String name) {
+        BoundedFields.writeText(out, name, Member.MAX_NAME_BYTES, "name");
+    }
+
+    private static String readName(Input in) {
+        return BoundedFields.readText(in, Member.MAX_NAME_BYTES, "name");
+    }
+
+    private static <T> Serializer<T> serializer(BiConsumer<Output, T> writer, Function<Input, T> reader) {
+        return new Serializer<>(false, true) {
+            @Override
+            public void write(Kryo kryo, Output output, T message) {
+                writer.accept(output, message);
+            }
+
+            @Override
+            public T read(Kryo kryo, Input input, @Nullable Class<? extends T> type) {
+                return reader.apply(input);
+            }
+        };
+    }
+}

@@ -1,0 +1,126 @@
+package io.rdmashuffle.registry;
+
+import com.esotericsoftware.kryo.kryo5.Kryo;
+import com.esotericsoftware.kryo.kryo5.io.Input;
+import com.esotericsoftware.kryo.kryo5.io.Output;
+import com.esotericsoftware.kryo.kryo5.util.Pool;
+import java.nio.ByteBuffer;
+import java.util.zip.CRC32C;
+
+/**
+ * Turns messages into bytes and back; whatever bytes come in, the only thing thrown is {@link RegistryCodecException}.
+ *
+ * <pre>
+ *   0               4    5    6               10              14
+ *  +---------------+----+----+---------------+---------------+----------------------------+
+ *  | magic "RSRG"  |ver |type| body length   | CRC32C        | body: fields through Kryo  |
+ *  +---------------+----+----+---------------+---------------+----------------------------+
+ *    big endian     1    1..8  int32, bytes    of bytes 4..9 and the body
+ * </pre>
+ *
+ * <p>Kryo is used with registration required and one explicit serializer per message; the type is chosen by the header,
+ * never by a class name in the bytes. Lengths are checked against bounds and against the bytes left before anything is
+ * allocated. {@code docs/design/registry.md} shows the bodies.
+ *
+ * <p><b>Threading:</b> safe; Kryo instances are pooled, one thread at a time each.
+ */
+public final class RegistryCodec {
+    /** First bytes of every message: "RSRG". */
+    static final int MAGIC = 0x52535247;
+    /** Version of the protocol; driver and executors of one application run the same jar. */
+    static final byte VERSION = 1;
+
+    static final int HEADER_BYTES = 14;
+    /** Longest message: half of the default of {@code spark.rpc.message.maxSize}. */
+    static final int MAX_MESSAGE_BYTES = 64 << 20;
+
+    private static final int CRC_OFFSET = 10;
+    private static final int MAX_IDLE_KRYOS = 4;
+
+    private final Pool<Kryo> kryos = new Pool<>(true, false, MAX_IDLE_KRYOS) {
+        @Override
+        protected Kryo create() {
+            return MessageSerializers.newKryo();
+        }
+    };
+
+    /** Writes a message. Throws {@link RegistryCodecException} if it exceeds the bounds of the protocol. */
+    public byte[] encode(RegistryMessage message) {
+        try (Output output = new Output(256, MAX_MESSAGE_BYTES)) {
+            output.setPosition(HEADER_BYTES);
+            Kryo kryo = kryos.obtain();
+            kryo.writeObject(output, message);
+            kryos.free(kryo);
+            byte[] bytes = output.toBytes();
+            ByteBuffer.wrap(bytes)
+                    .putInt(MAGIC)
+                    .put(VERSION)
+                    .put((byte) (MessageSerializers.TYPES.indexOf(message.getClass()) + 1))
+                    .putInt(bytes.length - HEADER_BYTES)
+                    .putInt(CRC_OFFSET, crc(bytes));
+            return bytes;
+        } catch (RegistryCodecException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new RegistryCodecException(
+                    "cannot encode a " + message.getClass().getSimpleName() + " of the registry", e);
+        }
+    }
+
+    /** Reads a message. Throws {@link RegistryCodecException} if {@code bytes} are not exactly one. */
+    public RegistryMessage decode(byte[] bytes) {
+        Class<? extends RegistryMessage> type = checkHeader(bytes);
+        try (Input input = new Input(bytes, HEADER_BYTES, bytes.length - HEADER_BYTES)) {
+            Kryo kryo = kryos.obtain();
+            RegistryMessage message = kryo.readObject(input, type);
+            kryos.free(kryo);
+            if (input.position() != bytes.length) {
+                throw new RegistryCodecException(
+                        (bytes.length - input.position()) + " bytes after the end of a " + type.getSimpleName());
+            }
+            return message;
+        } catch (RegistryCodecException e) {
+            throw e;
+        } catch (RuntimeException e) {
+            throw new RegistryCodecException("malformed " + type.getSimpleName() + " of the registry", e);
+        }
+    }
+
+    private static Class<? extends RegistryMessage> checkHeader(byte[] bytes) {
+        if (bytes.length < HEADER_BYTES || bytes.length > MAX_MESSAGE_BYTES) {
+            throw new RegistryCodecException("a registry message of " + bytes.length + " bytes: must have between "
+                    + HEADER_BYTES + " and " + MAX_MESSAGE_BYTES);
+        }
+        ByteBuffer header = ByteBuffer.wrap(bytes);
+        int magic = header.getInt();
+        if (magic != MAGIC) {
+            throw new RegistryCodecException(
+                    String.format("not a registry message: it starts with %08x, not %08x", magic, MAGIC));
+        }
+        int version = Byte.toUnsignedInt(header.get());
+        if (version != VERSION) {
+            throw new RegistryCodecException("registry protocol version " + version + ", expected " + VERSION
+                    + ": give driver and executors the same jar of the RDMA shuffle");
+        }
+        int type = Byte.toUnsignedInt(header.get());
+        if (header.getInt() != bytes.length - HEADER_BYTES) {
+            throw new RegistryCodecException(
+                    "a registry message of " + bytes.length + " bytes is truncated or too long for its header");
+        }
+        if (header.getInt() != crc(bytes)) {
+            throw new RegistryCodecException("checksum of a registry message does not match its bytes");
+        }
+        if (type < 1 || type > MessageSerializers.TYPES.size()) {
+            throw new RegistryCodecException("registry message of unknown type " + type);
+        }
+        return MessageSerializers.TYPES.get(type - 1);
+    }
+
+    /** CRC32C of everything that neither the magic nor the checksum itself covers. */
+    static int crc(byte[] bytes) {
+        CRC32C crc = new CRC32C();
+        crc.update(bytes, Integer.BYTES, CRC_OFFSET - Integer.BYTES);
+        crc.update(bytes, HEADER_BYTES, bytes.length - HEADER_BYTES);
+        return (int) crc.getValue();
+    }
+}

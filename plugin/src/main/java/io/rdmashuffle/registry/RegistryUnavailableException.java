@@ -1,0 +1,16 @@
+package io.rdmashuffle.registry;
+
+/** Thrown by a {@link DriverChannel} when the driver did not answer in time or cannot be reached. */
+public final class RegistryUnavailableException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    /** Creates one; {@code cause} says what the transport saw. */
+    public RegistryUnavailableException(String message, Throwable cause) {
+        super(message, cause);
+    }
+
+    /** Creates one without a cause. */
+    public RegistryUnavailableException(String message) {
+        super(message);
+    }
+}

@@ -1,0 +1,45 @@
+package io.rdmashuffle.registry;
+
+import java.time.Duration;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Lets one thread do a piece of work while the others that want the same wait for it.
+ *
+ * <p><b>Threading:</b> safe; nobody waits longer than it says.
+ */
+final class SingleFlight {
+    private final ConcurrentMap<String, CountDownLatch> flights = new ConcurrentHashMap<>();
+
+    /**
+     * Runs {@code work} unless another thread is at it, in which case that thread is waited for.
+     *
+     * @param timeout how long to wait for the other thread; an interrupt ends the wait too and stays set
+     */
+    void run(String key, Runnable work, Duration timeout) {
+        CountDownLatch own = new CountDownLatch(1);
+        CountDownLatch other = flights.putIfAbsent(key, own);
+        if (other != null) {
+            await(other, timeout);
+            return;
+        }
+        try {
+            work.run();
+        } finally {
+            flights.remove(key);
+            own.countDown();
+        }
+    }
+
+    private static void await(CountDownLatch other, Duration timeout) {
+        try {
+            // Whether it ended or not, the caller looks at what is known now.
+            boolean unused = other.await(timeout.toNanos(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+package io.rdmashuffle.registry;
+
+import io.rdmashuffle.registry.RegistryMessage.Announce;
+import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryMessage.Lookup;
+import io.rdmashuffle.registry.RegistryMessage.LookupReply;
+import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Snapshot;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.UUID;
+
+/** Makes members and messages for tests. */
+final class TestMembers {
+    private TestMembers() {}
+
+    static Member member(String executorId, int incarnation) {
+        return member(executorId, incarnation, 1);
+    }
+
+    static Member member(String executorId, int incarnation, int address) {
+        return new Member(executorId, new UUID(0, incarnation), Map.of("shm", new byte[] {(byte) address}));
+    }
+
+    static RegistryMessage randomMessage(Random random) {
+        return switch (random.nextInt(8)) {
+            case 0 -> new Announce(randomMember(random));
+            case 1 -> new AnnounceRefused(randomText(random));
+            case 2 -> new Snapshot(randomVersion(random), randomMembers(random));
+            case 3 -> new MembershipUpdate(randomVersion(random), randomMembers(random), randomNames(random));
+            case 4 -> new Lookup(randomText(random));
+            case 5 ->
+                new LookupReply(
+                        randomVersion(random), randomText(random), random.nextBoolean() ? randomMember(random) : null);
+            case 6 -> new StatisticsRequest();
+            default -> {
+                Map<String, Long> counters = new HashMap<>();
+                randomNames(random).forEach(name -> counters.put(name, random.nextLong()));
+                yield new StatisticsReply(counters);
+            }
+        };
+    }
+
+    private static Member randomMember(Random random) {
+        Map<String, byte[]> addresses = new HashMap<>();
+        for (int i = random.nextInt(4); i > 0; i--) {
+            byte[] address = new byte[random.nextInt(random.nextInt(8) == 0 ? Member.MAX_ADDRESS_BYTES + 1 : 40)];
+            random.nextBytes(address);
+            addresses.put(randomText(random), address);
+        }
+        return new Member(randomText(random), new UUID(random.nextLong(), random.nextLong()), addresses);
+    }
+
+    private static List<Member> randomMembers(Random random) {
+        List<Member> members = new ArrayList<>();
+        for (int i = random.nextInt(6); i > 0; i--) {
+            members.add(randomMember(random));
+        }
+        return members;
+    }
+
+    private static List<String> randomNames(Random random) {
+        List<String> names = new ArrayList<>();
+        for (int i = random.nextInt(6); i > 0; i--) {
+            names.add(randomText(random));
+        }
+        return names;
+    }
+
+    /** ASCII, accents, and characters outside the first plane. */
+    private static String randomText(Random random) {
+        StringBuilder text = new StringBuilder();
+        for (int i = 1 + random.nextInt(20); i > 0; i--) {
+            text.appendCodePoint(
+                    switch (random.nextInt(4)) {
+                        case 0 -> 0xc0 + random.nextInt(0x100);
+                        case 1 -> 0x1f300 + random.nextInt(0x100);
+                        default -> ' ' + random.nextInt(95);
+                    });
+        }
+        return text.toString();
+    }
+
+    private static long randomVersion(Random random) {
+        return random.nextLong() >>> (1 + random.nextInt(63));
+    }
+}
