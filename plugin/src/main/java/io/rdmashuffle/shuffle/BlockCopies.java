@@ -75,7 +75,7 @@ public final class BlockCopies implements AutoCloseable {
 
     /** Starts reading; blocks that cannot even be started are added to {@code otherwise}. */
     void start(PeerPath path, Map<String, BlockRange> blocks, BlockAnswers answers, NettyFetch otherwise) {
-        IdentityHashIdentityHashMap<ReadRequest, Wanted> wanted = new IdentityHashMap<>();
+        IdentityHashMap<ReadRequest, Wanted> wanted = new IdentityHashMap<>();
         List<ReadRequest> requests = new ArrayList<>();
         try {
             blocks.forEach((blockId, range) -> {
@@ -135,7 +135,11 @@ public final class BlockCopies implements AutoCloseable {
         private final BlockAnswers answers;
         private final NettyFetch otherwise;
 
-        Arrivals(PeerPath path, IdentityHashMap<ReadRequest, Wanted> wanted, BlockAnswers answers, NettyFetch otherwise) {
+        Arrivals(
+                PeerPath path,
+                IdentityHashMap<ReadRequest, Wanted> wanted,
+                BlockAnswers answers,
+                NettyFetch otherwise) {
             this.path = path;
             this.wanted = wanted;
             this.answers = answers;

@@ -146,7 +146,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         }
 
         synchronized boolean quarantine(PeerPath failed) {
-            if (path != failed) {
+            if (!failed.equals(path)) {
                 return false;
             }
             close();

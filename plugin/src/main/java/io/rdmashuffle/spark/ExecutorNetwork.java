@@ -100,6 +100,11 @@ final class ExecutorNetwork implements AutoCloseable {
         return readServices;
     }
 
+    /** Announces again if the driver has not taken it yet; cheap when it has. */
+    void ensureAnnounced() {
+        agent.ensureAnnounced();
+    }
+
     PeerPaths paths() {
         return paths;
     }

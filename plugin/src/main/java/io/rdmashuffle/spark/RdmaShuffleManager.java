@@ -113,7 +113,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     public <K, V> ShuffleWriter<K, V> getWriter(
             ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
         if (!sortOnly) {
-            network();
+            network().ensureAnnounced();
         }
         return super.getWriter(handle, mapId, context, metrics);
     }

@@ -3,7 +3,6 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryCodecException;
 import io.rdmashuffle.registry.RegistryMessage;
-import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import org.apache.spark.rpc.RpcCallContext;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -26,17 +25,14 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
 
     private final RpcEnv rpcEnv;
     private final RegistryCodec codec;
-    private final BiFunction<RegistryMessage, @Nullable RpcEndpointRef, @Nullable RegistryMessage> handler;
+    private final Handler handler;
 
     /**
      * Creates an endpoint; the caller sets it up in the environment.
      *
-     * @param handler takes a message and, with announcements, the way back; returns the answer, or null if there is none
+     * @param handler understands the messages
      */
-    RegistryEndpoint(
-            RpcEnv rpcEnv,
-            RegistryCodec codec,
-            BiFunction<RegistryMessage, @Nullable RpcEndpointRef, @Nullable RegistryMessage> handler) {
+    RegistryEndpoint(RpcEnv rpcEnv, RegistryCodec codec, Handler handler) {
         this.rpcEnv = rpcEnv;
         this.codec = codec;
         this.handler = handler;
@@ -51,7 +47,9 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
     public PartialFunction<Object, BoxedUnit> receive() {
         return new Envelopes(envelope -> {
             try {
-                handler.apply(codec.decode(envelope.payload()), envelope.replyTo());
+                if (handler.handle(codec.decode(envelope.payload()), envelope.replyTo()) != null) {
+                    LOG.debug("nobody waits for the answer to a one-way registry message");
+                }
             } catch (RegistryCodecException e) {
                 LOG.warn("dropped a registry message that makes no sense", e);
             }
@@ -62,7 +60,7 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
     public PartialFunction<Object, BoxedUnit> receiveAndReply(RpcCallContext context) {
         return new Envelopes(envelope -> {
             try {
-                RegistryMessage answer = handler.apply(codec.decode(envelope.payload()), envelope.replyTo());
+                RegistryMessage answer = handler.handle(codec.decode(envelope.payload()), envelope.replyTo());
                 if (answer == null) {
                     context.sendFailure(new IllegalArgumentException("not a message that has an answer here"));
                 } else {
@@ -72,6 +70,14 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
                 context.sendFailure(e);
             }
         });
+    }
+
+    /** Understands messages. */
+    @FunctionalInterface
+    interface Handler {
+        /** Takes a message and, with announcements, the way back; returns the answer, or null if there is none. */
+        @Nullable
+        RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo);
     }
 
     /** Takes envelopes and nothing else. */
