@@ -1,12 +1,14 @@
 package io.rdmashuffle.ffi;
 
 import jnr.ffi.LibraryLoader;
+import jnr.ffi.Pointer;
 import jnr.ffi.annotations.In;
 import jnr.ffi.types.mode_t;
 import jnr.ffi.types.off_t;
 import jnr.ffi.types.size_t;
 import jnr.ffi.types.u_int32_t;
 import jnr.ffi.types.uintptr_t;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The functions of the C library that shared memory needs, under their C names.
@@ -28,6 +30,9 @@ public interface LibC {
     int PROT_WRITE = 2;
     int MAP_SHARED = 1;
 
+    /** What mmap returns on failure. */
+    long MAP_FAILED = -1;
+
     int MADV_HUGEPAGE = 14;
 
     int LOCK_EX = 2;
@@ -44,8 +49,12 @@ public interface LibC {
 
     int fallocate(int fd, int mode, @off_t long offset, @off_t long length);
 
-    @uintptr_t
-    long mmap(@uintptr_t long address, @size_t long length, int protection, int flags, int fd, @off_t long offset);
+    /**
+     * Takes and returns pointers, unlike its neighbours: jnr-ffi 2.3.0 with jffi 1.4.0 compiles a stub for six numeric
+     * parameters on x86-64 whose last ones arrive garbled (EINVAL here), and takes another way for objects.
+     */
+    @Nullable
+    Pointer mmap(@Nullable Pointer address, @size_t long length, int protection, int flags, int fd, @off_t long offset);
 
     int munmap(@uintptr_t long address, @size_t long length);
 
