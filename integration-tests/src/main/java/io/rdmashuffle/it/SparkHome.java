@@ -2,8 +2,10 @@ package io.rdmashuffle.it;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -53,8 +55,19 @@ public record SparkHome(Path folder) {
                 link(jars, jar);
             }
         }
+        writeLogging(Files.createDirectories(folder.resolve("conf")));
         Files.writeString(folder.resolve("RELEASE"), "Spark from Maven artifacts, with " + plugin.getFileName() + "\n");
         return new SparkHome(folder);
+    }
+
+    /** Drivers and executors find it on their class path: Spark puts its home's conf folder there. */
+    private static void writeLogging(Path conf) throws IOException {
+        try (InputStream quiet = SparkHome.class.getResourceAsStream("log4j2-quiet.properties")) {
+            if (quiet == null) {
+                throw new IOException("log4j2-quiet.properties is not beside " + SparkHome.class.getName());
+            }
+            Files.copy(quiet, conf.resolve("log4j2.properties"), StandardCopyOption.REPLACE_EXISTING);
+        }
     }
 
     private static List<Path> classPath(Workspace workspace) throws IOException {
@@ -79,9 +92,9 @@ public record SparkHome(Path folder) {
         Files.createSymbolicLink(link, jar);
     }
 
-    /** Returns a class path, with the JVM's own wildcard, that holds Spark, its dependencies and the plugin. */
+    /** Returns a class path, with the JVM's own wildcard, of Spark's configuration, Spark, and the plugin. */
     public String classPath() {
-        return folder.resolve("jars") + File.separator + "*";
+        return folder.resolve("conf") + File.pathSeparator + folder.resolve("jars") + File.separator + "*";
     }
 
     /** Returns the folder in which {@code local-cluster} keeps the executors' standard output and error. */

@@ -83,7 +83,7 @@ final class Contestant implements AutoCloseable {
         JavaProcess server = new JavaProcess(QueryServer.class.getName(), data.toString())
                 .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptionArray())
                 .classPath(workspace.testsJar().toString())
-                .options("-Xmx2g", "-Dlog4j2.configurationFile=classpath:io/rdmashuffle/it/log4j2-quiet.properties")
+                .options("-Xmx2g")
                 .options("-Dspark.app.name=demo-" + name)
                 .options("-Dspark.sql.warehouse.dir=" + folder().resolve("warehouse-" + name));
         conf.forEach((key, value) -> server.options("-D" + key + "=" + value));

@@ -1,7 +1,9 @@
 package io.rdmashuffle.it.demo;
 
+import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.SparkHome;
 import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.UsageErrors;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
 import io.rdmashuffle.it.tpcds.TpcdsData;
 import io.rdmashuffle.shuffle.ShuffleCounter;
@@ -54,7 +56,8 @@ public final class Demo implements Callable<Integer> {
 
     /** Returns the parser of the demo's options. */
     static CommandLine commandLine(Demo demo) {
-        CommandLine commandLine = new CommandLine(demo).setCaseInsensitiveEnumValuesAllowed(true);
+        CommandLine commandLine = new CommandLine(demo);
+        commandLine.setParameterExceptionHandler(new UsageErrors());
         commandLine.setExecutionExceptionHandler((exception, command, parsed) -> {
             command.getErr().println("demo: " + exception.getMessage());
             if (!(exception instanceof IOException || exception instanceof IllegalStateException)) {

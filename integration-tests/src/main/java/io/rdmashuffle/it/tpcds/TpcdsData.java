@@ -67,7 +67,7 @@ public final class TpcdsData {
         progress.accept("writing Parquet below " + folder);
         new JavaProcess(ParquetWriter.class.getName(), text.toString(), folder.toString())
                 .spark(home, JavaModuleOptions.defaultModuleOptionArray())
-                .options("-Xmx2g", "-Dlog4j2.configurationFile=classpath:io/rdmashuffle/it/log4j2-quiet.properties")
+                .options("-Xmx2g")
                 .classPath(workspace.testsJar().toString())
                 .run(log, TIMEOUT_SECONDS);
         delete(text);
