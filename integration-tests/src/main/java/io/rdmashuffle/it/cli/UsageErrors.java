@@ -20,7 +20,6 @@ public final class UsageErrors implements IParameterExceptionHandler {
         err.println(name + ": " + error.getMessage());
         CommandLine.UnmatchedArgumentException.printSuggestions(error, err);
         List<String> options = command.getCommandSpec().options().stream()
-                .filter(option -> !option.hidden())
                 .map(option -> String.join("|", option.names()))
                 .toList();
         err.println("Valid options: " + String.join(", ", options) + "; " + name + " --help explains them.");

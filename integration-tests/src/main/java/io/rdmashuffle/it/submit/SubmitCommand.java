@@ -34,11 +34,9 @@ public final class SubmitCommand {
         CommandLine commandLine = new CommandLine(spec()).setStopAtPositional(true);
         commandLine.setParameterExceptionHandler(new UsageErrors());
         commandLine.setExecutionStrategy(parsed -> {
-            Integer helped = CommandLine.executeHelpRequest(parsed);
-            if (helped != null) {
-                return helped;
-            }
-            List<String> command = arguments(parsed);
+            boolean help = CommandLine.executeHelpRequest(parsed) != null;
+            // Spark explains its own options better than we could.
+            List<String> command = help ? List.of("--help") : arguments(parsed);
             try {
                 Files.writeString(file, String.join("\0", SparkLauncherAccess.command(command)) + "\0");
             } catch (IOException e) {
@@ -56,8 +54,9 @@ public final class SubmitCommand {
         spec.usageMessage()
                 .description(
                         "What spark-submit does, without a Spark installation and with the RDMA shuffle on.",
-                        "Default master: " + DEFAULT_MASTER + ". All options but --fabric are spark-submit's own.",
+                        "Default master: " + DEFAULT_MASTER + ".",
                         "")
+                .footer("", "All other options are spark-submit's own. What it says of them:")
                 .synopsisHeading("Usage: ")
                 .customSynopsis("submit [--fabric MODE] [options of spark-submit] --class CLASS APP.jar [ARGUMENT...]")
                 .width(110);
@@ -75,6 +74,7 @@ public final class SubmitCommand {
                     .type(List.class)
                     .auxiliaryTypes(String.class)
                     .arity("1")
+                    .hidden(true)
                     .build());
         }
         for (List<String> names : SparkLauncherAccess.switches()) {
@@ -84,7 +84,8 @@ public final class SubmitCommand {
                 spec.addOption(OptionSpec.builder(names.toArray(String[]::new))
                         .type(boolean.class)
                         .usageHelp(help)
-                        .description(help ? "Show this and end" : "")
+                        .hidden(!help)
+                        .description("Show this and end")
                         .build());
             }
         }
