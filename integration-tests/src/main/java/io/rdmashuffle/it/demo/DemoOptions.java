@@ -1,6 +1,8 @@
 package io.rdmashuffle.it.demo;
 
+import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.FabricConverter;
 import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -21,6 +23,7 @@ final class DemoOptions {
 
     @Option(
             names = "--fabric",
+            converter = FabricConverter.class,
             paramLabel = "MODE",
             description = "How our shuffle reaches peers: ${COMPLETION-CANDIDATES}; sort compares sort shuffle with"
                     + " itself. Default: ${DEFAULT-VALUE}")
