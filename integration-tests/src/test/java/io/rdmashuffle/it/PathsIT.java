@@ -131,9 +131,10 @@ class PathsIT {
             assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isPositive();
             assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isPositive();
             assertThat(statistics.total(ShuffleCounter.NETTY_BYTES)).isZero();
-            statistics.byExecutor().forEach((executor, counters) -> assertThat(
-                            counters.get(ShuffleCounter.POOL_PEAK_BYTES))
-                    .isLessThanOrEqualTo(8 * MIB));
+            statistics
+                    .byExecutor()
+                    .forEach((executor, counters) -> assertThat(counters.get(ShuffleCounter.POOL_PEAK_BYTES))
+                            .isLessThanOrEqualTo(8 * MIB));
         });
     }
 

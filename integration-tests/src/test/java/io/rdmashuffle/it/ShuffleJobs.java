@@ -56,10 +56,10 @@ final class ShuffleJobs {
                 .agg(functions.sum("id"), functions.count("id")));
     }
 
-    /** 300 partitions are too many for the bypass writer, so rows go through the serialised sorter; 50 MB of rows. */
+    /** 220 partitions are too many for the bypass writer, so rows go through the serialised sorter; 50 MB of rows. */
     private static List<String> repartition(SparkSession spark) {
         return sorted(wide(spark)
-                .repartition(300, functions.col("id"))
+                .repartition(220, functions.col("id"))
                 .withColumn("partition", functions.spark_partition_id())
                 .groupBy("partition")
                 .agg(
@@ -74,7 +74,8 @@ final class ShuffleJobs {
                 "payload",
                 functions.concat(
                         functions.sha2(functions.col("id").cast("string").cast("binary"), 512),
-                        functions.sha2(functions.col("id").plus(1).cast("string").cast("binary"), 512)));
+                        functions.sha2(
+                                functions.col("id").plus(1).cast("string").cast("binary"), 512)));
     }
 
     private static List<String> skewedJoin(SparkSession spark) {
@@ -82,9 +83,11 @@ final class ShuffleJobs {
                 .toDF()
                 .withColumn(
                         "key",
-                        functions.when(functions.col("id").mod(4).notEqual(0), 7L)
+                        functions
+                                .when(functions.col("id").mod(4).notEqual(0), 7L)
                                 .otherwise(functions.col("id").mod(500)))
-                .withColumn("text", functions.md5(functions.col("id").cast("string").cast("binary")));
+                .withColumn(
+                        "text", functions.md5(functions.col("id").cast("string").cast("binary")));
         Dataset<Row> right = spark.range(0, 500, 1, 3).toDF().withColumnRenamed("id", "key");
         return sorted(left.join(right, "key")
                 .groupBy("key")
@@ -116,7 +119,10 @@ final class ShuffleJobs {
 
     private static List<String> sortByKey(JavaSparkContext context) {
         return lines(
-                pairs(context).mapToPair(pair -> new Tuple2<>(pair._2(), pair._1())).sortByKey(true, 9), false);
+                pairs(context)
+                        .mapToPair(pair -> new Tuple2<>(pair._2(), pair._1()))
+                        .sortByKey(true, 9),
+                false);
     }
 
     private static JavaPairRDD<Integer, String> pairs(JavaSparkContext context) {

@@ -61,8 +61,7 @@ final class ShuffleObserver extends SparkListener {
 
     /** Unregisters every shuffle everywhere, as Spark's cleaner does once nobody refers to it. */
     void dropAllShuffles() {
-        MapOutputTrackerMaster tracker =
-                (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+        MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         for (Object shuffleId :
                 CollectionConverters.asJava(tracker.shuffleStatuses().keySet().toList())) {
             context.cleaner().get().doCleanupShuffle((Integer) shuffleId, true);
@@ -72,7 +71,8 @@ final class ShuffleObserver extends SparkListener {
     /** Files of pools in a directory. */
     static List<Path> poolFiles(Path directory) {
         try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(file -> file.getFileName().toString().startsWith("rdma-shuffle-")).toList();
+            return files.filter(file -> file.getFileName().toString().startsWith("rdma-shuffle-"))
+                    .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
