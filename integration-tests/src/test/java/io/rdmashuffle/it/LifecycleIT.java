@@ -91,8 +91,7 @@ class LifecycleIT {
                 "spark.shuffle.rdma.pool.initialSize", "64m",
                 "spark.shuffle.rdma.pool.maxSize", "256m");
         try (SparkCluster cluster = SparkCluster.start(3, FabricMode.AUTO, conf)) {
-            ShuffleObserver observer =
-                    new ShuffleObserver(cluster.spark().sparkContext());
+            ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
 
             assertThat(summary(grouped(cluster.spark(), MAPS, MAPS))).isEqualTo(expectedSummary(MAPS));
 
@@ -100,9 +99,10 @@ class LifecycleIT {
             assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(MAPS);
             assertThat(statistics.total(ShuffleCounter.SHM_BYTES)).isPositive();
             assertThat(statistics.total(ShuffleCounter.NETTY_BYTES)).isZero();
-            assertThat(statistics.byExecutor().values()).hasSize(3).allSatisfy(counters -> assertThat(
-                            counters.get(ShuffleCounter.REGION_REGISTRATIONS))
-                    .isBetween(1L, 4L));
+            assertThat(statistics.byExecutor().values())
+                    .hasSize(3)
+                    .allSatisfy(counters -> assertThat(counters.get(ShuffleCounter.REGION_REGISTRATIONS))
+                            .isBetween(1L, 4L));
             // One announcement each; a second when a push was overtaken by the answer to an announcement.
             assertThat(statistics.registryMessages()).isBetween(3L, 6L);
         }
@@ -137,8 +137,10 @@ class LifecycleIT {
                 assertThat(statistics.total(ShuffleCounter.LOCAL_BYTES)).isPositive();
                 assertThat(statistics.total(ShuffleCounter.FILE_BYTES)).isZero();
                 observer.dropAllShuffles();
-                assertThat(observer.statistics().total(ShuffleCounter.POOL_USED_BYTES)).isZero();
-                assertThat(observer.statistics().total(ShuffleCounter.POOL_LEASES)).isZero();
+                assertThat(observer.statistics().total(ShuffleCounter.POOL_USED_BYTES))
+                        .isZero();
+                assertThat(observer.statistics().total(ShuffleCounter.POOL_LEASES))
+                        .isZero();
             }
             assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
         }
@@ -154,25 +156,31 @@ class LifecycleIT {
 
     @Test
     void indexTooLargeForThePoolUsesFiles() {
-        Map<String, String> conf = conf("spark.shuffle.rdma.pool.maxSize", "1m", "spark.shuffle.rdma.directory.maxShuffles", "64");
+        Map<String, String> conf =
+                conf("spark.shuffle.rdma.pool.maxSize", "1m", "spark.shuffle.rdma.directory.maxShuffles", "64");
         try (SparkSession spark = local(conf)) {
             ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
             assertThat(summary(grouped(spark, 2, 30_000).coalesce(4))).isEqualTo(expectedSummary(2));
-            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_FILED)).isEqualTo(2);
-            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isZero();
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_FILED))
+                    .isEqualTo(2);
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED))
+                    .isZero();
         }
     }
 
     @Test
     void badSettingsAreRefusedAtStartByName() {
-        assertThatThrownBy(() -> local(conf("spark.shuffle.rdma.pool.maxSize", "12k")).close())
+        assertThatThrownBy(() ->
+                        local(conf("spark.shuffle.rdma.pool.maxSize", "12k")).close())
                 .rootCause()
                 .hasMessageContaining("spark.shuffle.rdma.pool.maxSize=12k")
                 .hasMessageContaining("1m");
-        assertThatThrownBy(() -> local(conf("spark.shuffle.rdma.pool.maxsize", "1g")).close())
+        assertThatThrownBy(() ->
+                        local(conf("spark.shuffle.rdma.pool.maxsize", "1g")).close())
                 .rootCause()
                 .hasMessageContaining("spark.shuffle.rdma.pool.maxSize");
-        assertThatThrownBy(() -> local(conf("spark.shuffle.rdma.pool.maxSize", "900t")).close())
+        assertThatThrownBy(() ->
+                        local(conf("spark.shuffle.rdma.pool.maxSize", "900t")).close())
                 .rootCause()
                 .hasMessageContaining("bytes free in " + poolDirectory)
                 .hasMessageContaining("--shm-size");
