@@ -56,6 +56,12 @@ public interface LibC {
     @Nullable
     Pointer mmap(@Nullable Pointer address, @size_t long length, int protection, int flags, int fd, @off_t long offset);
 
+    /** Maps a whole file from its start, wherever there is room; returns the address or {@link #MAP_FAILED}. */
+    static long mapFile(long length, int protection, int flags, int fd) {
+        Pointer mapped = load().mmap(null, length, protection, flags, fd, 0);
+        return mapped == null ? MAP_FAILED : mapped.address();
+    }
+
     int munmap(@uintptr_t long address, @size_t long length);
 
     int madvise(@uintptr_t long address, @size_t long length, int advice);

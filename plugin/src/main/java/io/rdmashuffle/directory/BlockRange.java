@@ -15,6 +15,11 @@ import java.util.List;
  */
 @SuppressWarnings("ArrayRecordComponent")
 public record BlockRange(List<RemoteSlice> slices, long[] lengths, int[] checksums) {
+    /** Returns the range of partitions without a byte, whose checksums are those of nothing: 0. */
+    static BlockRange empty(int partitions) {
+        return new BlockRange(List.of(), new long[partitions], new int[partitions]);
+    }
+
     /** Returns the bytes of all partitions. */
     public long lengthBytes() {
         return slices.stream().mapToLong(RemoteSlice::lengthBytes).sum();

@@ -46,6 +46,13 @@ public record DirectoryEntry(
         return new DirectoryEntry(mapId, Place.FILE, partitions, 0, 0, 0, dataBytes);
     }
 
+    /** Throws unless this output has partitions {@code [start, end)}, at least one. */
+    void checkPartitions(int start, int end) throws DirectoryFormatException {
+        if (start < 0 || start >= end || end > partitions) {
+            throw new DirectoryFormatException("partitions [" + start + ", " + end + ") of " + this);
+        }
+    }
+
     void write(MemorySlice record) {
         record.clear();
         record.putLong(DirectoryLayout.ENTRY_MAP_ID, mapId);

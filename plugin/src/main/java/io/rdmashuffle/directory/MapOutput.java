@@ -112,8 +112,9 @@ public final class MapOutput implements AutoCloseable {
      */
     public BlockRange range(int start, int end) throws DirectoryFormatException {
         Lease held = index;
+        entry.checkPartitions(start, end);
         if (held == null) {
-            return new BlockRange(List.of(), new long[end - start], new int[end - start]);
+            return BlockRange.empty(end - start);
         }
         List<RemoteSlice> wanted = MapOutputIndex.slicesFor(entry, start, end);
         MemorySlice region = held.region().memory();

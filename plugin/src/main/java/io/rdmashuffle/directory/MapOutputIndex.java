@@ -63,8 +63,9 @@ public final class MapOutputIndex {
     /** Returns which parts of an index are needed for partitions {@code [start, end)}: extents, offsets, checksums. */
     public static List<RemoteSlice> slicesFor(DirectoryEntry entry, int start, int end)
             throws DirectoryFormatException {
-        if (start < 0 || start >= end || end > entry.partitions() || entry.extents() == 0) {
-            throw new DirectoryFormatException("partitions [" + start + ", " + end + ") of " + entry);
+        entry.checkPartitions(start, end);
+        if (entry.extents() == 0) {
+            throw new DirectoryFormatException("no index: all partitions are empty in " + entry);
         }
         long base = entry.indexOffset();
         long extentBytes = entry.extents() * EXTENT_BYTES;

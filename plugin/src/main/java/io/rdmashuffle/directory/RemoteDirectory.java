@@ -60,6 +60,10 @@ public final class RemoteDirectory {
      * @throws IOException if the index cannot be read or makes no sense
      */
     public BlockRange range(DirectoryEntry entry, int start, int end) throws IOException {
+        entry.checkPartitions(start, end);
+        if (entry.extents() == 0 && entry.place() == DirectoryEntry.Place.POOL) {
+            return BlockRange.empty(end - start);
+        }
         try (RemoteBytes index = reads.read(peer, MapOutputIndex.slicesFor(entry, start, end))) {
             return MapOutputIndex.read(entry, index.slice(0), index.slice(1), index.slice(2));
         } catch (IllegalArgumentException | IndexOutOfBoundsException e) {

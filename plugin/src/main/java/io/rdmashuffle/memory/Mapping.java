@@ -5,7 +5,6 @@ import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeException;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
-import jnr.ffi.Pointer;
 
 /**
  * One {@code MAP_SHARED} mapping of a file, unmapped when the owner has closed it and the last user has let go.
@@ -42,14 +41,14 @@ public final class Mapping implements AutoCloseable {
     }
 
     private static Mapping map(int fd, Path path, long lengthBytes, int protection) {
-        Pointer mapped = LibC.load().mmap(null, lengthBytes, protection, LibC.MAP_SHARED, fd, 0);
-        if (mapped == null || mapped.address() == LibC.MAP_FAILED) {
+        long address = LibC.mapFile(lengthBytes, protection, LibC.MAP_SHARED, fd);
+        if (address == LibC.MAP_FAILED) {
             throw new NativeException(
                     "mmap(" + path + ", length=" + lengthBytes + ")",
                     NativeException.lastErrno(),
                     "lower spark.shuffle.rdma.pool.maxSize, or raise vm.max_map_count or the address space limit");
         }
-        return new Mapping(new MemorySlice(mapped.address(), lengthBytes));
+        return new Mapping(new MemorySlice(address, lengthBytes));
     }
 
     /** Returns the mapped bytes; valid while a reference is held. */

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.io.TempDirFactory;
 
 /** Temporary directories in /dev/shm, where pools belong. */
-final class ShmTempDirs implements TempDirFactory {
+public final class ShmTempDirs implements TempDirFactory {
     @Override
     public Path createTempDirectory(AnnotatedElementContext element, ExtensionContext context) throws IOException {
         return Files.createTempDirectory(Path.of("/dev/shm"), "rdma-shuffle-test-");

@@ -75,7 +75,9 @@ final class CopyThreads implements AutoCloseable {
             }
         } catch (ReadFailedException e) {
             failure = e;
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // An Error too: whoever waits for this request would otherwise wait for its deadline, and the lease be
+            // lost.
             failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "copy failed", e);
         }
         finish(batch, request, failure);

@@ -9,6 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.UUID;
 
@@ -93,6 +94,13 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem) {
         if (length != in.remaining() || length > MAX_PATH_BYTES) {
             throw new PeerUnreachableException("the peer's shared-memory address is damaged");
         }
-        return new ShmAddress(bootId, region0, StandardCharsets.UTF_8.decode(in).toString());
+        ShmAddress address = new ShmAddress(
+                bootId, region0, StandardCharsets.UTF_8.decode(in).toString());
+        try {
+            address.file(0);
+        } catch (InvalidPathException e) {
+            throw new PeerUnreachableException("the peer's shared-memory address is damaged", e);
+        }
+        return address;
     }
 }

@@ -1,0 +1,319 @@
+package io.rdmashuffle.directory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.directory.DirectoryEntry.Place;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The directory as its owner writes it and a peer reads it, whichever way that peer reads. */
+@Tag("contract")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+abstract class DirectoryContract {
+    private static final int SLOTS = 16;
+    private static final int SHUFFLE = 5;
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path path;
+
+    private final long seed = System.nanoTime();
+    private final Random random = new Random(seed);
+    private final boolean inPlace;
+    private final List<MapOutput> outputs = new ArrayList<>();
+    private Node owner;
+    private Node reader;
+    private Peer peer;
+    private MapOutputDirectory directory;
+    private RemoteDirectory remote;
+
+    DirectoryContract(boolean inPlace) {
+        this.inPlace = inPlace;
+    }
+
+    @BeforeEach
+    void open() throws Exception {
+        System.out.println(getClass().getSimpleName() + " seed " + seed);
+        owner = new Node(path, new ShmFabric(1, 1 << 20, inPlace));
+        reader = new Node(path, new ShmFabric(1, 1 << 20, inPlace));
+        directory = MapOutputDirectory.create(owner.pool(), SLOTS, UUID.randomUUID());
+        peer = reader.connect(owner);
+        remote = freshReader();
+    }
+
+    @AfterEach
+    void close() {
+        peer.close();
+        directory.close();
+        directory.close();
+        outputs.forEach(MapOutput::close);
+        assertThat(owner.pool().usage().leases()).isZero();
+        reader.close();
+        owner.close();
+    }
+
+    private RemoteDirectory freshReader() throws IOException {
+        DirectoryLocation announced =
+                DirectoryLocation.decode(directory.location().encode());
+        return new RemoteDirectory(peer, announced, new BlockingReads(reader.pool(), TIMEOUT));
+    }
+
+    private static DirectoryEntry file(long mapId) {
+        return DirectoryEntry.file(mapId, 3, mapId * 7);
+    }
+
+    @Test
+    void whatIsPublishedIsFoundAsItWas() throws Exception {
+        DirectoryEntry pooled = new DirectoryEntry(42, Place.POOL, 9, 2, 1, 640, 12345);
+        assertThat(directory.publish(SHUFFLE, pooled)).isTrue();
+        assertThat(directory.publish(SHUFFLE, file(43))).isTrue();
+        assertThat(remote.find(SHUFFLE, 42)).isEqualTo(pooled);
+        assertThat(remote.find(SHUFFLE, 43)).isEqualTo(file(43));
+        assertThat(remote.find(SHUFFLE, 44)).isNull();
+        assertThat(remote.find(SHUFFLE + 1, 42)).isNull();
+        assertThat(remote.find(SHUFFLE + SLOTS, 42)).isNull();
+    }
+
+    @Test
+    void aSlotHoldsOneShuffleUntilThatIsWithdrawn() throws Exception {
+        assertThat(directory.publish(SHUFFLE, file(1))).isTrue();
+        assertThat(directory.publish(SHUFFLE + SLOTS, file(2))).isFalse();
+        assertThat(remote.find(SHUFFLE + SLOTS, 2)).isNull();
+        directory.withdraw(SHUFFLE);
+        assertThat(directory.publish(SHUFFLE + SLOTS, file(2))).isTrue();
+        assertThat(remote.find(SHUFFLE + SLOTS, 2)).isEqualTo(file(2));
+        assertThat(freshReader().find(SHUFFLE, 1)).isNull();
+    }
+
+    @Test
+    void withdrawingFreesTheSegmentsAndForgettingDropsWhatWasRead() throws Exception {
+        long before = owner.pool().usage().usedBytes();
+        for (int i = 0; i < 300; i++) {
+            assertThat(directory.publish(SHUFFLE, file(i))).isTrue();
+        }
+        assertThat(remote.find(SHUFFLE, 299)).isEqualTo(file(299));
+        directory.withdraw(SHUFFLE);
+        directory.withdraw(SHUFFLE);
+        assertThat(owner.pool().usage().usedBytes()).isEqualTo(before);
+        assertThat(remote.find(SHUFFLE, 299)).as("known until forgotten").isEqualTo(file(299));
+        remote.forget(SHUFFLE);
+        assertThat(remote.find(SHUFFLE, 299)).isNull();
+    }
+
+    @Test
+    void nothingIsPublishedAfterClose() throws Exception {
+        directory.close();
+        assertThat(directory.publish(SHUFFLE, file(1))).isFalse();
+        directory.withdraw(SHUFFLE);
+    }
+
+    @Test
+    void aReaderNeverSeesHalfAnEntryWhileSegmentsGrow() throws Exception {
+        int count = 1500;
+        AtomicLong published = new AtomicLong(-1);
+        CompletableFuture<Integer> reading = CompletableFuture.supplyAsync(() -> readWhilePublishing(published, count));
+        for (int i = 0; i < count && !reading.isDone(); i++) {
+            assertThat(directory.publish(SHUFFLE, file(i))).isTrue();
+            published.set(i);
+        }
+        assertThat(reading.join()).isPositive();
+        RemoteDirectory fresh = freshReader();
+        for (int i = 0; i < count; i++) {
+            assertThat(fresh.find(SHUFFLE, i)).isEqualTo(file(i));
+        }
+    }
+
+    private int readWhilePublishing(AtomicLong published, int count) {
+        int reads = 0;
+        Random ids = new Random(seed);
+        try {
+            RemoteDirectory following = freshReader();
+            long last;
+            do {
+                last = published.get();
+                if (last >= 0) {
+                    long id = reads % 2 == 0 ? last : ids.nextInt((int) last + 1);
+                    RemoteDirectory looking = reads % 10 == 0 ? freshReader() : following;
+                    assertThat(looking.find(SHUFFLE, id)).as("id %d", id).isEqualTo(file(id));
+                    reads++;
+                }
+            } while (last < count - 1);
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+        return reads;
+    }
+
+    @Test
+    void slotsThatChangeHandsNeverShowAnotherShufflesOutputs() throws Exception {
+        AtomicLong rounds = new AtomicLong();
+        CompletableFuture<Void> reading = CompletableFuture.runAsync(() -> {
+            try {
+                while (rounds.get() < 400) {
+                    RemoteDirectory looking = freshReader();
+                    for (int s = 0; s < 4; s++) {
+                        DirectoryEntry entry = looking.find(SHUFFLE + s * SLOTS, s);
+                        assertThat(entry == null || entry.equals(file(s))).isTrue();
+                    }
+                }
+            } catch (IOException e) {
+                throw new AssertionError(e);
+            }
+        });
+        while (rounds.get() < 400 && !reading.isDone()) {
+            int s = random.nextInt(4);
+            assertThat(directory.publish(SHUFFLE + s * SLOTS, file(s))).isTrue();
+            directory.withdraw(SHUFFLE + s * SLOTS);
+            rounds.incrementAndGet();
+        }
+        reading.join();
+    }
+
+    @Test
+    void rangesOfTheIndexLeadToThePartitionsBytes() throws Exception {
+        for (int round = 0; round < 10; round++) {
+            TestOutput made =
+                    TestOutput.random(owner.pool(), round, 1 + random.nextInt(40), 1 + random.nextInt(2000), random);
+            outputs.add(made.output());
+            directory.publish(SHUFFLE, made.output().entry());
+            DirectoryEntry entry = remote.find(SHUFFLE, round);
+            assertThat(entry).isNotNull().isEqualTo(made.output().entry());
+            if (entry == null) {
+                return;
+            }
+            for (int i = 0; i < 30; i++) {
+                int start = random.nextInt(entry.partitions());
+                int end = start + 1 + random.nextInt(entry.partitions() - start);
+                String where = "seed " + seed + " round " + round + " [" + start + ", " + end + ")";
+                BlockRange range = remote.range(entry, start, end);
+                byte[] expected = made.expected(start, end);
+                assertThat(range.lengthBytes()).as(where).isEqualTo(expected.length);
+                try (RemoteBytes bytes = read(range.slices())) {
+                    assertThat(TestOutput.join(bytes.slices())).as(where).isEqualTo(expected);
+                    assertThat(range.matches(bytes.slices())).as(where).isTrue();
+                }
+                BlockRange local = made.output().range(start, end);
+                assertThat(local.slices()).isEqualTo(range.slices());
+                assertThat(TestOutput.join(made.output().memory(local))).isEqualTo(expected);
+            }
+        }
+    }
+
+    private RemoteBytes read(List<RemoteSlice> slices) throws IOException {
+        return new BlockingReads(reader.pool(), TIMEOUT).read(peer, slices);
+    }
+
+    @Test
+    void anOutputOfEmptyPartitionsHasEmptyRangesAndNoOthers() throws Exception {
+        TestOutput empty = TestOutput.write(owner.pool(), 1, new byte[6][0], random);
+        outputs.add(empty.output());
+        directory.publish(SHUFFLE, empty.output().entry());
+        DirectoryEntry entry = remote.find(SHUFFLE, 1);
+        if (entry == null) {
+            throw new AssertionError("not found");
+        }
+        BlockRange range = remote.range(entry, 2, 5);
+        assertThat(range.slices()).isEmpty();
+        assertThat(range.lengths()).containsExactly(0, 0, 0);
+        assertThat(range.matches(List.of())).isTrue();
+        assertThat(empty.output().range(2, 5).slices()).isEmpty();
+        int[][] wrong = {{5, 5}, {4, 2}, {0, 7}, {-1, 3}};
+        for (int[] bounds : wrong) {
+            assertThatThrownBy(() -> remote.range(entry, bounds[0], bounds[1]))
+                    .isInstanceOf(DirectoryFormatException.class);
+            assertThatThrownBy(() -> empty.output().range(bounds[0], bounds[1]))
+                    .isInstanceOf(DirectoryFormatException.class);
+        }
+    }
+
+    @Test
+    void partitionsThatDoNotExistAreRefused() throws Exception {
+        TestOutput made = TestOutput.random(owner.pool(), 1, 8, 100, random);
+        outputs.add(made.output());
+        DirectoryEntry entry = made.output().entry();
+        int[][] wrong = {{5, 5}, {4, 2}, {0, 9}, {-1, 3}};
+        for (int[] bounds : wrong) {
+            assertThatThrownBy(() -> remote.range(entry, bounds[0], bounds[1]))
+                    .isInstanceOf(DirectoryFormatException.class);
+        }
+    }
+
+    @Test
+    void flippedBitsAreNeverAnythingButAnIoException() throws Exception {
+        TestOutput made = TestOutput.random(owner.pool(), 1, 20, 300, random);
+        outputs.add(made.output());
+        directory.publish(SHUFFLE, made.output().entry());
+        DirectoryEntry whole = made.output().entry();
+        RemoteSlice table = directory.location().table();
+        MemorySlice region0 = owner.pool().regions().get(0).memory();
+        MemorySlice slot = region0.slice(
+                table.offset() + DirectoryLayout.slotOffset(SHUFFLE, SLOTS), DirectoryLayout.RECORD_BYTES);
+        MemorySlice record = region0.slice(slot.getLong(DirectoryLayout.SLOT_OFFSET), DirectoryLayout.RECORD_BYTES);
+        MemorySlice index = region0.slice(whole.indexOffset(), MapOutputIndex.lengthBytes(20, whole.extents()));
+        for (int round = 0; round < 300; round++) {
+            MemorySlice victim = List.of(slot, record, index).get(round % 3);
+            byte[] saved = flipOneBit(victim, victim != index && round % 2 == 0);
+            String where = "seed " + seed + " round " + round;
+            try {
+                DirectoryEntry entry = freshReader().find(SHUFFLE, 1);
+                if (entry != null && entry.place() == Place.POOL) {
+                    BlockRange range = remote.range(entry, 0, 20);
+                    try (RemoteBytes bytes = read(range.slices())) {
+                        boolean same = Arrays.equals(TestOutput.join(bytes.slices()), made.expected(0, 20));
+                        // Zeroed memory reads as an index of empty partitions; whoever asked for bytes refuses those.
+                        boolean empty = range.slices().isEmpty();
+                        assertThat(same || empty || !range.matches(bytes.slices()))
+                                .as(where)
+                                .isTrue();
+                    }
+                }
+            } catch (DirectoryFormatException | ReadFailedException expected) {
+                assertThat(expected).as(where).hasMessageMatching("(?s).+");
+            } finally {
+                victim.putBytes(0, saved, 0, saved.length);
+            }
+            assertThat(reader.pool().usage().leases()).as(where).isZero();
+        }
+        assertThat(freshReader().find(SHUFFLE, 1)).isEqualTo(whole);
+    }
+
+    /** Damages memory, with a checksum that fits if {@code seal}; returns what was there. */
+    private byte[] flipOneBit(MemorySlice victim, boolean seal) {
+        byte[] saved = TestPools.bytes(victim);
+        byte[] damaged = saved.clone();
+        damaged[random.nextInt(damaged.length)] ^= (byte) (1 << random.nextInt(8));
+        victim.putBytes(0, damaged, 0, damaged.length);
+        if (seal) {
+            DirectoryLayout.seal(victim);
+        }
+        return saved;
+    }
+}

@@ -1,0 +1,7 @@
+package io.rdmashuffle.directory;
+
+class DirectoryCopyingTest extends DirectoryContract {
+    DirectoryCopyingTest() {
+        super(false);
+    }
+}

@@ -1,0 +1,7 @@
+package io.rdmashuffle.directory;
+
+class DirectoryInPlaceTest extends DirectoryContract {
+    DirectoryInPlaceTest() {
+        super(true);
+    }
+}

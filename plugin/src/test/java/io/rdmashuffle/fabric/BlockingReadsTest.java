@@ -1,0 +1,171 @@
+package io.rdmashuffle.fabric;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import java.io.InterruptedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Waiting, timeouts and interrupts, with a peer that answers when the test says so. */
+@Tag("unit")
+@Timeout(60)
+@ExtendWith(LeakCheck.class)
+class BlockingReadsTest {
+    private static final List<RemoteSlice> SLICE = List.of(new RemoteSlice(0, 0, 100));
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
+
+    private final ManualPeer peer = new ManualPeer();
+    private Pool pool;
+
+    @BeforeEach
+    void open() {
+        pool = TestPools.create(directory, 1 << 20, 1 << 20);
+    }
+
+    @AfterEach
+    void close() {
+        assertThat(pool.usage().leases()).isZero();
+        pool.close();
+    }
+
+    private BlockingReads reads(Duration timeout) {
+        return new BlockingReads(pool, timeout);
+    }
+
+    private static void assertTimesOut(BlockingReads reads, Peer peer) {
+        assertThatThrownBy(() -> reads.read(peer, SLICE))
+                .isInstanceOfSatisfying(
+                        ReadFailedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.TIMED_OUT));
+    }
+
+    @Test
+    void anAnswerThatComesTooLateGivesItsLeaseBack() {
+        assertTimesOut(reads(Duration.ofMillis(20)), peer);
+        assertThat(pool.usage().leases()).as("the fabric still may write").isOne();
+        peer.succeedAll();
+        assertThat(pool.usage().leases()).isZero();
+    }
+
+    @Test
+    void aFailureThatComesTooLateIsTheFabricsOwn() {
+        assertTimesOut(reads(Duration.ofMillis(20)), peer);
+        peer.failAll();
+        assertThat(pool.usage().leases()).isZero();
+    }
+
+    @Test
+    void aFabricThatNeverHasRoomTimesOut() {
+        peer.refuse = true;
+        assertTimesOut(reads(Duration.ofMillis(20)), peer);
+        assertThat(pool.usage().leases()).isZero();
+    }
+
+    @Test
+    void aFullPoolTimesOut() throws Exception {
+        List<Lease> all = TestPools.fill(pool);
+        assertTimesOut(reads(Duration.ofMillis(20)), peer);
+        all.forEach(Lease::close);
+    }
+
+    @Test
+    void aFabricThatThrowsGetsNoLease() {
+        peer.broken = true;
+        assertThatThrownBy(() -> reads(Duration.ofSeconds(1)).read(peer, SLICE))
+                .isInstanceOf(IllegalStateException.class);
+        assertThat(pool.usage().leases()).isZero();
+    }
+
+    @Test
+    void anInterruptEndsTheWaitAndKeepsTheFlag() {
+        Thread.currentThread().interrupt();
+        assertThatThrownBy(() -> reads(Duration.ofSeconds(30)).read(peer, SLICE))
+                .isInstanceOf(InterruptedIOException.class);
+        assertThat(Thread.interrupted()).isTrue();
+        peer.succeedAll();
+        assertThat(pool.usage().leases()).isZero();
+    }
+
+    @Test
+    void anInterruptDuringTheWaitLeavesTheLeaseToTheFabric() throws Exception {
+        List<Throwable> thrown = new ArrayList<>();
+        Thread waiting = new Thread(() -> {
+            try {
+                reads(Duration.ofSeconds(30)).read(peer, SLICE).close();
+            } catch (Exception e) {
+                thrown.add(e);
+            }
+        });
+        waiting.start();
+        while (peer.batches().isEmpty()) {
+            Thread.onSpinWait();
+        }
+        waiting.interrupt();
+        waiting.join();
+        assertThat(thrown).singleElement().isInstanceOf(InterruptedIOException.class);
+        assertThat(pool.usage().leases()).isOne();
+        peer.succeedAll();
+    }
+
+    /** Takes batches and answers them when told. */
+    private static final class ManualPeer implements Peer {
+        private final List<ReadBatch> batches = new ArrayList<>();
+        private volatile boolean refuse;
+        private volatile boolean broken;
+
+        @Override
+        public synchronized boolean read(ReadBatch batch) {
+            if (broken) {
+                throw new IllegalStateException("broken fabric");
+            }
+            return !refuse && batches.add(batch);
+        }
+
+        synchronized List<ReadBatch> batches() {
+            return List.copyOf(batches);
+        }
+
+        void succeedAll() {
+            batches().forEach(batch -> batch.requests().forEach(batch.listener()::succeeded));
+        }
+
+        void failAll() {
+            batches()
+                    .forEach(batch -> batch.requests().forEach(request -> {
+                        request.target().close();
+                        batch.listener().failed(request, new ReadFailedException(Reason.PEER_GONE, "late"));
+                    }));
+        }
+
+        @Override
+        public @Nullable RemoteView view(RemoteSlice slice) {
+            return null;
+        }
+
+        @Override
+        public int openRegions() {
+            return 0;
+        }
+
+        @Override
+        public void close() {}
+    }
+}

@@ -1,0 +1,55 @@
+package io.rdmashuffle.fabric;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** Counts how each request ended; the targets of those that succeeded are closed by {@link #await}. */
+final class Completions implements ReadListener {
+    private final Map<ReadRequest, Integer> calls = new IdentityHashMap<>();
+    private final Map<ReadRequest, ReadFailedException> failures = new IdentityHashMap<>();
+
+    @Override
+    public synchronized void succeeded(ReadRequest request) {
+        calls.merge(request, 1, Integer::sum);
+        notifyAll();
+    }
+
+    @Override
+    public synchronized void failed(ReadRequest request, ReadFailedException failure) {
+        failures.put(request, failure);
+        calls.merge(request, 1, Integer::sum);
+        notifyAll();
+    }
+
+    /** Waits until all of the requests have ended, each once. */
+    synchronized void await(List<ReadRequest> requests) throws InterruptedException {
+        long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!requests.stream().allMatch(calls::containsKey) && System.nanoTime() - end < 0) {
+            wait(100);
+        }
+        assertThat(requests)
+                .allSatisfy(
+                        request -> assertThat(calls.get(request)).as("calls").isEqualTo(1));
+    }
+
+    synchronized int ended() {
+        return calls.size();
+    }
+
+    synchronized boolean succeededOne(ReadRequest request) {
+        return calls.containsKey(request) && !failures.containsKey(request);
+    }
+
+    synchronized Reason reason(ReadRequest request) {
+        ReadFailedException failure = failures.get(request);
+        if (failure == null) {
+            throw new AssertionError("the request did not fail");
+        }
+        return failure.reason();
+    }
+}

@@ -1,0 +1,16 @@
+package io.rdmashuffle.fabric.shm;
+
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricContract;
+
+class ShmFabricInPlaceTest extends FabricContract {
+    @Override
+    protected Fabric fabric(long maxBytesInFlight) {
+        return new ShmFabric(1, maxBytesInFlight, true);
+    }
+
+    @Override
+    protected boolean inPlace() {
+        return true;
+    }
+}

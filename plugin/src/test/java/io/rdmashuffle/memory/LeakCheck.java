@@ -1,0 +1,30 @@
+package io.rdmashuffle.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
+
+/**
+ * Fails a test that leaves more mappings behind than it found.
+ *
+ * <p>Leases need no counting: a pool throws when it is closed while leases are out, and keeps their mapping.
+ */
+public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
+    private static final Namespace NAMESPACE = Namespace.create(LeakCheck.class);
+    private static final String BEFORE = "mappings";
+
+    @Override
+    public void beforeEach(ExtensionContext context) {
+        context.getStore(NAMESPACE).put(BEFORE, Mapping.live());
+    }
+
+    @Override
+    public void afterEach(ExtensionContext context) {
+        assertThat(Mapping.live())
+                .as("mappings after the test")
+                .isEqualTo(context.getStore(NAMESPACE).get(BEFORE, Long.class));
+    }
+}

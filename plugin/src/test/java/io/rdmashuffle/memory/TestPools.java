@@ -1,0 +1,56 @@
+package io.rdmashuffle.memory;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+
+/** Pools and leases of tests, which have room or fail. */
+public final class TestPools {
+    private TestPools() {}
+
+    public static Pool create(Path directory, long capBytes, long regionBytes, RegionListener listener) {
+        return Pool.create(new PoolSettings(directory, capBytes, 0, regionBytes, false), listener);
+    }
+
+    public static Pool create(Path directory, long capBytes, long regionBytes) {
+        return create(directory, capBytes, regionBytes, region -> {});
+    }
+
+    /** Leases bytes that must be there. */
+    public static Lease reserve(Pool pool, Purpose purpose, long bytes) throws InterruptedException {
+        return Objects.requireNonNull(pool.reserve(purpose, bytes, bytes, Duration.ZERO), "the pool is full");
+    }
+
+    /** Leases bytes and fills them from {@code random}. */
+    public static Lease filled(Pool pool, int bytes, Random random) throws InterruptedException {
+        Lease lease = reserve(pool, Purpose.MAP_OUTPUT, bytes);
+        byte[] content = new byte[bytes];
+        random.nextBytes(content);
+        lease.memory().putBytes(0, content, 0, bytes);
+        return lease;
+    }
+
+    /** Leases all that is left, so that the pool cannot give anything more. */
+    public static List<Lease> fill(Pool pool) throws InterruptedException {
+        List<Lease> all = new ArrayList<>();
+        long piece = pool.usage().capBytes();
+        while (piece >= FreeExtents.GRANULE_BYTES) {
+            Lease lease = pool.reserve(Purpose.MAP_OUTPUT, piece, piece, Duration.ZERO);
+            if (lease == null) {
+                piece /= 2;
+            } else {
+                all.add(lease);
+            }
+        }
+        return all;
+    }
+
+    public static byte[] bytes(MemorySlice slice) {
+        byte[] copy = new byte[Math.toIntExact(slice.lengthBytes())];
+        slice.getBytes(0, copy, 0, copy.length);
+        return copy;
+    }
+}
