@@ -161,6 +161,9 @@ class BlockingReadsTest {
         }
 
         @Override
+        public void releaseRegions() {}
+
+        @Override
         public int openRegions() {
             return 0;
         }
