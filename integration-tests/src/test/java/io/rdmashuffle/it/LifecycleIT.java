@@ -113,8 +113,8 @@ class LifecycleIT {
         try (SparkCluster cluster = SparkCluster.start(3, FabricMode.AUTO, conf())) {
             JavaPairRDD<Long, Iterable<Long>> grouped = grouped(cluster.spark(), 12, 12);
             assertThat(summary(grouped)).isEqualTo(expectedSummary(12));
-            int files = ShuffleObserver.poolFiles(poolDirectory).size();
-            assertThat(files).isEqualTo(3);
+            List<Path> before = ShuffleObserver.poolFiles(poolDirectory);
+            assertThat(before).hasSize(3);
 
             ProcessHandle victim = cluster.executorProcesses().get(0);
             assertThat(victim.destroyForcibly()).isTrue();
@@ -122,13 +122,23 @@ class LifecycleIT {
 
             // The map stage is skipped, so its lost outputs are missed by readers and computed again.
             assertThat(summary(grouped)).isEqualTo(expectedSummary(12));
-            cluster.awaitExecutors(3);
+            // The replacement removes what the victim left when it makes a pool of its own.
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(90);
+            while (!isReplaced(before) && System.nanoTime() - deadline < 0) {
+                Thread.sleep(100);
+            }
+            assertThat(ShuffleObserver.poolFiles(poolDirectory)).hasSize(3).isNotEqualTo(before);
             assertThat(summary(grouped(cluster.spark(), 12, 12))).isEqualTo(expectedSummary(12));
         }
     }
 
+    private boolean isReplaced(List<Path> before) {
+        List<Path> now = ShuffleObserver.poolFiles(poolDirectory);
+        return now.size() == 3 && !now.containsAll(before);
+    }
+
     @Test
-    void localModeTwiceInOneVirtualMachine() {
+    void localModeTwiceInOneVirtualMachine() throws Exception {
         for (int round = 0; round < 2; round++) {
             try (SparkSession spark = local(conf())) {
                 ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
@@ -147,7 +157,7 @@ class LifecycleIT {
     }
 
     @Test
-    void conflictingSettingFallsBackToSortShuffle() {
+    void conflictingSettingFallsBackToSortShuffle() throws Exception {
         try (SparkSession spark = local(conf("spark.shuffle.useOldFetchProtocol", "true"))) {
             assertThat(summary(grouped(spark, 6, 5))).isEqualTo(expectedSummary(6));
             assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
@@ -155,7 +165,7 @@ class LifecycleIT {
     }
 
     @Test
-    void indexTooLargeForThePoolUsesFiles() {
+    void indexTooLargeForThePoolUsesFiles() throws Exception {
         Map<String, String> conf =
                 conf("spark.shuffle.rdma.pool.maxSize", "1m", "spark.shuffle.rdma.directory.maxShuffles", "64");
         try (SparkSession spark = local(conf)) {
