@@ -83,7 +83,7 @@ abstract class DirectoryContract {
     private RemoteDirectory freshReader() throws IOException {
         DirectoryLocation announced =
                 DirectoryLocation.decode(directory.location().encode());
-        return new RemoteDirectory(peer, announced, new BlockingReads(reader.pool(), TIMEOUT));
+        return new RemoteDirectory(peer, announced, new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT));
     }
 
     private static DirectoryEntry file(long mapId) {
@@ -228,7 +228,7 @@ abstract class DirectoryContract {
     }
 
     private RemoteBytes read(List<RemoteSlice> slices) throws IOException {
-        return new BlockingReads(reader.pool(), TIMEOUT).read(peer, slices);
+        return new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT).read(peer, slices);
     }
 
     @Test

@@ -112,7 +112,7 @@ abstract class ClientContract {
     private PeerPaths paths(Duration quarantine) {
         return new PeerPaths(
                 List.of(fabric),
-                new BlockingReads(readerPool, LONG),
+                new BlockingReads(readerPool, Duration.ZERO, LONG),
                 id -> id.equals(PEER) ? Optional.of(member) : Optional.empty(),
                 quarantine);
     }
@@ -287,12 +287,12 @@ abstract class ClientContract {
         String known = oneWithBytes();
         fetch(client, List.of(known));
         List<Lease> all = TestPools.fill(readerPool);
-        if (inPlace) {
-            List<String> ids = blocksWithBytes().subList(1, 6);
-            fetch(client, ids, 6);
-            assertRight(ids);
-        }
+        List<String> ids = blocksWithBytes().subList(1, 6);
+        fetch(client, ids, 6);
+        assertRight(ids);
+        assertThat(netty.fetches > 0).isEqualTo(!inPlace);
         all.forEach(Lease::close);
+        assertThat(paths.to(PEER)).as("the peer is not to blame").isNotNull();
     }
 
     @Test
@@ -315,7 +315,7 @@ abstract class ClientContract {
         PeerPaths[] racing = new PeerPaths[1];
         racing[0] = new PeerPaths(
                 List.of(fabric),
-                new BlockingReads(readerPool, LONG),
+                new BlockingReads(readerPool, Duration.ZERO, LONG),
                 id -> {
                     racing[0].memberReplaced(member, member);
                     return Optional.of(member);
