@@ -22,11 +22,18 @@ public final class BlockingReads {
     private static final long RETRY_MILLIS = 1;
 
     private final Pool pool;
+    private final Duration patience;
     private final Duration timeout;
 
-    /** Reads into leases of {@code pool}, each within {@code timeout}. */
-    public BlockingReads(Pool pool, Duration timeout) {
+    /**
+     * Reads into leases of {@code pool}.
+     *
+     * @param patience how long to wait for a lease when the pool is full
+     * @param timeout deadline of each read
+     */
+    public BlockingReads(Pool pool, Duration patience, Duration timeout) {
         this.pool = pool;
+        this.patience = patience;
         this.timeout = timeout;
     }
 
@@ -50,12 +57,12 @@ public final class BlockingReads {
     }
 
     private ReadRequest copy(Peer peer, List<RemoteSlice> slices) throws ReadFailedException, InterruptedException {
-        long deadline = System.nanoTime() + timeout.toNanos();
         long length = slices.stream().mapToLong(RemoteSlice::lengthBytes).sum();
-        Lease target = pool.reserve(Purpose.RECEIVE, length, length, timeout);
+        Lease target = pool.reserve(Purpose.RECEIVE, length, length, patience);
         if (target == null) {
-            throw new ReadFailedException(Reason.TIMED_OUT, "no room in the pool for " + length + " bytes");
+            throw new ReadFailedException(Reason.NO_ROOM, "no room in the pool for " + length + " bytes");
         }
+        long deadline = System.nanoTime() + timeout.toNanos();
         CompletableFuture<ReadRequest> arrival = new CompletableFuture<>();
         ReadBatch batch = new ReadBatch(List.of(new ReadRequest(slices, target)), deadline, new Arrival(arrival));
         boolean started = false;

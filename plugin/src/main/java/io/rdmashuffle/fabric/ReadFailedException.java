@@ -8,6 +8,8 @@ public final class ReadFailedException extends IOException {
 
     /** Why a read failed. */
     public enum Reason {
+        /** This process has no room for the bytes; nothing is wrong with the peer. */
+        NO_ROOM,
         /** The deadline passed first. */
         TIMED_OUT,
         /** The peer's memory is not there any more. */

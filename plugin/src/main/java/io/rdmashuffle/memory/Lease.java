@@ -48,9 +48,7 @@ public final class Lease implements AutoCloseable {
 
     /** Returns the leased bytes, valid until {@link #close()}. */
     public MemorySlice memory() {
-        if (closed.get()) {
-            throw new IllegalStateException("lease is closed");
-        }
+        checkOpen();
         return region.memory().slice(offset, lengthBytes);
     }
 
@@ -61,6 +59,7 @@ public final class Lease implements AutoCloseable {
      * @return how many were added, a multiple of 64; 0 if none
      */
     public long extend(long bytes) {
+        checkOpen();
         long added = pool.extend(this, FreeExtents.roundUp(bytes));
         lengthBytes += added;
         return added;
@@ -68,6 +67,7 @@ public final class Lease implements AutoCloseable {
 
     /** Gives back all but the first {@code bytes}, rounded up to 64. */
     public void trim(long bytes) {
+        checkOpen();
         long kept = Math.max(FreeExtents.roundUp(bytes), FreeExtents.GRANULE_BYTES);
         long surplus = lengthBytes - kept;
         if (surplus > 0) {
@@ -83,5 +83,11 @@ public final class Lease implements AutoCloseable {
             throw new IllegalStateException("lease for " + purpose + " closed twice");
         }
         pool.release(this);
+    }
+
+    private void checkOpen() {
+        if (closed.get()) {
+            throw new IllegalStateException("lease for " + purpose + " is closed");
+        }
     }
 }

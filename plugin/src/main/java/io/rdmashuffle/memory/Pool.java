@@ -74,12 +74,17 @@ public final class Pool implements AutoCloseable {
      * Leases {@code preferred} bytes, or fewer but at least {@code minimum} when no free range is as long as that.
      *
      * @param patience how long to wait for others to give memory back
-     * @return null when the pool is full; the caller takes another path
+     * @return null when the pool is full, or a lease so long can never be; the caller takes another path
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Duration patience)
             throws InterruptedException {
         long least = Math.max(FreeExtents.roundUp(minimum), FreeExtents.GRANULE_BYTES);
-        long wanted = Math.max(FreeExtents.roundUp(preferred), least);
+        long longest = Math.min(settings.regionBytes(), settings.capBytes());
+        if (least > longest) {
+            return null;
+        }
+        // More than a region can hold would make the pool grow to its cap before it settles for what there is.
+        long wanted = Math.max(Math.min(FreeExtents.roundUp(preferred), longest), least);
         long patienceNanos = patience.toNanos();
         while (true) {
             boolean grow = false;
@@ -93,7 +98,7 @@ public final class Pool implements AutoCloseable {
                     if (changed.awaitNanos(GROWTH_WAIT_NANOS) <= 0) {
                         return null;
                     }
-                } else if (mayGrow() && least <= settings.regionBytes()) {
+                } else if (mayGrow()) {
                     growing = true;
                     grow = true;
                 } else if (patienceNanos <= 0) {
@@ -234,7 +239,8 @@ public final class Pool implements AutoCloseable {
         try {
             addRegion();
             grown = true;
-        } catch (NativeException e) {
+        } catch (NativeException | IllegalStateException e) {
+            // The file system is full, a device refuses the registration, or the pool was closed meanwhile.
             LOG.warn(
                     "the pool stays at {} bytes although spark.shuffle.rdma.pool.maxSize is {}; map outputs beyond it"
                             + " become ordinary shuffle files",
@@ -265,10 +271,20 @@ public final class Pool implements AutoCloseable {
             lock.unlock();
         }
         Region region = new Region(id, files.path(id), files.createRegion(id, length));
-        if (settings.adviseHugepages() && !region.mapping().adviseHugepages() && id == 0) {
-            LOG.warn("no transparent huge pages in {}; see shmem_enabled, or use a hugetlbfs", settings.directory());
+        boolean registered = false;
+        try {
+            if (settings.adviseHugepages() && !region.mapping().adviseHugepages() && id == 0) {
+                LOG.warn(
+                        "no transparent huge pages in {}; see shmem_enabled, or use a hugetlbfs", settings.directory());
+            }
+            listener.regionAdded(region);
+            registered = true;
+        } finally {
+            if (!registered) {
+                region.mapping().close();
+                files.removeRegion(id);
+            }
         }
-        listener.regionAdded(region);
         lock.lock();
         try {
             regions.add(region);

@@ -7,8 +7,8 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -38,8 +38,8 @@ final class PoolFiles implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PoolFiles.class);
     private static final String PREFIX = "rdma-shuffle-";
     private static final String LOCKED_SUFFIX = ".0";
+    private static final String UNSEEN_SUFFIX = "-new";
     private static final int PRIVATE_MODE = 0600;
-    private static final int CREATE_ATTEMPTS = 16;
 
     private final Path directory;
     private final String stem;
@@ -102,6 +102,14 @@ final class PoolFiles implements AutoCloseable {
         }
     }
 
+    /** Removes the file of a region that nobody got to use, so that a later try can create it again. */
+    synchronized void removeRegion(int regionId) {
+        if (!closed) {
+            forget(path(regionId), regionId == 0 ? lockedFd : -1);
+            lockedFd = regionId == 0 ? -1 : lockedFd;
+        }
+    }
+
     private void forget(Path path, int fd) {
         deleteQuietly(path);
         created.remove(path);
@@ -133,26 +141,28 @@ final class PoolFiles implements AutoCloseable {
         }
     }
 
-    /** Opens region 0 and locks it; a sweeper may take the file away in between, then another try makes a new one. */
+    /** Creates region 0 locked: under another name first, so that no sweeper ever meets it without its lock. */
     private static int openLocked(Path path) {
-        for (int attempt = 0; attempt < CREATE_ATTEMPTS; attempt++) {
-            int fd = open(path, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
-            if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) == 0 && isStillAt(path, fd)) {
-                return fd;
-            }
-            LibC.load().close(fd);
-            deleteQuietly(path);
-        }
-        throw new IllegalStateException("cannot lock " + path + " after " + CREATE_ATTEMPTS + " attempts");
-    }
-
-    private static boolean isStillAt(Path path, int fd) {
+        Path unseen = path.resolveSibling(path.getFileName() + UNSEEN_SUFFIX);
+        int fd = open(unseen, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
+        boolean locked = false;
         try {
-            return FileIdentity.of(path).equals(FileIdentity.of(Path.of("/proc/self/fd/" + fd)));
-        } catch (NoSuchFileException taken) {
-            return false;
+            if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) != 0) {
+                throw new NativeException(
+                        "flock(" + unseen + ")",
+                        NativeException.lastErrno(),
+                        "set spark.shuffle.rdma.pool.directory to a file system of this host");
+            }
+            Files.move(unseen, path, StandardCopyOption.ATOMIC_MOVE);
+            locked = true;
+            return fd;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
+        } finally {
+            if (!locked) {
+                LibC.load().close(fd);
+                deleteQuietly(unseen);
+            }
         }
     }
 

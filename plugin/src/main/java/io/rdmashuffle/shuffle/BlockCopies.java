@@ -77,10 +77,13 @@ public final class BlockCopies implements AutoCloseable {
     void start(PeerPath path, Map<String, BlockRange> blocks, BlockAnswers answers, NettyFetch otherwise) {
         IdentityHashMap<ReadRequest, Wanted> wanted = new IdentityHashMap<>();
         List<ReadRequest> requests = new ArrayList<>();
+        boolean[] refused = {false};
         try {
             blocks.forEach((blockId, range) -> {
-                Lease lease = reserve(range.lengthBytes());
+                // Whoever has waited once for a full pool does not wait again for each of the other blocks.
+                Lease lease = reserve(range.lengthBytes(), refused[0] ? Duration.ZERO : reserveTimeout);
                 if (lease == null) {
+                    refused[0] = true;
                     otherwise.add(blockId, ShuffleCounter.NETTY_BYTES);
                 } else {
                     ReadRequest request = new ReadRequest(range.slices(), lease);
@@ -111,9 +114,9 @@ public final class BlockCopies implements AutoCloseable {
         return true;
     }
 
-    private @Nullable Lease reserve(long bytes) {
+    private @Nullable Lease reserve(long bytes, Duration patience) {
         try {
-            return pool.reserve(Purpose.RECEIVE, bytes, bytes, reserveTimeout);
+            return pool.reserve(Purpose.RECEIVE, bytes, bytes, patience);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return null;

@@ -109,7 +109,9 @@ public final class OneSidedBlockClient extends BlockStoreClient {
                 }
             } catch (ReadFailedException e) {
                 usable = false;
-                paths.failed(path, e);
+                if (e.reason() != ReadFailedException.Reason.NO_ROOM) {
+                    paths.failed(path, e);
+                }
             } catch (IOException e) {
                 LOG.warn(
                         "block {} of executor {} is fetched over Spark's block transfer",

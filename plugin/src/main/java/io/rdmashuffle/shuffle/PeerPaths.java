@@ -102,7 +102,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     public void memberRemoved(Member member) {
         Route route = routes.remove(member.executorId());
         if (route != null) {
-            route.close();
+            route.retire();
         }
     }
 
@@ -114,7 +114,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     @Override
     public void close() {
         closed = true;
-        routes.values().forEach(Route::close);
+        routes.values().forEach(Route::retire);
         routes.clear();
     }
 
@@ -127,6 +127,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         private final String executorId;
         private @Nullable PeerPath path;
         private boolean unreachable;
+        private boolean retired;
         private long quarantinedUntil = System.nanoTime();
 
         Route(String executorId) {
@@ -134,11 +135,12 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         }
 
         synchronized @Nullable PeerPath path() {
-            if (path != null || unreachable || System.nanoTime() - quarantinedUntil < 0) {
+            if (path != null || unreachable || retired || System.nanoTime() - quarantinedUntil < 0) {
                 return path;
             }
             Member member = members.apply(executorId).orElse(null);
-            if (member != null) {
+            // The look-up itself may have brought the news that this executor was replaced, which retires this route.
+            if (member != null && !retired && !closed) {
                 path = connect(member);
                 unreachable = path == null;
             }
@@ -162,6 +164,12 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         synchronized long openRegions() {
             return path == null ? 0 : path.peer().openRegions();
+        }
+
+        /** Closes for good: whoever still holds this route gets no path from it that nobody would close. */
+        synchronized void retire() {
+            retired = true;
+            close();
         }
 
         synchronized void close() {

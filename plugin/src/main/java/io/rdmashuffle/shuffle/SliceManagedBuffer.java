@@ -7,6 +7,7 @@ import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.ReferenceCount;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -60,11 +61,11 @@ public final class SliceManagedBuffer extends ManagedBuffer {
         return sizeBytes;
     }
 
-    /** Returns the bytes without a copy if they lie in one piece, else a copy of at most 2 GiB. */
+    /** Returns the bytes, big-endian as every new buffer: without a copy if they lie in one piece, else at most 2 GiB. */
     @Override
     public ByteBuffer nioByteBuffer() {
         if (slices.size() == 1) {
-            return slices.get(0).asByteBuffer();
+            return slices.get(0).asByteBuffer().order(ByteOrder.BIG_ENDIAN);
         }
         ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(sizeBytes));
         slices.forEach(slice -> copy.put(slice.asByteBuffer()));
@@ -103,7 +104,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
 
     private ByteBuf byteBuf() {
         List<ByteBuffer> pieces = new ArrayList<>(slices.size());
-        slices.forEach(slice -> pieces.add(slice.asByteBuffer()));
+        slices.forEach(slice -> pieces.add(slice.asByteBuffer().order(ByteOrder.BIG_ENDIAN)));
         return Unpooled.wrappedBuffer(pieces.toArray(ByteBuffer[]::new));
     }
 }

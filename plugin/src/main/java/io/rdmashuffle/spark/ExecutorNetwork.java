@@ -67,7 +67,7 @@ final class ExecutorNetwork implements AutoCloseable {
         this.agent = new RegistryAgent(env.executorId(), driver(env), config.registryTimeout());
         this.paths = new PeerPaths(
                 memory.fabrics(),
-                new BlockingReads(memory.pool(), config.fabricReadTimeout()),
+                new BlockingReads(memory.pool(), config.poolReserveTimeout(), config.fabricReadTimeout()),
                 agent::lookup,
                 config.peerQuarantine());
         agent.addListener(paths);

@@ -48,7 +48,7 @@ class BlockingReadsTest {
     }
 
     private BlockingReads reads(Duration timeout) {
-        return new BlockingReads(pool, timeout);
+        return new BlockingReads(pool, Duration.ofMillis(10), timeout);
     }
 
     private static void assertTimesOut(BlockingReads reads, Peer peer) {
@@ -80,9 +80,11 @@ class BlockingReadsTest {
     }
 
     @Test
-    void aFullPoolTimesOut() throws Exception {
+    void aFullPoolIsNoRoomAndNotWaitedForUntilTheDeadline() throws Exception {
         List<Lease> all = TestPools.fill(pool);
-        assertTimesOut(reads(Duration.ofMillis(20)), peer);
+        assertThatThrownBy(() -> reads(Duration.ofDays(1)).read(peer, SLICE))
+                .isInstanceOfSatisfying(
+                        ReadFailedException.class, e -> assertThat(e.reason()).isEqualTo(Reason.NO_ROOM));
         all.forEach(Lease::close);
     }
 

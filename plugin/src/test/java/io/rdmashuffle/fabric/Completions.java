@@ -5,13 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import java.util.IdentityHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Counts how each request ended; the targets of those that succeeded are closed by {@link #await}. */
 final class Completions implements ReadListener {
-    private final Map<ReadRequest, Integer> calls = new IdentityHashMap<>();
-    private final Map<ReadRequest, ReadFailedException> failures = new IdentityHashMap<>();
+    private final IdentityHashMap<ReadRequest, Integer> calls = new IdentityHashMap<>();
+    private final IdentityHashMap<ReadRequest, ReadFailedException> failures = new IdentityHashMap<>();
 
     @Override
     public synchronized void succeeded(ReadRequest request) {

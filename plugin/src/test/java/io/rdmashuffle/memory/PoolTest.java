@@ -3,6 +3,8 @@ package io.rdmashuffle.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.NativeException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,10 +18,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
+@Tag("unit")
 @Timeout(60)
 class PoolTest {
     private static final long MIB = 1 << 20;
@@ -201,6 +205,53 @@ class PoolTest {
             assertThat(pool.usage().usedBytes()).isZero();
             assertThat(pool.regions())
                     .allSatisfy(region -> assertThat(region.free().fragments()).isOne());
+        }
+    }
+
+    @Test
+    void aLeaseLongerThanARegionIsRefusedAtOnceAndLongWishesAreCutToOne() throws Exception {
+        try (Pool pool = pool(4 * MIB, MIB)) {
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB + 1, MIB + 1, Duration.ofDays(1)))
+                    .isNull();
+            try (Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 64, 100 * MIB, Duration.ZERO)) {
+                assertThat(lease).isNotNull();
+                assertThat(lease.lengthBytes()).isEqualTo(MIB);
+            }
+            assertThat(pool.usage().regions()).as("one was enough").isOne();
+        }
+    }
+
+    @Test
+    void aRegionThatCannotBeRegisteredLeavesNothingAndIsTriedAgainByTheNextPool() throws Exception {
+        RegionListener refusing = region -> {
+            if (region.id() == 1) {
+                throw new NativeException("ibv_reg_mr(length=1048576)", Errno.ENOMEM.number(), "raise RLIMIT_MEMLOCK");
+            }
+        };
+        try (Pool pool = Pool.create(new PoolSettings(directory, 4 * MIB, 0, MIB, false), refusing)) {
+            Lease first = reserve(pool, MIB);
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Duration.ZERO))
+                    .isNull();
+            assertThat(files()).hasSize(1);
+            assertThat(Mapping.live()).isEqualTo(mappingsBefore + 1);
+            assertThat(pool.usage().capacityBytes()).isEqualTo(MIB);
+            first.close();
+        }
+        assertThatThrownBy(() -> Pool.create(new PoolSettings(directory, MIB, 0, MIB, false), region -> {
+                    throw new IllegalStateException("no device");
+                }))
+                .hasMessage("no device");
+        assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void aClosedLeaseNeitherGrowsNorShrinks() throws Exception {
+        try (Pool pool = pool(MIB, MIB)) {
+            Lease lease = reserve(pool, 128);
+            lease.close();
+            assertThatThrownBy(() -> lease.extend(64)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> lease.trim(64)).isInstanceOf(IllegalStateException.class);
+            assertThat(pool.usage().usedBytes()).isZero();
         }
     }
 

@@ -1,0 +1,114 @@
+package io.rdmashuffle.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Tag("unit")
+@Timeout(60)
+class FreeExtentsTest {
+    private static final int GRANULES = 300;
+    private static final long GRANULE = FreeExtents.GRANULE_BYTES;
+
+    /** Bits are granules in use. */
+    private final BitSet used = new BitSet(GRANULES);
+
+    private final FreeExtents free = new FreeExtents(GRANULES * GRANULE);
+    private final List<FreeExtents.Extent> taken = new ArrayList<>();
+
+    @Test
+    void behavesLikeABitmap() {
+        long seed = System.nanoTime();
+        System.out.println("FreeExtentsTest seed " + seed);
+        Random random = new Random(seed);
+        for (int step = 0; step < 50_000; step++) {
+            String where = "seed " + seed + " step " + step;
+            switch (random.nextInt(5)) {
+                case 0, 1 -> take(1 + random.nextInt(20), random.nextInt(40), where);
+                case 2 -> takeAt(random.nextInt(GRANULES), 1 + random.nextInt(20), where);
+                default -> release(random);
+            }
+            assertThat(free.freeBytes()).as(where).isEqualTo((GRANULES - used.cardinality()) * GRANULE);
+            assertThat(free.fragments()).as(where).isEqualTo(freeRuns());
+        }
+        taken.forEach(extent -> free.release(extent.offset(), extent.lengthBytes()));
+        assertThat(free.fragments()).isOne();
+    }
+
+    private void take(int minimum, int more, String where) {
+        int preferred = minimum + more;
+        int best = -1;
+        int bestLength = 0;
+        for (int start = used.nextClearBit(0); start < GRANULES; start = used.nextClearBit(runEnd(start))) {
+            int length = runEnd(start) - start;
+            if (length > bestLength && bestLength < preferred) {
+                best = start;
+                bestLength = Math.min(length, preferred);
+            }
+        }
+        FreeExtents.Extent extent = free.take(minimum * GRANULE, preferred * GRANULE);
+        if (bestLength < minimum) {
+            assertThat(extent).as(where).isNull();
+        } else {
+            assertThat(extent).as(where).isEqualTo(new FreeExtents.Extent(best * GRANULE, bestLength * GRANULE));
+            used.set(best, best + bestLength);
+            taken.add(new FreeExtents.Extent(best * GRANULE, bestLength * GRANULE));
+        }
+    }
+
+    private void takeAt(int start, int preferred, String where) {
+        boolean startsRun = !used.get(start) && (start == 0 || used.get(start - 1));
+        int expected = startsRun ? Math.min(preferred, runEnd(start) - start) : 0;
+        assertThat(free.takeAt(start * GRANULE, preferred * GRANULE)).as(where).isEqualTo(expected * GRANULE);
+        if (expected > 0) {
+            used.set(start, start + expected);
+            taken.add(new FreeExtents.Extent(start * GRANULE, expected * GRANULE));
+        }
+    }
+
+    private void release(Random random) {
+        if (!taken.isEmpty()) {
+            FreeExtents.Extent extent = taken.remove(random.nextInt(taken.size()));
+            free.release(extent.offset(), extent.lengthBytes());
+            used.clear((int) (extent.offset() / GRANULE), (int) ((extent.offset() + extent.lengthBytes()) / GRANULE));
+        }
+    }
+
+    private int runEnd(int start) {
+        int end = used.nextSetBit(start);
+        return end < 0 ? GRANULES : end;
+    }
+
+    private int freeRuns() {
+        int runs = 0;
+        for (int start = used.nextClearBit(0); start < GRANULES; start = used.nextClearBit(runEnd(start))) {
+            runs++;
+        }
+        return runs;
+    }
+
+    @Test
+    void whatIsFreeCannotBeReleased() {
+        free.take(10 * GRANULE, 10 * GRANULE);
+        free.release(2 * GRANULE, GRANULE);
+        assertThatThrownBy(() -> free.release(2 * GRANULE, GRANULE)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> free.release(GRANULE, 2 * GRANULE)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> free.release(9 * GRANULE, 2 * GRANULE)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void lengthsAreRoundedUpToGranules() {
+        assertThat(FreeExtents.roundUp(0)).isZero();
+        assertThat(FreeExtents.roundUp(1)).isEqualTo(64);
+        assertThat(FreeExtents.roundUp(64)).isEqualTo(64);
+        assertThat(FreeExtents.roundUp(65)).isEqualTo(128);
+        assertThatThrownBy(() -> FreeExtents.roundUp(Long.MAX_VALUE)).isInstanceOf(ArithmeticException.class);
+    }
+}

@@ -1,0 +1,157 @@
+package io.rdmashuffle.memory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Whose files stay and whose go, with owners that are other processes and die. */
+@Tag("unit")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+class PoolFilesTest {
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
+
+    private final List<Process> started = new ArrayList<>();
+
+    @AfterEach
+    void endProcesses() throws InterruptedException {
+        for (Process process : started) {
+            process.destroyForcibly().waitFor();
+        }
+    }
+
+    private List<Path> files() {
+        try (Stream<Path> files = Files.list(directory)) {
+            return files.sorted().toList();
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /** Starts a process that holds a pool of four regions in the directory. */
+    private Process holder() throws IOException {
+        Process process = new ProcessBuilder(
+                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                        "-Xmx64m",
+                        "-cp",
+                        System.getProperty("java.class.path"),
+                        PoolHolder.class.getName(),
+                        directory.toString())
+                .redirectError(ProcessBuilder.Redirect.INHERIT)
+                .start();
+        started.add(process);
+        BufferedReader out = process.inputReader();
+        String line = out.readLine();
+        while (line != null && !line.equals("ready")) {
+            line = out.readLine();
+        }
+        assertThat(line).isEqualTo("ready");
+        return process;
+    }
+
+    @Test
+    void filesOfAKilledProcessGoAndThoseOfLivingOnesStay() throws Exception {
+        Process living = holder();
+        List<Path> livingFiles = files();
+        assertThat(livingFiles).hasSize(4);
+        Process victim = holder();
+        assertThat(files())
+                .as("a new pool keeps the files of the other process")
+                .hasSize(8);
+        victim.destroyForcibly().waitFor();
+        assertThat(files()).as("nobody has swept yet").hasSize(8);
+        try (Pool pool = TestPools.create(directory, 1 << 20, 1 << 20)) {
+            assertThat(files()).hasSize(5).containsAll(livingFiles);
+            assertThat(pool.regions()).hasSize(1);
+            assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+            assertThat(files()).hasSize(5);
+        }
+        assertThat(files()).isEqualTo(livingFiles);
+        living.destroyForcibly().waitFor();
+        assertThat(PoolFiles.removeAbandoned(directory)).isOne();
+        assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void aProcessThatExitsWithoutClosingRemovesItsFiles() throws Exception {
+        Process process = holder();
+        assertThat(files()).hasSize(4);
+        process.getOutputStream().close();
+        assertThat(process.waitFor()).isZero();
+        assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void aProcessThatIsTerminatedRemovesItsFiles() throws Exception {
+        Process process = holder();
+        process.destroy();
+        process.waitFor();
+        assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void mappedBytesOutliveTheirKilledOwner() throws Exception {
+        Process victim = holder();
+        try (Mapping peer = PeerFile.map(files().get(0))) {
+            victim.destroyForcibly().waitFor();
+            PoolFiles.removeAbandoned(directory);
+            assertThat(files()).isEmpty();
+            assertThat(peer.memory().getLong(0)).isZero();
+        }
+    }
+
+    @Test
+    void poolsOfOneProcessDoNotMeet() throws Exception {
+        try (Pool first = TestPools.create(directory, 1 << 20, 1 << 20);
+                Pool second = TestPools.create(directory, 1 << 20, 1 << 20)) {
+            assertThat(files()).hasSize(2);
+            assertThat(first.regions().get(0).file())
+                    .isNotEqualTo(second.regions().get(0).file());
+            assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+            assertThat(files()).hasSize(2);
+        }
+        assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void sweepersNeverTakeAFileThatIsJustBeingCreated() {
+        AtomicBoolean done = new AtomicBoolean();
+        CompletableFuture<Void> sweeping = CompletableFuture.runAsync(() -> {
+            while (!done.get()) {
+                PoolFiles.removeAbandoned(directory);
+            }
+        });
+        for (int i = 0; i < 2000; i++) {
+            PoolFiles files = PoolFiles.create(directory);
+            files.createRegion(0, 4096).close();
+            assertThat(files.path(0)).exists();
+            files.close();
+        }
+        done.set(true);
+        sweeping.join();
+        assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void strangersFilesAreNotTouched() throws Exception {
+        Path other = Files.createFile(directory.resolve("something.0"));
+        Path otherUser = Files.createFile(directory.resolve("rdma-shuffle-4294000000-token.0"));
+        PoolFiles.removeAbandoned(directory);
+        assertThat(files()).containsExactlyInAnyOrder(other, otherUser);
+    }
+}

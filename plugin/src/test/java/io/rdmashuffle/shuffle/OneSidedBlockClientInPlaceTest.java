@@ -1,0 +1,7 @@
+package io.rdmashuffle.shuffle;
+
+class OneSidedBlockClientInPlaceTest extends ClientContract {
+    OneSidedBlockClientInPlaceTest() {
+        super(true);
+    }
+}
