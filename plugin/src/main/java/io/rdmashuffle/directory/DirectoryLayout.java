@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *    12   4  slots                           8   4  region of the shuffle's segment
  *    16  16  incarnation of the executor    12   4  entries in the segment
  *    32  28  zero                           16   8  offset of the segment in its region
- *    60   4  CRC-32C                        24   8  change count of this slot
+ *    60   4  CRC-32C                        24   8  generation: shuffles this slot has had
  *                                           32  28  zero
  *                                           60   4  CRC-32C
  *
@@ -51,7 +51,7 @@ final class DirectoryLayout {
     static final int SLOT_REGION = 8;
     static final int SLOT_ENTRIES = 12;
     static final int SLOT_OFFSET = 16;
-    static final int SLOT_CHANGES = 24;
+    static final int SLOT_GENERATION = 24;
 
     static final int ENTRY_MAP_ID = 0;
     static final int ENTRY_PLACE = 8;

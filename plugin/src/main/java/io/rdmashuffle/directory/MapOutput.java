@@ -89,11 +89,6 @@ public final class MapOutput implements AutoCloseable {
         return references.retain();
     }
 
-    /** Keeps the leases for one more reader, on behalf of one who holds them. */
-    public void retainHeld() {
-        references.retainHeld();
-    }
-
     /** Ends a reader's use. */
     public void release() {
         references.release();

@@ -105,8 +105,10 @@ public final class MapOutputDirectory implements AutoCloseable {
         if (segment == null) {
             return;
         }
-        slot(shuffleId).clear();
-        // Readers that come later see no slot before the segment's bytes can be anybody else's.
+        MemorySlice slot = slot(shuffleId);
+        slot.putInt(DirectoryLayout.SLOT_LIVE, 0);
+        DirectoryLayout.seal(slot);
+        // Readers see that before any byte of the shuffle can be anybody else's.
         VarHandle.fullFence();
         segment.close();
     }
@@ -153,19 +155,21 @@ public final class MapOutputDirectory implements AutoCloseable {
         slot.putInt(DirectoryLayout.SLOT_REGION, segment.current.region().id());
         slot.putInt(DirectoryLayout.SLOT_ENTRIES, segment.entries);
         slot.putLong(DirectoryLayout.SLOT_OFFSET, segment.current.offset());
-        slot.putLong(DirectoryLayout.SLOT_CHANGES, slot.getLong(DirectoryLayout.SLOT_CHANGES) + 1);
+        slot.putLong(DirectoryLayout.SLOT_GENERATION, segment.generation);
         DirectoryLayout.seal(slot);
     }
 
     /** The entries of one shuffle; guarded by the directory's lock. */
     private final class Segment {
         private final int shuffleId;
+        private final long generation;
         private final List<Lease> outgrown = new ArrayList<>();
         private Lease current;
         private int entries;
 
         Segment(int shuffleId, Lease first) {
             this.shuffleId = shuffleId;
+            this.generation = slot(shuffleId).getLong(DirectoryLayout.SLOT_GENERATION) + 1;
             this.current = first;
         }
 

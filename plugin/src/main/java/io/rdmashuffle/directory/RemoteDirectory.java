@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The reader's side of a peer's directory: entries are read in bulk, once per shuffle, and again only on a miss.
  *
- * <p>An entry never changes while its shuffle lives and map ids are never used twice, so that a cached entry cannot be
- * stale before {@link #forget}. The owner publishes before it reports success, so a map output that the driver knows of
+ * <p>An entry never changes while its shuffle lives and map ids are never used twice. A shuffle that was removed and is
+ * written again, which Spark does, has another generation in its slot. The owner publishes before it reports success, so a map output that the driver knows of
  * and a fresh read does not show is not in this peer's directory.
  *
  * <p><b>Threading:</b> thread-safe; one thread refreshes a shuffle while others wait for it, each read has a deadline.
@@ -44,14 +44,38 @@ public final class RemoteDirectory {
     }
 
     /**
+     * An entry, and the generation of its shuffle's slot that it was read under.
+     *
+     * @param generation see {@link #watch}
+     */
+    public record Located(DirectoryEntry entry, long generation) {}
+
+    /**
      * Finds a map output; null if the peer's directory has none of that id.
      *
      * @throws IOException if the directory cannot be read or makes no sense
      */
     public @Nullable DirectoryEntry find(int shuffleId, long mapId) throws IOException {
+        Located located = locate(shuffleId, mapId);
+        return located == null ? null : located.entry();
+    }
+
+    /** Finds a map output as {@link #find} does, for readers that use the peer's memory in place. */
+    public @Nullable Located locate(int shuffleId, long mapId) throws IOException {
         KnownShuffle known = shuffles.computeIfAbsent(shuffleId, KnownShuffle::new);
-        DirectoryEntry entry = known.entries.get(mapId);
-        return entry != null ? entry : known.refreshAndGet(mapId);
+        Located located = known.entries.get(mapId);
+        return located != null ? located : known.refreshAndGet(mapId);
+    }
+
+    /**
+     * Watches the slot of a shuffle in the peer's own memory: bytes read before the slot is found unchanged are the
+     * shuffle's, because the owner changes the slot before it frees a byte. The caller closes the watch.
+     *
+     * @return null if this fabric cannot show the peer's memory
+     */
+    public @Nullable SlotWatch watch(int shuffleId, long generation) throws IOException {
+        RemoteBytes slot = RemoteBytes.inPlace(peer, List.of(slotOf(shuffleId)));
+        return slot == null ? null : new SlotWatch(slot, shuffleId, generation);
     }
 
     /**
@@ -76,6 +100,14 @@ public final class RemoteDirectory {
         return shuffles.remove(shuffleId) != null && shuffles.isEmpty();
     }
 
+    private RemoteSlice slotOf(int shuffleId) {
+        RemoteSlice table = location.table();
+        return new RemoteSlice(
+                table.regionId(),
+                table.offset() + DirectoryLayout.slotOffset(shuffleId, location.slots()),
+                DirectoryLayout.RECORD_BYTES);
+    }
+
     private static DirectoryFormatException damaged(String what, RuntimeException cause) {
         DirectoryFormatException damaged = new DirectoryFormatException(what + " is damaged: " + cause.getMessage());
         damaged.initCause(cause);
@@ -85,17 +117,18 @@ public final class RemoteDirectory {
     /** What has been read of one shuffle; entries are only ever added. */
     private final class KnownShuffle {
         private final int shuffleId;
-        private final Map<Long, DirectoryEntry> entries = new ConcurrentHashMap<>();
+        private final Map<Long, Located> entries = new ConcurrentHashMap<>();
         private int read;
+        private long generation;
 
         KnownShuffle(int shuffleId) {
             this.shuffleId = shuffleId;
         }
 
-        synchronized @Nullable DirectoryEntry refreshAndGet(long mapId) throws IOException {
-            DirectoryEntry entry = entries.get(mapId);
-            if (entry != null) {
-                return entry;
+        synchronized @Nullable Located refreshAndGet(long mapId) throws IOException {
+            Located located = entries.get(mapId);
+            if (located != null) {
+                return located;
             }
             try {
                 for (int look = 0; look < MAX_LOOKS; look++) {
@@ -113,14 +146,9 @@ public final class RemoteDirectory {
 
         /** Reads slot and entries; false when a record was caught half written. */
         private boolean readNewEntries() throws IOException {
-            RemoteSlice table = location.table();
-            RemoteSlice slotSlice = new RemoteSlice(
-                    table.regionId(),
-                    table.offset() + DirectoryLayout.slotOffset(shuffleId, location.slots()),
-                    DirectoryLayout.RECORD_BYTES);
             RemoteSlice segment;
             int published;
-            try (RemoteBytes bytes = reads.read(peer, List.of(slotSlice))) {
+            try (RemoteBytes bytes = reads.read(peer, List.of(slotOf(shuffleId)))) {
                 if (bytes.slice(0).getInt(DirectoryLayout.SLOT_LIVE) == 0) {
                     return true;
                 }
@@ -129,6 +157,7 @@ public final class RemoteDirectory {
                     return false;
                 }
                 published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
+                startOver(slot.getLong(DirectoryLayout.SLOT_GENERATION));
                 if (slot.getInt(DirectoryLayout.SLOT_SHUFFLE) != shuffleId || published <= read) {
                     return true;
                 }
@@ -141,6 +170,15 @@ public final class RemoteDirectory {
             return readEntries(segment, published);
         }
 
+        /** What was read of an earlier generation is gone at its owner: Spark may remove a shuffle and write it again. */
+        private void startOver(long current) {
+            if (current != generation) {
+                generation = current;
+                read = 0;
+                entries.clear();
+            }
+        }
+
         private boolean readEntries(RemoteSlice segment, int published) throws IOException {
             try (RemoteBytes bytes = reads.read(peer, List.of(segment))) {
                 MemorySlice records = bytes.slice(0);
@@ -151,7 +189,7 @@ public final class RemoteDirectory {
                         return false;
                     }
                     DirectoryEntry entry = DirectoryEntry.read(record);
-                    entries.put(entry.mapId(), entry);
+                    entries.put(entry.mapId(), new Located(entry, generation));
                 }
             }
             read = published;

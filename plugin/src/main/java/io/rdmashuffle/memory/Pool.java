@@ -1,6 +1,7 @@
 package io.rdmashuffle.memory;
 
 import io.rdmashuffle.ffi.NativeException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,15 +60,27 @@ public final class Pool implements AutoCloseable {
      */
     public static Pool create(PoolSettings settings, RegionListener listener) {
         Pool pool = new Pool(settings, listener);
+        if (pool.nextRegionBytes() == 0) {
+            pool.close();
+            throw new IllegalArgumentException("spark.shuffle.rdma.pool.maxSize=" + settings.capBytes()
+                    + " and spark.shuffle.rdma.pool.regionSize=" + settings.regionBytes()
+                    + " must each hold one page of "
+                    + pool.pageBytes + " bytes of " + settings.directory());
+        }
         try {
             do {
                 pool.addRegion();
-            } while (pool.capacityBytes < Math.min(settings.initialBytes(), settings.capBytes()));
+            } while (pool.capacityBytes < settings.initialBytes() && pool.nextRegionBytes() > 0);
             return pool;
         } catch (RuntimeException e) {
             pool.close();
             throw e;
         }
+    }
+
+    /** Removes what dead processes of this user left in a directory; returns how many pools that were. */
+    public static int removeAbandoned(Path directory) {
+        return PoolFiles.removeAbandoned(directory);
     }
 
     /**

@@ -134,7 +134,10 @@ final class PoolFiles implements AutoCloseable {
             return;
         }
         closed = true;
-        created.forEach(PoolFiles::deleteQuietly);
+        // Region 0 last: as long as it is there, the next start finds what an interrupted removal left.
+        for (int i = created.size() - 1; i >= 0; i--) {
+            deleteQuietly(created.get(i));
+        }
         if (lockedFd >= 0) {
             LibC.load().close(lockedFd);
             lockedFd = -1;

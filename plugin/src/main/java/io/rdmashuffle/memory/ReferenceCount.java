@@ -18,11 +18,8 @@ public final class ReferenceCount implements AutoCloseable {
         this.onLast = onLast;
     }
 
-    /** Takes a reference; false when the last one is already gone or the owner has closed. */
+    /** Takes a reference; false when the last one is already gone. */
     public boolean retain() {
-        if (closed.get()) {
-            return false;
-        }
         while (true) {
             int current = count.get();
             if (current == 0) {
@@ -31,13 +28,6 @@ public final class ReferenceCount implements AutoCloseable {
             if (count.compareAndSet(current, current + 1)) {
                 return true;
             }
-        }
-    }
-
-    /** Takes another reference on behalf of somebody who holds one, even after the owner closed. */
-    public void retainHeld() {
-        if (count.getAndUpdate(n -> n == 0 ? 0 : n + 1) == 0) {
-            throw new IllegalStateException("retained after the last release");
         }
     }
 

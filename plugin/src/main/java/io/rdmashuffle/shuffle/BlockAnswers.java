@@ -21,6 +21,7 @@ final class BlockAnswers {
     private final ShuffleCounters counters;
     private final Set<String> pending = ConcurrentHashMap.newKeySet();
     private volatile @Nullable Future<?> deadline;
+    private volatile long lastAnswerNanos = System.nanoTime();
 
     BlockAnswers(List<String> blockIds, BlockFetchingListener listener, ShuffleCounters counters) {
         this.listener = listener;
@@ -31,6 +32,7 @@ final class BlockAnswers {
     /** Hands a block over; the caller keeps its reference, as {@link BlockFetchingListener} has it. */
     void succeeded(String blockId, ManagedBuffer block, ShuffleCounter path) {
         if (pending.remove(blockId)) {
+            lastAnswerNanos = System.nanoTime();
             counters.add(path, block.size());
             listener.onBlockFetchSuccess(blockId, block);
             cancelIfComplete();
@@ -49,6 +51,11 @@ final class BlockAnswers {
         for (String blockId : pending) {
             failed(blockId, new IOException(blockId + ": " + reason));
         }
+    }
+
+    /** Returns how long nothing has been answered. */
+    long idleNanos() {
+        return System.nanoTime() - lastAnswerNanos;
     }
 
     boolean isComplete() {

@@ -5,7 +5,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Fails fetches that take too long; one timer thread for an executor.
+ * Fails fetches in which nothing arrives for too long; one timer thread for an executor.
  *
  * <p><b>Threading:</b> thread-safe. Listeners run on the timer's thread and only put results into a queue.
  *
@@ -27,15 +27,26 @@ public final class FetchDeadlines implements AutoCloseable {
         timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
 
-    /** Fails what is still unanswered when the time is up. A task that has ended ignores the late answers. */
+    /** Fails what is still unanswered when no block has come for that long. A task that has ended ignores the late answers. */
     void watch(BlockAnswers answers) {
         if (answers.isComplete()) {
             return;
         }
+        check(answers, timeout.toNanos());
+    }
+
+    private void check(BlockAnswers answers, long afterNanos) {
         answers.cancelWhenComplete(timer.schedule(
-                () -> answers.failRest("no answer within " + timeout + " (spark.shuffle.rdma.fetch.timeout)"),
-                timeout.toMillis(),
-                TimeUnit.MILLISECONDS));
+                () -> {
+                    long left = timeout.toNanos() - answers.idleNanos();
+                    if (left > 0) {
+                        check(answers, left);
+                    } else {
+                        answers.failRest("no answer for " + timeout + " (spark.shuffle.rdma.fetch.timeout)");
+                    }
+                },
+                afterNanos,
+                TimeUnit.NANOSECONDS));
     }
 
     @Override

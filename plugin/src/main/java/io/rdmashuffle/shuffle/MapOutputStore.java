@@ -3,12 +3,10 @@ package io.rdmashuffle.shuffle;
 import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.io.IOException;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,20 +16,19 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe; one lock, held for a few look-ups and stores.
  *
- * <p><b>Ownership:</b> owns the outputs that were added. They are freed when their shuffle is removed, and an output that
- * arrives after that, from a task that was too slow to be told, is freed at once.
+ * <p><b>Ownership:</b> owns the outputs that were added. They are freed when their shuffle is removed, and an output of a
+ * task that began before the removal is freed at once.
  */
 public final class MapOutputStore implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MapOutputStore.class);
 
-    /** Shuffle ids are never used twice; stragglers of shuffles longer gone than this many are not known any more. */
+    /** Tasks that began before a removal longer ago than this many are not told apart any more. */
     private static final int REMEMBERED_REMOVALS = 10_000;
 
     private final MapOutputDirectory directory;
     private final ShuffleCounters counters;
     private final Map<Integer, Map<Long, MapOutput>> shuffles = new HashMap<>();
-    private final Set<Integer> removed = new HashSet<>();
-    private final Deque<Integer> removalOrder = new ArrayDeque<>();
+    private final Map<Integer, Integer> removals = new LinkedHashMap<>();
     private boolean directoryFullLogged;
     private boolean closed;
 
@@ -41,11 +38,25 @@ public final class MapOutputStore implements AutoCloseable {
         this.counters = counters;
     }
 
-    /** Takes a complete output over and makes it findable; when this returns, readers may come. */
-    public synchronized void add(int shuffleId, MapOutput output) throws InterruptedException {
-        if (closed || removed.contains(shuffleId)) {
+    /**
+     * Returns how often a shuffle has been removed. Spark removes a shuffle and writes it again under the same id when
+     * {@code spark.sql.classic.shuffleDependency.fileCleanup.enabled} is on, so an id alone does not tell stragglers.
+     */
+    public synchronized int epoch(int shuffleId) {
+        return removals.getOrDefault(shuffleId, 0);
+    }
+
+    /**
+     * Takes a complete output over and makes it findable; when this returns, readers may come.
+     *
+     * @param epoch what {@link #epoch} said when the task began to write
+     * @throws IOException if the shuffle has been removed since; the output is freed, and success must not be reported
+     */
+    public synchronized void add(int shuffleId, int epoch, MapOutput output) throws IOException, InterruptedException {
+        if (closed || epoch(shuffleId) != epoch) {
             output.close();
-            return;
+            throw new IOException("shuffle " + shuffleId + " was removed while its map task "
+                    + output.entry().mapId() + " ran");
         }
         MapOutput previous = shuffles.computeIfAbsent(shuffleId, id -> new HashMap<>())
                 .put(output.entry().mapId(), output);
@@ -56,10 +67,10 @@ public final class MapOutputStore implements AutoCloseable {
         publish(shuffleId, output.entry());
     }
 
-    /** Notes that an output lies in ordinary shuffle files. */
-    public synchronized void addFile(int shuffleId, long mapId, int partitions, long dataBytes)
+    /** Notes that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
+    public synchronized void addFile(int shuffleId, int epoch, long mapId, int partitions, long dataBytes)
             throws InterruptedException {
-        if (closed || removed.contains(shuffleId)) {
+        if (closed || epoch(shuffleId) != epoch) {
             return;
         }
         counters.add(ShuffleCounter.MAP_OUTPUTS_FILED, 1);
@@ -75,11 +86,12 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Frees what the shuffle holds here, at once where nobody is reading. */
     public synchronized void removeShuffle(int shuffleId) {
-        if (removed.add(shuffleId)) {
-            removalOrder.addLast(shuffleId);
-            if (removalOrder.size() > REMEMBERED_REMOVALS) {
-                removed.remove(removalOrder.removeFirst());
-            }
+        int times = epoch(shuffleId) + 1;
+        // Put again at the end, so that the first one is the one removed longest ago.
+        removals.remove(shuffleId);
+        removals.put(shuffleId, times);
+        if (removals.size() > REMEMBERED_REMOVALS) {
+            removals.remove(removals.keySet().iterator().next());
         }
         directory.withdraw(shuffleId);
         Map<Long, MapOutput> outputs = shuffles.remove(shuffleId);

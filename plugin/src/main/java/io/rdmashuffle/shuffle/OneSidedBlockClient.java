@@ -2,6 +2,8 @@ package io.rdmashuffle.shuffle;
 
 import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.RemoteDirectory.Located;
+import io.rdmashuffle.directory.SlotWatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.RemoteBytes;
 import java.io.IOException;
@@ -77,7 +79,11 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         } else {
             fetchOneSided(path, blockIds, answers, overNetty, downloads == null);
         }
-        deadlines.watch(answers);
+        if (downloads == null) {
+            deadlines.watch(answers);
+        }
+        // Downloads to disk may take longer than any fixed time; Spark's transport ends them when they stand still
+        // (spark.shuffle.io.connectionTimeout).
         overNetty.start();
     }
 
@@ -89,20 +95,21 @@ public final class OneSidedBlockClient extends BlockStoreClient {
             ShuffleCounter otherwise = ShuffleCounter.NETTY_BYTES;
             try {
                 BlockKey key = BlockKey.of(blockId).orElse(null);
-                DirectoryEntry entry =
-                        key == null || !usable ? null : path.directory().find(key.shuffleId(), key.mapId());
-                if (entry != null && entry.place() == DirectoryEntry.Place.FILE) {
+                Located located =
+                        key == null || !usable ? null : path.directory().locate(key.shuffleId(), key.mapId());
+                if (located != null && located.entry().place() == DirectoryEntry.Place.FILE) {
                     otherwise = ShuffleCounter.FILE_BYTES;
                 }
-                if (key != null && entry != null && entry.place() == DirectoryEntry.Place.POOL) {
-                    BlockRange range = path.directory().range(entry, key.start(), key.end());
+                if (key != null && located != null && located.entry().place() == DirectoryEntry.Place.POOL) {
+                    BlockRange range = path.directory().range(located.entry(), key.start(), key.end());
                     // Spark asks for no empty blocks: an index that says so is one whose memory was given away and
                     // cleared.
                     boolean hasBytes = !range.slices().isEmpty();
-                    if (hasBytes && readInPlace(path, blockId, range, answers)) {
+                    SlotWatch watch = hasBytes ? path.directory().watch(key.shuffleId(), located.generation()) : null;
+                    if (watch != null && readInPlace(path, blockId, range, watch, answers)) {
                         continue;
                     }
-                    if (hasBytes && toMemory) {
+                    if (hasBytes && watch == null && toMemory) {
                         toCopy.put(blockId, range);
                         continue;
                     }
@@ -126,24 +133,46 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         }
     }
 
-    /** Answers with the peer's own memory; false if this path can only copy. */
-    private boolean readInPlace(PeerPath path, String blockId, BlockRange range, BlockAnswers answers)
+    /**
+     * Answers with the peer's own memory, watched while it is read; false if this path can only copy. Owns the watch.
+     *
+     * @throws IOException if the bytes are not what the writer wrote
+     */
+    private boolean readInPlace(PeerPath path, String blockId, BlockRange range, SlotWatch watch, BlockAnswers answers)
             throws IOException {
-        RemoteBytes bytes = RemoteBytes.inPlace(path.peer(), range.slices());
-        if (bytes == null) {
-            return false;
-        }
-        if (verify && !range.matches(bytes.slices())) {
-            bytes.close();
-            throw new IOException("wrong checksum in the memory of executor " + path.executorId());
-        }
-        ManagedBuffer block = new SliceManagedBuffer(bytes.slices(), bytes::close);
+        RemoteBytes bytes = null;
+        boolean handedOver = false;
         try {
-            answers.succeeded(blockId, block, path.counter());
+            bytes = RemoteBytes.inPlace(path.peer(), range.slices());
+            if (bytes == null) {
+                return false;
+            }
+            if (verify && !range.matches(bytes.slices())) {
+                throw new IOException("wrong checksum in the memory of executor " + path.executorId());
+            }
+            RemoteBytes held = bytes;
+            ManagedBuffer block = new SliceManagedBuffer(
+                    bytes.slices(),
+                    () -> {
+                        held.close();
+                        watch.close();
+                    },
+                    watch::isCurrent);
+            handedOver = true;
+            try {
+                answers.succeeded(blockId, block, path.counter());
+            } finally {
+                block.release();
+            }
+            return true;
         } finally {
-            block.release();
+            if (!handedOver) {
+                if (bytes != null) {
+                    bytes.close();
+                }
+                watch.close();
+            }
         }
-        return true;
     }
 
     @Override

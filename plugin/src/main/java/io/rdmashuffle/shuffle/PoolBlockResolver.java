@@ -64,24 +64,19 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
         return fromPool;
     }
 
+    /** Looks at the bytes under the reference that the caller took; whoever uses the buffer takes one of its own. */
     private ManagedBuffer poolBlock(BlockKey key, MapOutput output) {
-        boolean handedOut = false;
         try {
             BlockRange range = output.range(key.start(), key.end());
             List<MemorySlice> bytes = output.memory(range);
             if (verify && !range.matches(bytes)) {
                 throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
             }
-            handedOut = true;
-            return TaskContext.get() == null
-                    ? new SliceManagedBuffer(bytes, output::release)
-                    : SliceManagedBuffer.forLocalTask(bytes, output::release);
+            return SliceManagedBuffer.unheld(bytes, output);
         } catch (IOException e) {
             throw sneaky(e);
         } finally {
-            if (!handedOut) {
-                output.release();
-            }
+            output.release();
         }
     }
 

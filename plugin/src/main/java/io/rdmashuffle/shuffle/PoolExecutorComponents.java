@@ -6,9 +6,11 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
+import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * Where Spark's own writers put map outputs: into the pool, or into ordinary files when that is full.
@@ -53,13 +55,19 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     @Override
     public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
-        return new PoolMapOutputWriter(shuffleId, mapTaskId, numPartitions, store, output(numPartitions), () -> {
-            try {
-                return files.createMapOutputWriter(shuffleId, mapTaskId, numPartitions);
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        });
+        PoolMapOutputWriter writer =
+                new PoolMapOutputWriter(shuffleId, mapTaskId, numPartitions, store, output(numPartitions), () -> {
+                    try {
+                        return files.createMapOutputWriter(shuffleId, mapTaskId, numPartitions);
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+        TaskContext task = TaskContext.get();
+        if (task != null) {
+            task.addTaskCompletionListener((TaskCompletionListener) ended -> writer.abandon());
+        }
+        return writer;
     }
 
     @Override

@@ -13,6 +13,8 @@ import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.ShufflePartitionWriter;
 import org.apache.spark.shuffle.api.metadata.MapOutputCommitMessage;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Takes one map output, partition after partition, into the pool; when the pool is full, moves what is there to Spark's
@@ -25,16 +27,19 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> owns the pool memory until it is committed or aborted.
  */
 public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
+    private static final Logger LOG = LoggerFactory.getLogger(PoolMapOutputWriter.class);
     private static final int COPY_BYTES = 64 * 1024;
 
     private final int shuffleId;
     private final long mapId;
     private final MapOutputStore store;
+    private final int epoch;
     private final ChunkedOutput pooled;
     private final Supplier<ShuffleMapOutputWriter> fileWriters;
     private final long[] lengths;
     private final int[] checksums;
     private int lastPartition = -1;
+    private boolean committed;
     private @Nullable ShuffleMapOutputWriter file;
 
     PoolMapOutputWriter(
@@ -47,6 +52,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.store = store;
+        this.epoch = store.epoch(shuffleId);
         this.pooled = pooled;
         this.fileWriters = fileWriters;
         this.lengths = new long[partitions];
@@ -69,7 +75,8 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
             if (file == null) {
                 MapOutput output = pooled.toMapOutput(mapId, lengths, checksums);
                 if (output != null) {
-                    store.add(shuffleId, output);
+                    committed = true;
+                    store.add(shuffleId, epoch, output);
                     return MapOutputCommitMessage.of(lengths);
                 }
                 moveToFile(-1);
@@ -79,7 +86,8 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
             for (long length : message.getPartitionLengths()) {
                 total += length;
             }
-            store.addFile(shuffleId, mapId, lengths.length, total);
+            committed = true;
+            store.addFile(shuffleId, epoch, mapId, lengths.length, total);
             return message;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -92,6 +100,17 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         pooled.discard();
         if (file != null) {
             file.abort(error);
+        }
+    }
+
+    /** Gives everything back if the task has ended without commit or abort: Spark's sort writer does not abort. */
+    void abandon() {
+        if (!committed) {
+            try {
+                abort(new IOException("the task ended without a commit"));
+            } catch (IOException e) {
+                LOG.warn("cannot remove the unfinished files of map output {} of shuffle {}", mapId, shuffleId, e);
+            }
         }
     }
 

@@ -24,6 +24,7 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
     private final int shuffleId;
     private final long mapId;
     private final MapOutputStore store;
+    private final int epoch;
     private final IntFunction<ChunkedOutput> outputs;
     private final Supplier<SingleSpillShuffleMapOutputWriter> fileWriters;
 
@@ -36,6 +37,7 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.store = store;
+        this.epoch = store.epoch(shuffleId);
         this.outputs = outputs;
         this.fileWriters = fileWriters;
     }
@@ -50,7 +52,7 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
             if (!done) {
                 pooled.discard();
                 fileWriters.get().transferMapSpillFile(spill, lengths, sparkChecksums);
-                store.addFile(shuffleId, mapId, lengths.length, total);
+                store.addFile(shuffleId, epoch, mapId, lengths.length, total);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -78,7 +80,7 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
         if (output == null) {
             return false;
         }
-        store.add(shuffleId, output);
+        store.add(shuffleId, epoch, output);
         Files.deleteIfExists(spill.toPath());
         return true;
     }

@@ -1,6 +1,7 @@
 package io.rdmashuffle.shuffle;
 
 import io.rdmashuffle.memory.MemorySlice;
+import java.io.IOException;
 import java.io.InputStream;
 import java.util.Iterator;
 import java.util.List;
@@ -11,27 +12,29 @@ import java.util.Objects;
  *
  * <p><b>Threading:</b> none; for one thread.
  *
- * <p><b>Ownership:</b> owns nothing; the buffer that it came from keeps the memory.
+ * <p><b>Ownership:</b> owns nothing; the buffer that it came from keeps the memory, and reads fail once that is given back.
  */
 final class SliceInputStream extends InputStream {
+    private final BlockMemory memory;
     private final Iterator<MemorySlice> rest;
     private MemorySlice current = new MemorySlice(0, 0);
     private long position;
     private long available;
 
-    SliceInputStream(List<MemorySlice> slices) {
+    SliceInputStream(List<MemorySlice> slices, BlockMemory memory) {
+        this.memory = memory;
         this.rest = slices.iterator();
         this.available = slices.stream().mapToLong(MemorySlice::lengthBytes).sum();
     }
 
     @Override
-    public int read() {
+    public int read() throws IOException {
         byte[] one = new byte[1];
         return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
     }
 
     @Override
-    public int read(byte[] target, int offset, int length) {
+    public int read(byte[] target, int offset, int length) throws IOException {
         Objects.checkFromIndexSize(offset, length, target.length);
         if (length == 0) {
             return 0;
@@ -40,7 +43,7 @@ final class SliceInputStream extends InputStream {
             return -1;
         }
         int taken = (int) Math.min(length, current.lengthBytes() - position);
-        current.getBytes(position, target, offset, taken);
+        copy(target, offset, taken);
         position += taken;
         available -= taken;
         return taken;
@@ -61,6 +64,21 @@ final class SliceInputStream extends InputStream {
     @Override
     public int available() {
         return (int) Math.min(available, Integer.MAX_VALUE);
+    }
+
+    /** Reads under a reference: a thread that outlives its task must not read memory that is unmapped. */
+    private void copy(byte[] target, int offset, int length) throws IOException {
+        if (!memory.retain()) {
+            throw new IOException("the block has been given back");
+        }
+        try {
+            current.getBytes(position, target, offset, length);
+            if (!memory.isCurrent()) {
+                throw new IOException("the block was removed by its owner while it was read");
+            }
+        } finally {
+            memory.release();
+        }
     }
 
     private boolean advance() {

@@ -51,7 +51,7 @@ final class ExecutorMemory implements AutoCloseable {
     }
 
     /** Returns what the configuration makes of a pool. */
-    static PoolSettings settings(ShuffleConfig config) {
+    private static PoolSettings settings(ShuffleConfig config) {
         return new PoolSettings(
                 Path.of(config.poolDirectory()),
                 config.poolMaxSizeBytes(),
@@ -61,14 +61,25 @@ final class ExecutorMemory implements AutoCloseable {
     }
 
     /**
+     * Refuses what this host cannot hold, after what dead processes hold has been freed.
+     *
+     * @throws IllegalArgumentException saying what to raise
+     */
+    static PoolSettings checkedSettings(ShuffleConfig config) {
+        PoolSettings settings = settings(config);
+        Pool.removeAbandoned(settings.directory());
+        HostLimits.read(settings.directory()).check(settings, false);
+        return settings;
+    }
+
+    /**
      * Creates the pool of a process.
      *
      * @param hasPeers false in local mode, where nobody else ever reads
      * @throws IllegalArgumentException if this host cannot hold the pool, saying what to raise
      */
     static ExecutorMemory create(ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
-        PoolSettings settings = settings(config);
-        HostLimits.read(settings.directory()).check(settings, false);
+        PoolSettings settings = checkedSettings(config);
         List<Fabric> fabrics = hasPeers ? fabrics(config) : List.of();
         Pool pool = Pool.create(settings, region -> register(fabrics, region));
         try {

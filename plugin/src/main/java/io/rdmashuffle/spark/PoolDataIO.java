@@ -6,6 +6,9 @@ import org.apache.spark.shuffle.api.ShuffleDataIO;
 import org.apache.spark.shuffle.api.ShuffleDriverComponents;
 import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDriverComponents;
+import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Points Spark's own writers at the pool; {@link RdmaShuffleManager} sets {@code spark.shuffle.sort.io.plugin.class} to it.
@@ -13,8 +16,14 @@ import org.apache.spark.shuffle.sort.io.LocalDiskShuffleDriverComponents;
  * <p><b>Threading:</b> stateless.
  */
 public final class PoolDataIO implements ShuffleDataIO {
+    private static final Logger LOG = LoggerFactory.getLogger(PoolDataIO.class);
+
+    private final SparkConf conf;
+
     /** Called by Spark through reflection. */
-    public PoolDataIO(SparkConf conf) {}
+    public PoolDataIO(SparkConf conf) {
+        this.conf = conf;
+    }
 
     /** Returns Spark's own driver side: it tells every executor when a shuffle is to be removed. */
     @Override
@@ -27,7 +36,9 @@ public final class PoolDataIO implements ShuffleDataIO {
         if (SparkEnv.get().shuffleManager() instanceof RdmaShuffleManager manager) {
             return manager.executorComponents();
         }
-        throw new IllegalStateException(SortFallback.DATA_IO_KEY + "=" + PoolDataIO.class.getName()
-                + " works only with spark.shuffle.manager=" + RdmaShuffleManager.class.getName());
+        LOG.warn(
+                "{} was left over from an application with the RDMA shuffle and is ignored; remove it",
+                SortFallback.DATA_IO_KEY);
+        return new LocalDiskShuffleExecutorComponents(conf);
     }
 }

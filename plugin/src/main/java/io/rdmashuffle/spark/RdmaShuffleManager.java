@@ -1,8 +1,7 @@
 package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.ShuffleConfig;
-import io.rdmashuffle.memory.HostLimits;
-import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.shuffle.MapOutputStore;
 import io.rdmashuffle.shuffle.PoolBlockResolver;
 import io.rdmashuffle.shuffle.PoolExecutorComponents;
@@ -11,6 +10,7 @@ import io.rdmashuffle.shuffle.RdmaShuffleReader;
 import io.rdmashuffle.shuffle.ReadServices;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.shuffle.ShuffleCounters;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -83,7 +83,9 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 this::storeOrNull,
                 counters,
                 config.fetchVerifyChecksum());
-        if (!sortOnly) {
+        if (sortOnly) {
+            SortFallback.removeOwnDataIO(conf);
+        } else {
             conf.set(SortFallback.DATA_IO_KEY, PoolDataIO.class.getName());
             prepareMemory();
         }
@@ -94,8 +96,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
         if (!isDriver) {
             memory();
         } else if (isLocal) {
-            PoolSettings settings = ExecutorMemory.settings(config);
-            HostLimits.read(settings.directory()).check(settings, false);
+            ExecutorMemory.checkedSettings(config);
         }
     }
 
@@ -171,17 +172,25 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 return;
             }
             stopped = true;
-            if (network != null) {
-                network.close();
-            }
-            if (memory != null) {
-                memory.close();
-            }
-            if (registry != null) {
-                registry.close();
+            closeQuietly(network);
+            closeQuietly(memory);
+            closeQuietly(registry);
+            if (isDriver && !sortOnly) {
+                closeQuietly(() -> Pool.removeAbandoned(Path.of(config.poolDirectory())));
             }
         }
         super.stop();
+    }
+
+    /** One part that fails to close must not keep the others open. */
+    private static void closeQuietly(@Nullable AutoCloseable part) {
+        try {
+            if (part != null) {
+                part.close();
+            }
+        } catch (Exception e) {
+            LOG.warn("a part of the shuffle manager did not close cleanly", e);
+        }
     }
 
     /** Asks every executor for its counters; driver only. Executors that do not answer in time are left out. */

@@ -12,6 +12,13 @@ final class SortFallback {
 
     private SortFallback() {}
 
+    /** Removes the key that an earlier application with the pool left in a configuration that was used again. */
+    static void removeOwnDataIO(SparkConf conf) {
+        if (conf.get(DATA_IO_KEY, "").equals(PoolDataIO.class.getName())) {
+            conf.remove(DATA_IO_KEY);
+        }
+    }
+
     /** Returns why the pool is not used, in words for the user; empty when it is. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config) {
         if (config.fabricMode() == FabricMode.SORT) {
