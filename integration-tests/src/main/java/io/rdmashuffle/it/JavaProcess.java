@@ -63,12 +63,16 @@ public final class JavaProcess {
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()))
                 .start();
+        // A killed parent must not leave a child behind that goes on writing.
+        Thread endOfParent = new Thread(process::destroyForcibly, "destroy-" + process.pid());
+        Runtime.getRuntime().addShutdownHook(endOfParent);
         try {
             if (!process.waitFor(timeoutSeconds, TimeUnit.SECONDS)) {
                 throw new IOException(mainClass + " did not end within " + timeoutSeconds + " s; see " + log);
             }
         } finally {
             process.destroyForcibly();
+            Runtime.getRuntime().removeShutdownHook(endOfParent);
         }
         if (process.exitValue() != 0) {
             throw new IOException(mainClass + " failed with exit code " + process.exitValue() + "; see " + log);

@@ -2,12 +2,16 @@ package io.rdmashuffle.it;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * A folder that Spark takes for its installation, made of links to the jars that Maven resolved and to the plugin's jar.
@@ -45,6 +49,8 @@ public record SparkHome(Path folder) {
         for (Path old : Workspace.jarsIn(jars)) {
             Files.delete(old);
         }
+        // What executors of earlier builds left: logs, and copies of submitted jars.
+        deleteTree(folder.resolve("work"));
         Path plugin = workspace.pluginJar();
         link(jars, plugin);
         for (Path jar : classPath(workspace)) {
@@ -53,8 +59,32 @@ public record SparkHome(Path folder) {
                 link(jars, jar);
             }
         }
+        writeLogging(Files.createDirectories(folder.resolve("conf")));
         Files.writeString(folder.resolve("RELEASE"), "Spark from Maven artifacts, with " + plugin.getFileName() + "\n");
         return new SparkHome(folder);
+    }
+
+    private static void deleteTree(Path tree) throws IOException {
+        if (!Files.exists(tree)) {
+            return;
+        }
+        List<Path> deepestFirst;
+        try (Stream<Path> paths = Files.walk(tree)) {
+            deepestFirst = paths.sorted(Comparator.reverseOrder()).toList();
+        }
+        for (Path path : deepestFirst) {
+            Files.deleteIfExists(path);
+        }
+    }
+
+    /** Drivers and executors find it on their class path: Spark puts its home's conf folder there. */
+    private static void writeLogging(Path conf) throws IOException {
+        try (InputStream quiet = SparkHome.class.getResourceAsStream("log4j2-quiet.properties")) {
+            if (quiet == null) {
+                throw new IOException("log4j2-quiet.properties is not beside " + SparkHome.class.getName());
+            }
+            Files.copy(quiet, conf.resolve("log4j2.properties"), StandardCopyOption.REPLACE_EXISTING);
+        }
     }
 
     private static List<Path> classPath(Workspace workspace) throws IOException {
@@ -79,9 +109,9 @@ public record SparkHome(Path folder) {
         Files.createSymbolicLink(link, jar);
     }
 
-    /** Returns a class path, with the JVM's own wildcard, that holds Spark, its dependencies and the plugin. */
+    /** Returns a class path, with the JVM's own wildcard, of Spark's configuration, Spark, and the plugin. */
     public String classPath() {
-        return folder.resolve("jars") + File.separator + "*";
+        return folder.resolve("conf") + File.pathSeparator + folder.resolve("jars") + File.separator + "*";
     }
 
     /** Returns the folder in which {@code local-cluster} keeps the executors' standard output and error. */

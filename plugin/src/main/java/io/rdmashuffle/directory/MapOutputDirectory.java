@@ -73,6 +73,11 @@ public final class MapOutputDirectory implements AutoCloseable {
         return new DirectoryLocation(slice, slots);
     }
 
+    /** Returns the bytes that the table itself takes of the pool, whether shuffles live or not. */
+    public long tableBytes() {
+        return table.lengthBytes();
+    }
+
     /**
      * Makes a map output findable. Its data and index must be complete.
      *

@@ -71,9 +71,9 @@ public final class RemoteDirectory {
         }
     }
 
-    /** Drops what is known of a shuffle. */
-    public void forget(int shuffleId) {
-        shuffles.remove(shuffleId);
+    /** Drops what is known of a shuffle; returns whether that was the last one. */
+    public boolean forget(int shuffleId) {
+        return shuffles.remove(shuffleId) != null && shuffles.isEmpty();
     }
 
     private static DirectoryFormatException damaged(String what, RuntimeException cause) {

@@ -28,6 +28,9 @@ public interface Peer extends AutoCloseable {
     @Nullable
     RemoteView view(RemoteSlice slice) throws ReadFailedException;
 
+    /** Lets go of regions that were opened; views that are in use keep theirs, and the next read opens what it needs. */
+    void releaseRegions();
+
     /** Returns how many of the peer's regions are held open (mapped, or known by rkey) now. */
     int openRegions();
 

@@ -28,12 +28,15 @@ final class ChunkedOutput {
     private final Pool pool;
     private final long chunkBytes;
     private final Duration patience;
+    private final boolean refused;
     private final List<Lease> leases = new ArrayList<>();
     private final List<Long> filled = new ArrayList<>();
     private MemorySlice current = new MemorySlice(0, 0);
     private long position;
 
-    ChunkedOutput(Pool pool, long chunkBytes, Duration patience) {
+    /** Creates an output without bytes; if {@code refused}, the pool counts as full for it. */
+    ChunkedOutput(Pool pool, long chunkBytes, Duration patience, boolean refused) {
+        this.refused = refused;
         this.pool = pool;
         this.chunkBytes = chunkBytes;
         this.patience = patience;
@@ -120,7 +123,7 @@ final class ChunkedOutput {
     }
 
     private boolean hasRoom(long wanted) throws InterruptedIOException {
-        return position < current.lengthBytes() || grow(wanted);
+        return position < current.lengthBytes() || (!refused && grow(wanted));
     }
 
     private boolean grow(long wanted) throws InterruptedIOException {

@@ -85,7 +85,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         }
     }
 
-    /** Drops what is known of a shuffle's outputs everywhere. */
+    /** Drops what is known of a shuffle's outputs everywhere, and the mappings of peers from whom nothing else is read. */
     public void forgetShuffle(int shuffleId) {
         routes.values().forEach(route -> route.forget(shuffleId));
     }
@@ -157,8 +157,8 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         }
 
         synchronized void forget(int shuffleId) {
-            if (path != null) {
-                path.directory().forget(shuffleId);
+            if (path != null && path.directory().forget(shuffleId)) {
+                path.peer().releaseRegions();
             }
         }
 

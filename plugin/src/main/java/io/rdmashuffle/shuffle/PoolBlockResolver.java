@@ -73,7 +73,9 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
                 throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
             }
             handedOut = true;
-            return new SliceManagedBuffer(bytes, output::release);
+            return TaskContext.get() == null
+                    ? new SliceManagedBuffer(bytes, output::release)
+                    : SliceManagedBuffer.forLocalTask(bytes, output::release);
         } catch (IOException e) {
             throw sneaky(e);
         } finally {

@@ -23,20 +23,28 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     private final long chunkBytes;
     private final Duration patience;
     private final ShuffleExecutorComponents files;
+    private final PoolLimits limits;
 
     /**
      * Creates the components of one executor.
      *
      * @param chunkBytes unit in which a map output grows
      * @param patience how long to wait for a full pool
+     * @param limits which shuffles are served from files altogether
      * @param files ready to use: where outputs go that the pool cannot take
      */
     public PoolExecutorComponents(
-            Pool pool, MapOutputStore store, long chunkBytes, Duration patience, ShuffleExecutorComponents files) {
+            Pool pool,
+            MapOutputStore store,
+            long chunkBytes,
+            Duration patience,
+            PoolLimits limits,
+            ShuffleExecutorComponents files) {
         this.pool = pool;
         this.store = store;
         this.chunkBytes = chunkBytes;
         this.patience = patience;
+        this.limits = limits;
         this.files = files;
     }
 
@@ -45,7 +53,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     @Override
     public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
-        return new PoolMapOutputWriter(shuffleId, mapTaskId, numPartitions, store, output(), () -> {
+        return new PoolMapOutputWriter(shuffleId, mapTaskId, numPartitions, store, output(numPartitions), () -> {
             try {
                 return files.createMapOutputWriter(shuffleId, mapTaskId, numPartitions);
             } catch (IOException e) {
@@ -56,7 +64,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     @Override
     public Optional<SingleSpillShuffleMapOutputWriter> createSingleFileMapOutputWriter(int shuffleId, long mapId) {
-        return Optional.of(new PoolSingleSpillWriter(shuffleId, mapId, store, output(), () -> {
+        return Optional.of(new PoolSingleSpillWriter(shuffleId, mapId, store, this::output, () -> {
             try {
                 return files.createSingleFileMapOutputWriter(shuffleId, mapId)
                         .orElseThrow(() -> new IllegalStateException("Spark's local files take no single spills"));
@@ -66,7 +74,8 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
         }));
     }
 
-    private ChunkedOutput output() {
-        return new ChunkedOutput(pool, chunkBytes, patience);
+    private ChunkedOutput output(int partitions) {
+        boolean refused = limits.reasonAgainst(partitions).isPresent();
+        return new ChunkedOutput(pool, chunkBytes, patience, refused);
     }
 }

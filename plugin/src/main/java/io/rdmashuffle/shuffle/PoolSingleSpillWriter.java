@@ -10,6 +10,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.function.IntFunction;
 import java.util.function.Supplier;
 import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 
@@ -23,28 +24,29 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
     private final int shuffleId;
     private final long mapId;
     private final MapOutputStore store;
-    private final ChunkedOutput pooled;
+    private final IntFunction<ChunkedOutput> outputs;
     private final Supplier<SingleSpillShuffleMapOutputWriter> fileWriters;
 
     PoolSingleSpillWriter(
             int shuffleId,
             long mapId,
             MapOutputStore store,
-            ChunkedOutput pooled,
+            IntFunction<ChunkedOutput> outputs,
             Supplier<SingleSpillShuffleMapOutputWriter> fileWriters) {
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.store = store;
-        this.pooled = pooled;
+        this.outputs = outputs;
         this.fileWriters = fileWriters;
     }
 
     @Override
     public void transferMapSpillFile(File spill, long[] lengths, long[] sparkChecksums) throws IOException {
         long total = Arrays.stream(lengths).sum();
+        ChunkedOutput pooled = outputs.apply(lengths.length);
         boolean done = false;
         try {
-            done = toPool(spill, lengths, total);
+            done = toPool(spill, lengths, total, pooled);
             if (!done) {
                 pooled.discard();
                 fileWriters.get().transferMapSpillFile(spill, lengths, sparkChecksums);
@@ -60,7 +62,8 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
         }
     }
 
-    private boolean toPool(File spill, long[] lengths, long total) throws IOException, InterruptedException {
+    private boolean toPool(File spill, long[] lengths, long total, ChunkedOutput pooled)
+            throws IOException, InterruptedException {
         try (FileChannel channel = FileChannel.open(spill.toPath(), StandardOpenOption.READ)) {
             if (!pooled.append(channel, total)) {
                 return false;

@@ -12,13 +12,13 @@ public enum ShuffleCounter {
     NETTY_BYTES("netty"),
     /** Shuffle bytes that lay in ordinary shuffle files, wherever those files are. */
     FILE_BYTES("file"),
-    /** Bytes of the pool leased now. */
+    /** Bytes of the pool that shuffles hold now; the directory's own table, there from start to stop, is not counted. */
     POOL_USED_BYTES("poolUsed"),
-    /** Largest value that {@link #POOL_USED_BYTES} ever had. */
+    /** Most bytes of the pool that were ever leased at once, the directory's table included. */
     POOL_PEAK_BYTES("poolPeak"),
     /** Bytes of all regions of the pool that exist now. */
     POOL_CAPACITY_BYTES("poolCapacity"),
-    /** Leases outstanding now. */
+    /** Leases that shuffles hold now. */
     POOL_LEASES("poolLeases"),
     /** Regions registered with fabrics since the start. */
     REGION_REGISTRATIONS("regionRegistrations"),

@@ -10,6 +10,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.network.buffer.ManagedBuffer;
 
 /**
@@ -29,13 +30,30 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     private final List<MemorySlice> slices;
     private final long sizeBytes;
     private final ReferenceCount references;
+    private final AtomicBoolean adoptable;
 
     /** Wraps slices; {@code onLastRelease} runs once, when nobody uses them any more. */
     public SliceManagedBuffer(List<MemorySlice> slices, Runnable onLastRelease) {
+        this(slices, onLastRelease, false);
+    }
+
+    private SliceManagedBuffer(List<MemorySlice> slices, Runnable onLastRelease, boolean adoptable) {
+        this.adoptable = new AtomicBoolean(adoptable);
         this.slices = List.copyOf(slices);
         this.sizeBytes =
                 this.slices.stream().mapToLong(MemorySlice::lengthBytes).sum();
         this.references = new ReferenceCount(onLastRelease);
+    }
+
+    /**
+     * Wraps slices for a task that reads its own executor's block. Spark's fetch iterator retains such a block once and
+     * releases it once, and leaves the reference that the buffer began with alone, since files have none; so here the first
+     * {@link #retain()} takes that one over.
+     *
+     * <p><b>Source:</b> {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
+     */
+    static SliceManagedBuffer forLocalTask(List<MemorySlice> slices, Runnable onLastRelease) {
+        return new SliceManagedBuffer(slices, onLastRelease, true);
     }
 
     @Override
@@ -61,7 +79,9 @@ public final class SliceManagedBuffer extends ManagedBuffer {
 
     @Override
     public ManagedBuffer retain() {
-        references.retainHeld();
+        if (!adoptable.compareAndSet(true, false)) {
+            references.retainHeld();
+        }
         return this;
     }
 

@@ -124,10 +124,11 @@ final class ExecutorMemory implements AutoCloseable {
     /** Adds the numbers that are read off the pool and the fabrics. */
     void addGauges(Map<ShuffleCounter, Long> values) {
         PoolUsage usage = pool.usage();
-        values.put(ShuffleCounter.POOL_USED_BYTES, usage.usedBytes());
+        // The directory's table is there from start to stop; what counts is what shuffles hold.
+        values.put(ShuffleCounter.POOL_USED_BYTES, usage.usedBytes() - directory.tableBytes());
         values.put(ShuffleCounter.POOL_PEAK_BYTES, usage.peakBytes());
         values.put(ShuffleCounter.POOL_CAPACITY_BYTES, usage.capacityBytes());
-        values.put(ShuffleCounter.POOL_LEASES, (long) usage.leases());
+        values.put(ShuffleCounter.POOL_LEASES, usage.leases() - 1L);
         values.put(
                 ShuffleCounter.REGION_REGISTRATIONS,
                 fabrics.stream().mapToLong(Fabric::registrations).sum());

@@ -6,6 +6,7 @@ import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.shuffle.MapOutputStore;
 import io.rdmashuffle.shuffle.PoolBlockResolver;
 import io.rdmashuffle.shuffle.PoolExecutorComponents;
+import io.rdmashuffle.shuffle.PoolLimits;
 import io.rdmashuffle.shuffle.RdmaShuffleReader;
 import io.rdmashuffle.shuffle.ReadServices;
 import io.rdmashuffle.shuffle.ShuffleCounter;
@@ -51,6 +52,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private final boolean isDriver;
     private final boolean isLocal;
     private final boolean sortOnly;
+    private final PoolLimits limits;
     private final ShuffleCounters counters = new ShuffleCounters();
     private final PoolBlockResolver resolver;
     private volatile @Nullable ExecutorMemory memory;
@@ -69,6 +71,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
         this.isDriver = isDriver;
         this.isLocal = isDriver && conf.get("spark.master", "").matches("local(\\[.*])?");
         this.config = ShuffleSettings.read(conf);
+        this.limits = new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes());
         String reason = SortFallback.reason(conf, config).orElse(null);
         this.sortOnly = reason != null;
         if (reason != null && isDriver) {
@@ -103,8 +106,12 @@ public class RdmaShuffleManager extends SortShuffleManager {
 
     @Override
     public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
-        if (!sortOnly && !isLocal) {
-            startRegistry(dependency);
+        if (!sortOnly) {
+            limits.reasonAgainst(dependency.partitioner().numPartitions())
+                    .ifPresent(reason -> LOG.warn("shuffle {} uses Spark's shuffle files: {}", shuffleId, reason));
+            if (!isLocal) {
+                startRegistry(dependency);
+            }
         }
         return super.registerShuffle(shuffleId, dependency);
     }
@@ -216,6 +223,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 held.store(),
                 config.poolChunkSizeBytes(),
                 config.poolReserveTimeout(),
+                limits,
                 new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
     }
 

@@ -163,6 +163,9 @@ class BlockingReadsTest {
         }
 
         @Override
+        public void releaseRegions() {}
+
+        @Override
         public int openRegions() {
             return 0;
         }

@@ -4,7 +4,6 @@ import io.rdmashuffle.it.JavaProcess;
 import io.rdmashuffle.it.SparkHome;
 import io.rdmashuffle.it.Workspace;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -20,22 +19,24 @@ import org.jspecify.annotations.Nullable;
  */
 final class Contestant implements AutoCloseable {
     private final String name;
-    private final Workspace workspace;
-    private final Path data;
+    private final Setting setting;
     private final Map<String, String> conf;
-    private final Duration timeout;
     private @Nullable QuerySession session;
 
-    Contestant(String name, Workspace workspace, Path data, Map<String, String> conf, Duration timeout)
-            throws IOException {
+    Contestant(String name, Setting setting, Map<String, String> conf) {
         this.name = name;
-        this.workspace = workspace;
-        this.data = data;
+        this.setting = setting;
         this.conf = Map.copyOf(conf);
-        this.timeout = timeout;
-        Files.createDirectories(folder());
-        Files.deleteIfExists(log());
     }
+
+    /**
+     * What both applications share.
+     *
+     * @param data the folder of tables
+     * @param folder takes logs and results
+     * @param timeout of one query
+     */
+    record Setting(Workspace workspace, Path data, Path folder, Duration timeout) {}
 
     /** What both applications have in common; small enough for two cores, shuffling enough to be of interest. */
     static Map<String, String> commonConf(int executors) {
@@ -49,15 +50,11 @@ final class Contestant implements AutoCloseable {
     }
 
     Path log() {
-        return folder().resolve(name + ".log");
+        return setting.folder().resolve(name + ".log");
     }
 
     Path resultFile() {
-        return folder().resolve(name + "-result.json");
-    }
-
-    private Path folder() {
-        return workspace.target().resolve("demo");
+        return setting.folder().resolve(name + "-result.json");
     }
 
     QueryReply run(String query, QueryRequest.Operation operation) throws IOException, InterruptedException {
@@ -73,19 +70,20 @@ final class Contestant implements AutoCloseable {
         QuerySession current = session;
         if (current == null || !current.isAlive()) {
             close();
-            current = new QuerySession(server(), log(), timeout);
+            current = new QuerySession(server(), log(), setting.timeout());
             session = current;
         }
         return current;
     }
 
     private JavaProcess server() {
-        JavaProcess server = new JavaProcess(QueryServer.class.getName(), data.toString())
-                .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptionArray())
-                .classPath(workspace.testsJar().toString())
-                .options("-Xmx2g", "-Dlog4j2.configurationFile=classpath:io/rdmashuffle/it/log4j2-quiet.properties")
+        JavaProcess server = new JavaProcess(
+                        QueryServer.class.getName(), setting.data().toString())
+                .spark(SparkHome.of(setting.workspace()), JavaModuleOptions.defaultModuleOptionArray())
+                .classPath(setting.workspace().testsJar().toString())
+                .options("-Xmx2g")
                 .options("-Dspark.app.name=demo-" + name)
-                .options("-Dspark.sql.warehouse.dir=" + folder().resolve("warehouse-" + name));
+                .options("-Dspark.sql.warehouse.dir=" + setting.folder().resolve("warehouse-" + name));
         conf.forEach((key, value) -> server.options("-D" + key + "=" + value));
         return server;
     }

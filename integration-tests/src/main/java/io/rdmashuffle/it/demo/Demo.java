@@ -1,15 +1,22 @@
 package io.rdmashuffle.it.demo;
 
+import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.SparkHome;
 import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.UsageErrors;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
 import io.rdmashuffle.it.tpcds.TpcdsData;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -54,7 +61,8 @@ public final class Demo implements Callable<Integer> {
 
     /** Returns the parser of the demo's options. */
     static CommandLine commandLine(Demo demo) {
-        CommandLine commandLine = new CommandLine(demo).setCaseInsensitiveEnumValuesAllowed(true);
+        CommandLine commandLine = new CommandLine(demo);
+        commandLine.setParameterExceptionHandler(new UsageErrors());
         commandLine.setExecutionExceptionHandler((exception, command, parsed) -> {
             command.getErr().println("demo: " + exception.getMessage());
             if (!(exception instanceof IOException || exception instanceof IllegalStateException)) {
@@ -72,9 +80,11 @@ public final class Demo implements Callable<Integer> {
         Workspace workspace = Workspace.find();
         TpcdsData data = new TpcdsData(options.dataFolder(workspace), options.scale());
         data.ensure(workspace, out::println);
-        DemoReport report = contest(workspace, data.folder(), catalogue, queries);
+        Path logs = runFolder(workspace);
+        DemoReport report =
+                contest(new Contestant.Setting(workspace, data.folder(), logs, options.timeout()), catalogue, queries);
         out.println(ReportTable.render(report));
-        summarise(report, workspace);
+        summarise(report, logs, workspace);
         Path json = options.json();
         if (json != null) {
             report.writeJson(json);
@@ -95,14 +105,24 @@ public final class Demo implements Callable<Integer> {
         }
     }
 
-    private DemoReport contest(Workspace workspace, Path data, QueryCatalogue catalogue, List<String> queries)
+    /** Makes a folder of this run's own, so that two demos at once do not read each other's results. */
+    private static Path runFolder(Workspace workspace) throws IOException {
+        String now = DateTimeFormatter.ofPattern("yyyyMMdd-HHmmss", Locale.ROOT)
+                .format(LocalDateTime.now(ZoneId.systemDefault()));
+        return Files.createDirectories(workspace
+                .target()
+                .resolve("demo")
+                .resolve(now + "-" + ProcessHandle.current().pid()));
+    }
+
+    private DemoReport contest(Contestant.Setting setting, QueryCatalogue catalogue, List<String> queries)
             throws IOException, InterruptedException {
         out.printf(
                 "local-cluster with %d executors, twice: sort shuffle and %s; %d queries, all rows compared%n",
                 options.executors(), options.fabric(), queries.size());
         List<QueryComparison> compared = new ArrayList<>();
-        Contestant sort = new Contestant("sort", workspace, data, options.sortConf(), options.timeout());
-        Contestant ours = new Contestant("ours", workspace, data, options.ourConf(), options.timeout());
+        Contestant sort = new Contestant("sort", setting, options.sortConf());
+        Contestant ours = new Contestant("ours", setting, options.ourConf());
         try (Contest contest = new Contest(sort, ours, catalogue)) {
             try (Progress progress = new Progress(out, queries.size())) {
                 progress.starting("starting Spark");
@@ -122,13 +142,22 @@ public final class Demo implements Callable<Integer> {
         }
     }
 
-    private void summarise(DemoReport report, Workspace workspace) {
+    private void summarise(DemoReport report, Path logs, Workspace workspace) {
         StringBuilder bytes = new StringBuilder();
         report.bytes()
                 .forEach((path, value) -> bytes.append(path)
                         .append(' ')
                         .append(ReportTable.size(value))
                         .append("  "));
+        long sortMillis = report.queries().stream()
+                .mapToLong(query -> query.sort().millis())
+                .sum();
+        long ourMillis = report.queries().stream()
+                .mapToLong(query -> query.ours().millis())
+                .sum();
+        out.printf(
+                "together: sort %.1f s, %s %.1f s; single times are noisy on a small or shared machine%n",
+                sortMillis / 1000.0, report.fabric(), ourMillis / 1000.0);
         out.println("bytes by path: " + bytes.toString().strip());
         if (!report.held().isEmpty()) {
             out.printf(
@@ -148,8 +177,7 @@ public final class Demo implements Callable<Integer> {
             }
         }
         if (report.queries().stream().anyMatch(query -> !query.verdict().equal())) {
-            out.println("logs: " + workspace.target().resolve("demo") + " and "
-                    + SparkHome.of(workspace).executorLogs());
+            out.println("logs: " + logs + " and " + SparkHome.of(workspace).executorLogs());
         }
     }
 

@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
@@ -47,8 +48,16 @@ final class QuerySession implements AutoCloseable {
         QueryReply ready = await();
         if (!ready.ok()) {
             close();
-            throw new IOException("Spark did not start (" + ready.error() + "); see " + log);
+            throw new IOException("Spark did not start: " + reason(log, ready.error()) + "; see " + log);
         }
+    }
+
+    /** Returns the innermost cause that the log names last, or what is known otherwise. */
+    private static String reason(Path log, String otherwise) throws IOException {
+        return Files.readAllLines(log).stream()
+                .filter(line -> line.startsWith("Caused by: ") || line.startsWith("Exception in thread"))
+                .reduce((first, last) -> last)
+                .orElse(otherwise);
     }
 
     private void readReplies() {

@@ -27,7 +27,7 @@ final class ReportTable {
         columns.add(number("sort ms", query -> Long.toString(query.sort().millis())));
         columns.add(number(
                 report.fabric() + " ms", query -> Long.toString(query.ours().millis())));
-        columns.add(number("ratio", query -> String.format(Locale.ROOT, "%.2f", query.ratio())));
+        columns.add(number("sort/" + report.fabric(), query -> String.format(Locale.ROOT, "%.2f", query.ratio())));
         for (ShuffleCounter path : DemoReport.PATHS) {
             columns.add(number(path.label(), query -> size(query.counters().getOrDefault(path.label(), 0L))));
         }

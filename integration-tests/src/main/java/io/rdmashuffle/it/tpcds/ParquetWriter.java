@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.VarcharType;
 public final class ParquetWriter {
     private ParquetWriter() {}
 
-    /** Called with the folder of text and the folder to write to. */
+    /** Called with the folder of text, the folder to write to, and the scale factor. */
     public static void main(String[] args) throws IOException {
         Path text = Path.of(args[0]);
         Path parquet = Path.of(args[1]);
@@ -32,6 +32,11 @@ public final class ParquetWriter {
             for (Map.Entry<String, String> table : TpcdsSchema.columnsByTable().entrySet()) {
                 Dataset<Row> rows = read(spark, text.resolve(table.getKey()), StructType.fromDDL(table.getValue()));
                 rows.write().parquet(parquet.resolve(table.getKey()).toString());
+            }
+            StoreSalesTotals expected = StoreSalesTotals.KNOWN.get(args[2]);
+            if (expected != null) {
+                expected.check(
+                        spark.read().parquet(parquet.resolve("store_sales").toString()));
             }
         }
     }

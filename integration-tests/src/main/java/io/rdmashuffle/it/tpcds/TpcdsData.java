@@ -6,8 +6,11 @@ import io.rdmashuffle.it.Workspace;
 import java.io.File;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.Consumer;
@@ -19,19 +22,21 @@ import org.apache.spark.launcher.JavaModuleOptions;
  *
  * <p>A marker file, written last, says that the folder is complete; a folder without it is removed and made again.
  *
- * <p><b>Threading:</b> not for two processes at once on one folder.
+ * <p><b>Threading:</b> one thread; a lock file keeps other processes away while the tables are made.
  */
 public final class TpcdsData {
     private static final String MARKER = "_COMPLETE";
     private static final long TIMEOUT_SECONDS = 12L * 3600;
 
+    private final Path parent;
     private final Path folder;
     private final BigDecimal scale;
 
     /** Names the data of one scale below a folder; nothing is made yet. */
     public TpcdsData(Path parent, BigDecimal scale) {
         this.scale = scale.stripTrailingZeros();
-        this.folder = parent.toAbsolutePath().normalize().resolve("tpcds-sf" + this.scale.toPlainString());
+        this.parent = parent.toAbsolutePath().normalize();
+        this.folder = this.parent.resolve("tpcds-sf" + this.scale.toPlainString());
     }
 
     /** Returns the folder that holds one folder a table. */
@@ -45,7 +50,7 @@ public final class TpcdsData {
     }
 
     /**
-     * Makes the tables unless they are there.
+     * Makes the tables unless they are there; refuses while another process makes them.
      *
      * @param progress is told, in a few words, what is being done
      */
@@ -53,6 +58,17 @@ public final class TpcdsData {
         if (isComplete()) {
             return;
         }
+        Path lockFile = Files.createDirectories(parent).resolve(folder.getFileName() + ".lock");
+        try (FileChannel channel = FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock lock = channel.tryLock()) {
+            if (lock == null) {
+                throw new IOException("another process is making " + folder + "; wait until it is done");
+            }
+            generate(workspace, progress);
+        }
+    }
+
+    private void generate(Workspace workspace, Consumer<String> progress) throws IOException, InterruptedException {
         if (Files.exists(folder)) {
             progress.accept("an earlier generation did not finish: removing " + folder);
             delete(folder);
@@ -65,9 +81,9 @@ public final class TpcdsData {
         progress.accept("generating TPC-DS rows at scale " + scale.toPlainString() + " (log: " + log + ")");
         generator(workspace, text).run(log, TIMEOUT_SECONDS);
         progress.accept("writing Parquet below " + folder);
-        new JavaProcess(ParquetWriter.class.getName(), text.toString(), folder.toString())
+        new JavaProcess(ParquetWriter.class.getName(), text.toString(), folder.toString(), scale.toPlainString())
                 .spark(home, JavaModuleOptions.defaultModuleOptionArray())
-                .options("-Xmx2g", "-Dlog4j2.configurationFile=classpath:io/rdmashuffle/it/log4j2-quiet.properties")
+                .options("-Xmx2g")
                 .classPath(workspace.testsJar().toString())
                 .run(log, TIMEOUT_SECONDS);
         delete(text);

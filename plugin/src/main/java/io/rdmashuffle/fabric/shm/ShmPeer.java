@@ -53,10 +53,15 @@ final class ShmPeer implements Peer {
     }
 
     @Override
-    public synchronized void close() {
-        closed = true;
+    public synchronized void releaseRegions() {
         mappings.values().forEach(Mapping::close);
         mappings.clear();
+    }
+
+    @Override
+    public synchronized void close() {
+        closed = true;
+        releaseRegions();
     }
 
     /** Maps what the slice needs and holds it until the view is closed. */

@@ -1,4 +1,4 @@
-package io.rdmashuffle.it.demo;
+package io.rdmashuffle.it;
 
 import java.util.LinkedHashMap;
 import java.util.Locale;

@@ -1,0 +1,17 @@
+.DEFAULT_GOAL := help
+.PHONY: help demo verify format docs
+
+help: ## what can be done here
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+demo: ## TPC-DS with sort shuffle and with ours, compared
+	bin/demo
+
+verify: ## every test that needs no RDMA device
+	mvn -B verify
+
+format: ## lay the Java sources out as the build wants them
+	mvn -B -q spotless:apply
+
+docs: ## write docs/configuration.md anew
+	mvn -B -q -pl plugin -am test -Dtest=ConfigurationDocTest -Dsurefire.failIfNoSpecifiedTests=false -Dregenerate.docs=true

@@ -1,0 +1,195 @@
+package io.rdmashuffle.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.spark.ClusterStatistics;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import scala.Tuple2;
+
+/** From start to stop and beyond: what is registered, what a killed executor leaves, what is refused at start. */
+@Tag("system")
+@Timeout(value = 6, unit = TimeUnit.MINUTES)
+class LifecycleIT {
+    private static final int MAPS = 400;
+    private static final int KEYS = 10_000;
+
+    private Path poolDirectory = Path.of("/dev/shm");
+
+    @BeforeEach
+    void makePoolDirectory() throws Exception {
+        poolDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-it-");
+    }
+
+    @AfterEach
+    void nothingIsLeftThere() throws Exception {
+        assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
+        Files.delete(poolDirectory);
+    }
+
+    private Map<String, String> conf(String... more) {
+        Map<String, String> conf = new HashMap<>();
+        conf.put("spark.shuffle.rdma.pool.directory", poolDirectory.toString());
+        for (int i = 0; i < more.length; i += 2) {
+            conf.put(more[i], more[i + 1]);
+        }
+        return conf;
+    }
+
+    private static JavaPairRDD<Long, Iterable<Long>> grouped(SparkSession spark, int maps, int partitions) {
+        JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
+        return context.parallelize(Collections.nCopies(maps, 1), maps)
+                .flatMapToPair(one -> LongStream.range(0, KEYS / 10)
+                        .mapToObj(i -> new Tuple2<>(i * 10 % KEYS, i))
+                        .iterator())
+                .groupByKey(partitions);
+    }
+
+    private static List<String> summary(JavaPairRDD<Long, Iterable<Long>> grouped) {
+        return grouped
+                .mapValues(values -> {
+                    long sum = 0;
+                    for (long value : values) {
+                        sum += value;
+                    }
+                    return sum;
+                })
+                .map(pair -> pair._1() + "=" + pair._2())
+                .collect()
+                .stream()
+                .sorted()
+                .toList();
+    }
+
+    private static List<String> expectedSummary(int maps) {
+        return LongStream.range(0, KEYS / 10)
+                .mapToObj(i -> i * 10 % KEYS + "=" + i * maps)
+                .sorted()
+                .toList();
+    }
+
+    @Test
+    void registrationsAndMessagesDoNotGrowWithMapOutputs() {
+        Map<String, String> conf = conf(
+                "spark.shuffle.rdma.pool.regionSize", "64m",
+                "spark.shuffle.rdma.pool.initialSize", "64m",
+                "spark.shuffle.rdma.pool.maxSize", "256m");
+        try (SparkCluster cluster = SparkCluster.start(3, FabricMode.AUTO, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
+
+            assertThat(summary(grouped(cluster.spark(), MAPS, MAPS))).isEqualTo(expectedSummary(MAPS));
+
+            ClusterStatistics statistics = observer.statistics();
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(MAPS);
+            assertThat(statistics.total(ShuffleCounter.SHM_BYTES)).isPositive();
+            assertThat(statistics.total(ShuffleCounter.NETTY_BYTES)).isZero();
+            assertThat(statistics.byExecutor().values())
+                    .hasSize(3)
+                    .allSatisfy(counters -> assertThat(counters.get(ShuffleCounter.REGION_REGISTRATIONS))
+                            .isBetween(1L, 4L));
+            // One announcement each; a second when a push was overtaken by the answer to an announcement.
+            assertThat(statistics.registryMessages()).isBetween(3L, 6L);
+        }
+    }
+
+    @Test
+    void killedExecutorCostsNeitherResultsNorFiles() throws Exception {
+        try (SparkCluster cluster = SparkCluster.start(3, FabricMode.AUTO, conf())) {
+            JavaPairRDD<Long, Iterable<Long>> grouped = grouped(cluster.spark(), 12, 12);
+            assertThat(summary(grouped)).isEqualTo(expectedSummary(12));
+            int files = ShuffleObserver.poolFiles(poolDirectory).size();
+            assertThat(files).isEqualTo(3);
+
+            ProcessHandle victim = cluster.executorProcesses().get(0);
+            assertThat(victim.destroyForcibly()).isTrue();
+            victim.onExit().get(30, TimeUnit.SECONDS);
+
+            // The map stage is skipped, so its lost outputs are missed by readers and computed again.
+            assertThat(summary(grouped)).isEqualTo(expectedSummary(12));
+            cluster.awaitExecutors(3);
+            assertThat(summary(grouped(cluster.spark(), 12, 12))).isEqualTo(expectedSummary(12));
+        }
+    }
+
+    @Test
+    void localModeTwiceInOneVirtualMachine() {
+        for (int round = 0; round < 2; round++) {
+            try (SparkSession spark = local(conf())) {
+                ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
+                assertThat(summary(grouped(spark, 6, 5))).isEqualTo(expectedSummary(6));
+                ClusterStatistics statistics = observer.statistics();
+                assertThat(statistics.total(ShuffleCounter.LOCAL_BYTES)).isPositive();
+                assertThat(statistics.total(ShuffleCounter.FILE_BYTES)).isZero();
+                observer.dropAllShuffles();
+                assertThat(observer.statistics().total(ShuffleCounter.POOL_USED_BYTES))
+                        .isZero();
+                assertThat(observer.statistics().total(ShuffleCounter.POOL_LEASES))
+                        .isZero();
+            }
+            assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
+        }
+    }
+
+    @Test
+    void conflictingSettingFallsBackToSortShuffle() {
+        try (SparkSession spark = local(conf("spark.shuffle.useOldFetchProtocol", "true"))) {
+            assertThat(summary(grouped(spark, 6, 5))).isEqualTo(expectedSummary(6));
+            assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
+        }
+    }
+
+    @Test
+    void indexTooLargeForThePoolUsesFiles() {
+        Map<String, String> conf =
+                conf("spark.shuffle.rdma.pool.maxSize", "1m", "spark.shuffle.rdma.directory.maxShuffles", "64");
+        try (SparkSession spark = local(conf)) {
+            ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
+            assertThat(summary(grouped(spark, 2, 30_000).coalesce(4))).isEqualTo(expectedSummary(2));
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_FILED))
+                    .isEqualTo(2);
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED))
+                    .isZero();
+        }
+    }
+
+    @Test
+    void badSettingsAreRefusedAtStartByName() {
+        assertThatThrownBy(() ->
+                        local(conf("spark.shuffle.rdma.pool.maxSize", "12k")).close())
+                .rootCause()
+                .hasMessageContaining("spark.shuffle.rdma.pool.maxSize=12k")
+                .hasMessageContaining("1m");
+        assertThatThrownBy(() ->
+                        local(conf("spark.shuffle.rdma.pool.maxsize", "1g")).close())
+                .rootCause()
+                .hasMessageContaining("spark.shuffle.rdma.pool.maxSize");
+        assertThatThrownBy(() ->
+                        local(conf("spark.shuffle.rdma.pool.maxSize", "900t")).close())
+                .rootCause()
+                .hasMessageContaining("bytes free in " + poolDirectory)
+                .hasMessageContaining("--shm-size");
+    }
+
+    private static SparkSession local(Map<String, String> conf) {
+        SparkSession.Builder builder = SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false");
+        FabricMode.AUTO.conf().forEach(builder::config);
+        conf.forEach(builder::config);
+        return builder.getOrCreate();
+    }
+}

@@ -1,0 +1,31 @@
+package io.rdmashuffle.shuffle;
+
+import io.rdmashuffle.directory.MapOutputIndex;
+import java.util.Optional;
+
+/**
+ * Which shuffles the pool is too small for from the outset. Driver and executors decide alike, each from the configuration.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param capBytes hard cap of the pool
+ * @param regionBytes length of a region, within which an index must lie
+ */
+public record PoolLimits(long capBytes, long regionBytes) {
+    /** An index that takes more than this part of a region leaves too little for data. */
+    private static final long INDEX_SHARE = 4;
+
+    /** Returns why map outputs of so many partitions do not go to the pool; empty when they do. */
+    public Optional<String> reasonAgainst(int partitions) {
+        long indexBytes = MapOutputIndex.lengthBytes(partitions, 1);
+        long allowed = Math.min(capBytes, regionBytes) / INDEX_SHARE;
+        if (indexBytes <= allowed) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                "the index of " + partitions + " partitions takes " + indexBytes + " bytes for each map output,"
+                        + " more than " + allowed
+                        + "; raise spark.shuffle.rdma.pool.maxSize and spark.shuffle.rdma.pool.regionSize,"
+                        + " or use fewer partitions");
+    }
+}
