@@ -89,7 +89,7 @@ abstract class ClientContract {
         for (int map = 0; map < 5; map++) {
             TestOutput made = TestOutput.random(owner.pool(), map, PARTITIONS, 3000, random);
             outputs.add(made);
-            store.add(SHUFFLE, made.output());
+            store.add(SHUFFLE, store.epoch(SHUFFLE), made.output());
             for (int p = 0; p < PARTITIONS; p++) {
                 netty.blocks.put(id(map, p), made.expected(p, p + 1));
             }
@@ -193,7 +193,7 @@ abstract class ClientContract {
 
     @Test
     void blocksOfFilesComeOverNettyAndAreCountedAsFiles() throws Exception {
-        store.addFile(SHUFFLE, 99, PARTITIONS, 10);
+        store.addFile(SHUFFLE, store.epoch(SHUFFLE), 99, PARTITIONS, 10);
         netty.blocks.put(id(99, 0), new byte[] {1, 2, 3});
         List<String> ids = List.of(id(99, 0), oneWithBytes());
         fetch(client(LONG, LONG), ids);
@@ -299,7 +299,7 @@ abstract class ClientContract {
     void theDeadlineAnswersWhatNobodyElseDoes() throws Exception {
         OneSidedBlockClient client = client(LONG, Duration.ofMillis(50));
         netty.silent = true;
-        store.addFile(SHUFFLE, 99, PARTITIONS, 10);
+        store.addFile(SHUFFLE, store.epoch(SHUFFLE), 99, PARTITIONS, 10);
         fetch(client, List.of(id(99, 0), id(99, 1), oneWithBytes()));
         assertThat(answered.failure(id(99, 0))).hasMessageContaining("spark.shuffle.rdma.fetch.timeout");
         assertRight(List.of(oneWithBytes()));

@@ -84,6 +84,11 @@ final class FlakyFabric implements Fabric {
             }
 
             @Override
+            public void releaseRegions() {
+                peer.releaseRegions();
+            }
+
+            @Override
             public int openRegions() {
                 return peer.openRegions();
             }

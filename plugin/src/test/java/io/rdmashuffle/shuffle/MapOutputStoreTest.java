@@ -1,6 +1,7 @@
 package io.rdmashuffle.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
@@ -9,6 +10,7 @@ import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Random;
 import java.util.UUID;
@@ -53,8 +55,8 @@ class MapOutputStoreTest {
 
     @Test
     void removalFreesWhenTheReaderHasLetGo() throws Exception {
-        store.add(1, output(10));
-        store.add(2, output(20));
+        store.add(1, 0, output(10));
+        store.add(2, 0, output(20));
         MapOutput held = store.acquire(1, 10);
         assertThat(held).isNotNull();
         store.removeShuffle(1);
@@ -69,11 +71,25 @@ class MapOutputStoreTest {
     }
 
     @Test
-    void whatComesAfterRemovalIsFreedAtOnce() throws Exception {
+    void anOutputOfATaskThatBeganBeforeTheRemovalIsFreedAndNoSuccess() throws Exception {
+        int epoch = store.epoch(1);
+        MapOutput late = output(10);
         store.removeShuffle(1);
-        store.add(1, output(10));
-        store.addFile(1, 11, 4, 100);
+        assertThatThrownBy(() -> store.add(1, epoch, late))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("removed while its map task 10 ran");
+        store.addFile(1, epoch, 11, 4, 100);
         assertThat(store.acquire(1, 10)).isNull();
+        assertThat(pool.usage().usedBytes()).isEqualTo(emptyBytes);
+    }
+
+    @Test
+    void aRemovedShuffleMayBeWrittenAgain() throws Exception {
+        store.add(1, store.epoch(1), output(10));
+        store.removeShuffle(1);
+        store.add(1, store.epoch(1), output(11));
+        assertThat(store.acquire(1, 11)).isNotNull().satisfies(MapOutput::release);
+        store.removeShuffle(1);
         assertThat(pool.usage().usedBytes()).isEqualTo(emptyBytes);
     }
 
@@ -81,16 +97,16 @@ class MapOutputStoreTest {
     void whatComesAfterCloseIsFreedAtOnce() throws Exception {
         MapOutput late = output(10);
         store.close();
-        store.add(1, late);
+        assertThatThrownBy(() -> store.add(1, 0, late)).isInstanceOf(IOException.class);
         assertThat(store.acquire(1, 10)).isNull();
         assertThat(pool.usage().leases()).isZero();
     }
 
     @Test
     void anOutputOfTheSameIdReplacesTheFirst() throws Exception {
-        store.add(1, output(10));
+        store.add(1, 0, output(10));
         MapOutput second = output(10);
-        store.add(1, second);
+        store.add(1, 0, second);
         assertThat(store.acquire(1, 10)).isSameAs(second).satisfies(MapOutput::release);
         store.removeShuffle(1);
         assertThat(pool.usage().usedBytes()).isEqualTo(emptyBytes);

@@ -70,7 +70,7 @@ class PoolWritersTest {
     }
 
     private ChunkedOutput output() {
-        return new ChunkedOutput(pool, CHUNK, Duration.ZERO);
+        return new ChunkedOutput(pool, CHUNK, Duration.ZERO, false);
     }
 
     private byte[][] content(int partitions, int maxBytes) {
@@ -197,6 +197,22 @@ class PoolWritersTest {
     }
 
     @Test
+    void anOutputThatThePoolRefusesIsAFileFromItsFirstByte() throws Exception {
+        byte[][] content = content(5, 300);
+        content[0] = new byte[] {1, 2, 3};
+        FakeFiles files = new FakeFiles(content.length);
+        ChunkedOutput refused = new ChunkedOutput(pool, CHUNK, Duration.ZERO, true);
+        PoolMapOutputWriter writer = new PoolMapOutputWriter(SHUFFLE, 1, content.length, store, refused, () -> files);
+        write(writer, content);
+        writer.commitAllPartitions(new long[0]);
+        assertThat(files.isCommitted()).isTrue();
+        for (int p = 0; p < content.length; p++) {
+            assertThat(files.partition(p)).as("seed %d", seed).isEqualTo(content[p]);
+        }
+        assertThat(pool.usage().peakBytes()).isZero();
+    }
+
+    @Test
     void abortGivesEverythingBack() throws Exception {
         PoolMapOutputWriter inPool = new PoolMapOutputWriter(SHUFFLE, 1, 2, store, output(), () -> new FakeFiles(2));
         OutputStream out = inPool.getPartitionWriter(0).openStream();
@@ -239,7 +255,7 @@ class PoolWritersTest {
             Path spill = Files.write(directory.resolve("spill"), all.toByteArray());
             Lease occupied = TestPools.reserve(pool, Purpose.RECEIVE, CAP - free * GRANULE);
             FakeFiles files = new FakeFiles(content.length);
-            new PoolSingleSpillWriter(SHUFFLE, free, store, output(), () -> files)
+            new PoolSingleSpillWriter(SHUFFLE, free, store, partitions -> output(), () -> files)
                     .transferMapSpillFile(spill.toFile(), lengths, new long[0]);
             if (files.isCommitted()) {
                 assertThat(files.spill()).isEqualTo(all.toByteArray());
@@ -259,7 +275,8 @@ class PoolWritersTest {
     @Test
     void aSpillFileThatIsTooShortFailsAndLeavesNothing() throws Exception {
         Path spill = Files.write(directory.resolve("spill"), new byte[100]);
-        PoolSingleSpillWriter writer = new PoolSingleSpillWriter(SHUFFLE, 1, store, output(), () -> new FakeFiles(1));
+        PoolSingleSpillWriter writer =
+                new PoolSingleSpillWriter(SHUFFLE, 1, store, partitions -> output(), () -> new FakeFiles(1));
         assertThatThrownBy(() -> writer.transferMapSpillFile(spill.toFile(), new long[] {200}, new long[0]))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("100 of 200");

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
@@ -13,6 +15,7 @@ import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -21,6 +24,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -121,9 +125,52 @@ class SliceBufferTest {
     }
 
     @Test
+    void aStreamThatOutlivesItsBlockFailsInsteadOfReading() throws Exception {
+        SliceManagedBuffer buffer = new SliceManagedBuffer(slices(1), () -> {});
+        try (InputStream in = buffer.createInputStream()) {
+            assertThat(in.read()).isEqualTo(content[0] & 0xFF);
+            buffer.release();
+            assertThatThrownBy(in::read).isInstanceOf(IOException.class).hasMessageContaining("given back");
+        }
+    }
+
+    @Test
+    void aStreamFailsOnceTheOwnerHasReusedTheMemory() throws Exception {
+        AtomicBoolean current = new AtomicBoolean(true);
+        SliceManagedBuffer buffer = new SliceManagedBuffer(slices(3), () -> {}, current::get);
+        try (InputStream in = buffer.createInputStream()) {
+            assertThat(in.readNBytes(100)).hasSize(100);
+            current.set(false);
+            assertThatThrownBy(() -> in.readNBytes(100))
+                    .isInstanceOf(IOException.class)
+                    .hasMessageContaining("removed by its owner");
+        }
+        buffer.release();
+    }
+
+    @Test
+    void anUnheldBlockTakesItsReferencesWhenItIsUsed() throws Exception {
+        TestOutput made = TestOutput.random(pool, 1, 4, 500, random);
+        MapOutput output = made.output();
+        List<MemorySlice> bytes = output.memory(output.range(0, 4));
+        SliceManagedBuffer dropped = SliceManagedBuffer.unheld(bytes, output);
+        SliceManagedBuffer read = SliceManagedBuffer.unheld(bytes, output);
+        read.retain();
+        read.release();
+        SliceManagedBuffer sent = SliceManagedBuffer.unheld(bytes, output);
+        ByteBuf netty = (ByteBuf) sent.convertToNetty();
+        output.close();
+        assertThat(ByteBufUtil.getBytes(netty)).isEqualTo(made.expected(0, 4));
+        sent.release();
+        assertThat(output.retain()).as("freed with the last one sent").isFalse();
+        assertThatThrownBy(dropped::convertToNetty).isInstanceOf(IOException.class);
+        dropped.release();
+    }
+
+    @Test
     void streamsReadSkipAndCountAsAnArrayStreamDoes() throws Exception {
         for (int round = 0; round < 50; round++) {
-            InputStream in = new SliceInputStream(slices(1 + random.nextInt(12)));
+            InputStream in = new SliceInputStream(slices(1 + random.nextInt(12)), BlockMemory.of(() -> {}, () -> true));
             ByteArrayInputStream model = new ByteArrayInputStream(content);
             for (int step = 0; step < 200; step++) {
                 String where = "seed " + seed + " round " + round + " step " + step;
