@@ -89,21 +89,23 @@ public final class ShuffleConfig {
                     "pool.reserveTimeout", "100ms")
             .between("0ms", "1min")
             .doc("""
-                How long a map task waits for room in a full pool before its output becomes an ordinary shuffle file.
+                How long a map task waits for room in a full pool before its output becomes an ordinary shuffle file, and
+                a reader, where a fabric copies, before its block comes over Netty.
                 """);
 
     public static final ConfigEntry<Integer> DIRECTORY_MAX_SHUFFLES = ConfigEntry.count(
                     "directory.maxShuffles", "shuffles", "4096")
             .between("16", "1048576")
             .doc("""
-                Most live shuffles with output in one executor's pool. Map outputs of further shuffles become ordinary
-                shuffle files until older shuffles are unregistered.
+                How many slots the directory has, 64 bytes each. Two live shuffles whose ids are a multiple of this apart
+                share one; the later one's map outputs stay in the pool, but peers fetch them over Netty.
                 """);
 
     public static final ConfigEntry<Duration> FETCH_TIMEOUT =
             ConfigEntry.duration("fetch.timeout", "2min").between("1s", "1d").doc("""
-                Deadline for any block on whatever path, Netty included; afterwards the task fails with FetchFailed and
-                Spark reruns the stage that wrote the block. The default is that of `spark.network.timeout`.
+                How long a fetch may go on without a block arriving, on whatever path, Netty included; afterwards the task
+                fails with FetchFailed and Spark reruns the stage that wrote the block. Downloads to disk end by
+                `spark.shuffle.io.connectionTimeout` instead. The default is that of `spark.network.timeout`.
                 """);
     public static final ConfigEntry<Boolean> FETCH_VERIFY_CHECKSUM =
             ConfigEntry.flag("fetch.verifyChecksum", "true").doc("""
