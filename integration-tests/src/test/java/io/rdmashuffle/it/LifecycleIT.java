@@ -15,7 +15,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -129,6 +132,23 @@ class LifecycleIT {
             }
             assertThat(ShuffleObserver.poolFiles(poolDirectory)).hasSize(3).isNotEqualTo(before);
             assertThat(summary(grouped(cluster.spark(), 12, 12))).isEqualTo(expectedSummary(12));
+        }
+    }
+
+    /** Spark removes the shuffles of a query at its end and writes them again, under the same ids, for the next action. */
+    @Test
+    void aShuffleThatSparkRemovedIsWrittenAgain() {
+        Map<String, String> conf = conf("spark.sql.classic.shuffleDependency.fileCleanup.enabled", "true");
+        try (SparkCluster cluster = SparkCluster.start(2, FabricMode.AUTO, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
+            Dataset<Row> counts = cluster.spark()
+                    .range(0, 100_000, 1, 4)
+                    .groupBy(functions.col("id").mod(100).as("key"))
+                    .count();
+            for (int action = 0; action < 3; action++) {
+                assertThat(counts.collectAsList()).hasSize(100).allMatch(row -> row.getLong(1) == 1_000);
+            }
+            assertThat(observer.statistics().total(ShuffleCounter.FILE_BYTES)).isZero();
         }
     }
 
