@@ -64,6 +64,13 @@ final class DemoOptions {
     private Map<String, String> commonConf = new LinkedHashMap<>();
 
     @Option(
+            names = "--full-jit",
+            description =
+                    "Compile as in production, for longer runs at larger scales. Without it both applications stop"
+                            + " at the first compiler, since at small scales queries are mostly compilation")
+    private boolean fullJit;
+
+    @Option(
             names = "--data",
             paramLabel = "DIR",
             description = "Where generated tables are kept. Default: .data in the repository")
@@ -144,7 +151,7 @@ final class DemoOptions {
 
     /** Returns the configuration of the application that uses sort shuffle. */
     Map<String, String> sortConf() {
-        Map<String, String> all = Contestant.commonConf(executors);
+        Map<String, String> all = Contestant.commonConf(executors, fullJit);
         all.putAll(commonConf);
         all.putAll(FabricMode.SORT.conf());
         return all;
@@ -152,7 +159,7 @@ final class DemoOptions {
 
     /** Returns the configuration of the application that uses ours; what the user gave wins. */
     Map<String, String> ourConf() {
-        Map<String, String> all = Contestant.commonConf(executors);
+        Map<String, String> all = Contestant.commonConf(executors, fullJit);
         all.putAll(commonConf);
         all.putAll(fabric.conf());
         all.putAll(conf);
