@@ -94,7 +94,7 @@ final class Contestant implements AutoCloseable {
                 .options("-Dspark.app.name=demo-" + name)
                 .options("-Dspark.sql.warehouse.dir=" + setting.folder().resolve("warehouse-" + name));
         // What spark-submit does in client mode; the key alone is too late for a driver that runs.
-        for (String option : conf.getOrDefault(DRIVER_OPTIONS, "").split(" ")) {
+        for (String option : conf.getOrDefault(DRIVER_OPTIONS, "").split(" ", -1)) {
             if (!option.isBlank()) {
                 server.options(option);
             }
