@@ -62,7 +62,7 @@ class DemoReportTest {
         assertThat(ReportTable.size(123_456_789)).isEqualTo("123 MB");
         assertThat(ReportTable.render(report(query("q1", Verdict.EQUAL, Map.of("shm", 7L)))))
                 .contains("| q1")
-                .contains("0.50")
+                .contains("2.00")
                 .contains("7 B");
     }
 
