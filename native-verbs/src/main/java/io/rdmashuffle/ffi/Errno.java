@@ -29,8 +29,23 @@ public enum Errno {
     EFBIG(27),
     ENOSPC(28),
     EROFS(30),
+    ERANGE(34),
     ENOSYS(38),
-    EOPNOTSUPP(95);
+    ENODATA(61),
+    EPROTONOSUPPORT(93),
+    EOPNOTSUPP(95),
+    EAFNOSUPPORT(97),
+    EADDRINUSE(98),
+    EADDRNOTAVAIL(99),
+    ENETUNREACH(101),
+    ECONNRESET(104),
+    EISCONN(106),
+    ENOTCONN(107),
+    ETIMEDOUT(110),
+    ECONNREFUSED(111),
+    EHOSTUNREACH(113),
+    EALREADY(114),
+    EINPROGRESS(115);
 
     private static final Map<Integer, Errno> BY_NUMBER =
             Arrays.stream(values()).collect(Collectors.toUnmodifiableMap(Errno::number, e -> e));

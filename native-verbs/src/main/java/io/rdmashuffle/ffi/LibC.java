@@ -6,18 +6,19 @@ import jnr.ffi.annotations.In;
 import jnr.ffi.types.mode_t;
 import jnr.ffi.types.off_t;
 import jnr.ffi.types.size_t;
+import jnr.ffi.types.ssize_t;
 import jnr.ffi.types.u_int32_t;
 import jnr.ffi.types.uintptr_t;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The functions of the C library that shared memory needs, under their C names.
+ * The functions of the C library that shared memory and descriptors need, under their C names.
  *
  * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread by jnr-ffi on each call; read
  * it through {@link NativeException#lastErrno()} before the next native call.
  *
- * <p><b>Source:</b> mmap(2), open(2), fallocate(2), flock(2), madvise(2), geteuid(2); constants from asm-generic, which
- * x86-64 and aarch64 share unless noted.
+ * <p><b>Source:</b> mmap(2), open(2), fallocate(2), flock(2), madvise(2), geteuid(2), poll(2), fcntl(2), eventfd(2);
+ * constants from asm-generic, which x86-64 and aarch64 share unless noted.
  */
 public interface LibC {
     int O_RDONLY = 0;
@@ -37,6 +38,20 @@ public interface LibC {
 
     int LOCK_EX = 2;
     int LOCK_NB = 4;
+
+    int POLLIN = 1;
+    int POLLERR = 8;
+    int POLLHUP = 16;
+
+    int F_GETFL = 3;
+    int F_SETFL = 4;
+    int O_NONBLOCK = 0x800;
+
+    int EFD_NONBLOCK = 0x800;
+    int EFD_CLOEXEC = 0x80000;
+
+    int AF_INET = 2;
+    int AF_INET6 = 10;
 
     /** The library, bound once on first use; a load failure keeps its cause. */
     static LibC load() {
@@ -72,6 +87,20 @@ public interface LibC {
     int geteuid();
 
     int getpagesize();
+
+    /** Waits on an array of {@code pollfd}; returns how many are ready, 0 after the timeout, or -1. */
+    int poll(@uintptr_t long fds, @size_t long count, int timeoutMillis);
+
+    /** Variadic in C; on x86-64 and aarch64 Linux an integer argument travels the same way. */
+    int fcntl(int fd, int command, @uintptr_t long argument);
+
+    int eventfd(@u_int32_t int initialValue, int flags);
+
+    @ssize_t
+    long read(int fd, @uintptr_t long buffer, @size_t long count);
+
+    @ssize_t
+    long write(int fd, @uintptr_t long buffer, @size_t long count);
 
     String strerror(@In int errno);
 

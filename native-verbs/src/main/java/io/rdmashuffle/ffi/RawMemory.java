@@ -26,12 +26,28 @@ public final class RawMemory {
         }
     }
 
+    public static byte getByte(long address) {
+        return IO.getByte(address);
+    }
+
+    public static short getShort(long address) {
+        return IO.getShort(address);
+    }
+
     public static int getInt(long address) {
         return IO.getInt(address);
     }
 
     public static long getLong(long address) {
         return IO.getLong(address);
+    }
+
+    public static void putByte(long address, byte value) {
+        IO.putByte(address, value);
+    }
+
+    public static void putShort(long address, short value) {
+        IO.putShort(address, value);
     }
 
     public static void putInt(long address, int value) {

@@ -1,5 +1,6 @@
 /**
- * The C library as Java sees it: jnr-ffi interfaces and constants, C names verbatim.
+ * The C library, libibverbs and librdmacm as Java sees them: jnr-ffi interfaces, struct layouts and constants, C names
+ * verbatim.
  *
  * <p>May use jnr-ffi and jffi. Must never decide anything: no retries, no defaults, no logging. Whoever calls a function
  * from here turns its return code into an exception through {@link io.rdmashuffle.ffi.NativeException}.

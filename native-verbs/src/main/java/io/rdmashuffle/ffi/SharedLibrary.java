@@ -1,0 +1,53 @@
+package io.rdmashuffle.ffi;
+
+import jnr.ffi.LibraryLoader;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One attempt to bind a shared library: its functions, or the reason that there are none.
+ *
+ * <p>A static initialiser that throws is remembered by the virtual machine as NoClassDefFoundError without a cause. This
+ * keeps the cause instead, and every {@link #functions()} reports it anew.
+ *
+ * <p><b>Threading:</b> immutable. <b>Ownership:</b> a library stays loaded until the process ends.
+ */
+final class SharedLibrary<T> {
+    private final String soname;
+    private final String remedy;
+    private final @Nullable T functions;
+    private final @Nullable Throwable failure;
+
+    private SharedLibrary(String soname, String remedy, @Nullable T functions, @Nullable Throwable failure) {
+        this.soname = soname;
+        this.remedy = remedy;
+        this.functions = functions;
+        this.failure = failure;
+    }
+
+    /**
+     * Tries to bind, and never throws for what a machine lacks.
+     *
+     * @param soname the versioned name, {@code libibverbs.so.1}: jnr-ffi hands it to dlopen as it is, so the runtime
+     *     package is enough and the loader's search order holds; {@code ibverbs} would mean a search for files by jnr-ffi
+     * @param remedy what to install
+     */
+    static <T> SharedLibrary<T> bind(Class<T> type, String soname, String remedy) {
+        try {
+            T functions = LibraryLoader.create(type).failImmediately().load(soname);
+            return new SharedLibrary<>(soname, remedy, functions, null);
+        } catch (LinkageError | RuntimeException e) {
+            return new SharedLibrary<>(soname, remedy, null, e);
+        }
+    }
+
+    /** Returns the functions, or throws {@link UnsatisfiedLinkError} with the cause: each time, with the same one. */
+    T functions() {
+        if (functions == null) {
+            UnsatisfiedLinkError error = new UnsatisfiedLinkError(
+                    "cannot load " + soname + ": " + (failure == null ? "" : failure.getMessage()) + "; " + remedy);
+            error.initCause(failure);
+            throw error;
+        }
+        return functions;
+    }
+}
