@@ -1,0 +1,49 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.VerbsConstants;
+
+/**
+ * Something that happened to a device, a port or a queue, outside of any work request.
+ *
+ * <p><b>Source:</b> ibv_get_async_event(3).
+ *
+ * @param type what it is about
+ * @param description the library's words
+ * @param element native address of the queue that it is about; compare with {@link #isAbout}
+ * @param portNumber the port that it is about; meaningless for queues
+ */
+public record AsyncEvent(Type type, String description, long element, int portNumber) {
+    /** What an event is about, as far as callers act on it. */
+    public enum Type {
+        /** A queue pair went into error without a completion of its own. */
+        QUEUE_PAIR_FATAL,
+        /** A completion queue overflowed; what uses it is lost. */
+        COMPLETION_QUEUE_ERROR,
+        PORT_ACTIVE,
+        PORT_DOWN,
+        /** Addresses of a port changed. */
+        GID_CHANGED,
+        DEVICE_FATAL,
+        /** Anything else. */
+        OTHER;
+
+        static Type of(int type) {
+            return switch (type) {
+                case VerbsConstants.IBV_EVENT_QP_FATAL,
+                        VerbsConstants.IBV_EVENT_QP_REQ_ERR,
+                        VerbsConstants.IBV_EVENT_QP_ACCESS_ERR -> QUEUE_PAIR_FATAL;
+                case VerbsConstants.IBV_EVENT_CQ_ERR -> COMPLETION_QUEUE_ERROR;
+                case VerbsConstants.IBV_EVENT_PORT_ACTIVE -> PORT_ACTIVE;
+                case VerbsConstants.IBV_EVENT_PORT_ERR -> PORT_DOWN;
+                case VerbsConstants.IBV_EVENT_GID_CHANGE -> GID_CHANGED;
+                case VerbsConstants.IBV_EVENT_DEVICE_FATAL -> DEVICE_FATAL;
+                default -> OTHER;
+            };
+        }
+    }
+
+    /** Returns whether the event is about this queue. */
+    public boolean isAbout(NativeResource queue) {
+        return queue.handle() == element;
+    }
+}

@@ -1,0 +1,224 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.CmConstants;
+import io.rdmashuffle.ffi.CmLayout.rdma_cm_id;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.RawMemory;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The identity of one connection, or of a listener.
+ *
+ * <p>Client: {@link #resolveAddress}, ADDRESS_RESOLVED, {@link #resolveRoute}, ROUTE_RESOLVED, queue pair to INIT,
+ * {@link #connect}, CONNECT_RESPONSE, queue pair to RTR and RTS, {@link #establish}. Server: {@link #bind}, {@link #listen},
+ * CONNECT_REQUEST with a new id, queue pair to INIT, RTR and RTS, {@link #accept}, ESTABLISHED. Either: {@link #disconnect},
+ * DISCONNECTED. Every call returns at once; what comes of it arrives as an event.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> child of its {@link EventChannel}. The queue pair is the caller's and must be closed first.
+ *
+ * <p><b>Source:</b> rdma_cm(7), rdma_create_id(3), rdma_bind_addr(3), rdma_resolve_addr(3), rdma_connect(3), rdma_establish(3).
+ */
+public final class CmId extends NativeResource {
+    private final EventChannel channel;
+    private final VerbsLibrary library;
+
+    CmId(EventChannel channel, long handle) {
+        super("connection id", handle, channel);
+        this.channel = channel;
+        this.library = channel.library();
+    }
+
+    /**
+     * Binds to a local address, which selects the device; port 0 takes a free one.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException EADDRNOTAVAIL, ENODEV: no RDMA device has that address
+     */
+    public void bind(InetSocketAddress address) {
+        long id = enter();
+        try (NativeBuffer sockaddr = SocketAddresses.encode(address)) {
+            NativeResult.checkSet(
+                    library.cm().rdma_bind_addr(id, sockaddr.address()), () -> "rdma_bind_addr(" + address + ")");
+        } finally {
+            exit();
+        }
+    }
+
+    /** Has requests arrive as CONNECT_REQUEST events. */
+    public void listen(int backlog) {
+        long id = enter();
+        try {
+            NativeResult.checkSet(library.cm().rdma_listen(id, backlog), () -> "rdma_listen(" + localAddress() + ")");
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Looks up the way to a peer.
+     *
+     * @param source local address, null for whichever the routing table gives
+     */
+    public void resolveAddress(@Nullable InetSocketAddress source, InetSocketAddress target, Duration timeout) {
+        long id = enter();
+        try (NativeBuffer to = SocketAddresses.encode(target);
+                NativeBuffer from = SocketAddresses.encode(source == null ? target : source)) {
+            long fromAt = source == null ? 0 : from.address();
+            NativeResult.checkSet(
+                    library.cm().rdma_resolve_addr(id, fromAt, to.address(), (int) timeout.toMillis()),
+                    () -> "rdma_resolve_addr(" + source + ", " + target + ")");
+        } finally {
+            exit();
+        }
+    }
+
+    /** Looks up the path, after ADDRESS_RESOLVED. */
+    public void resolveRoute(Duration timeout) {
+        long id = enter();
+        try {
+            NativeResult.checkSet(
+                    library.cm().rdma_resolve_route(id, (int) timeout.toMillis()), () -> "rdma_resolve_route()");
+        } finally {
+            exit();
+        }
+    }
+
+    /** Asks the peer to connect, after ROUTE_RESOLVED and with the queue pair in INIT. */
+    public void connect(ConnectionParameters parameters) {
+        long id = enter();
+        try (NativeBuffer encoded = parameters.encode()) {
+            NativeResult.checkSet(
+                    library.cm().rdma_connect(id, encoded.address()), () -> "rdma_connect(" + remoteAddress() + ")");
+        } finally {
+            exit();
+        }
+    }
+
+    /** Tells the peer that this side is ready, after CONNECT_RESPONSE and with the queue pair in RTS. */
+    public void establish() {
+        long id = enter();
+        try {
+            NativeResult.checkSet(library.cm().rdma_establish(id), () -> "rdma_establish()");
+        } finally {
+            exit();
+        }
+    }
+
+    /** Accepts a request, with the queue pair in RTS. */
+    public void accept(ConnectionParameters parameters) {
+        long id = enter();
+        try (NativeBuffer encoded = parameters.encode()) {
+            NativeResult.checkSet(
+                    library.cm().rdma_accept(id, encoded.address()), () -> "rdma_accept(" + remoteAddress() + ")");
+        } finally {
+            exit();
+        }
+    }
+
+    /** Refuses a request; the reason reaches the peer as private data. */
+    public void reject(byte[] reason) {
+        long id = enter();
+        try (NativeBuffer data = new NativeBuffer(Math.max(1, reason.length))) {
+            RawMemory.putBytes(data.address(), reason, 0, reason.length);
+            NativeResult.checkSet(
+                    library.cm().rdma_reject(id, data.address(), (byte) reason.length), () -> "rdma_reject()");
+        } finally {
+            exit();
+        }
+    }
+
+    /** Ends a connection; both sides get DISCONNECTED. Returns false if there was none any more. */
+    public boolean disconnect() {
+        long id = enter();
+        try {
+            return library.cm().rdma_disconnect(id) == 0;
+        } finally {
+            exit();
+        }
+    }
+
+    /** Sets the type of service, which on RoCE becomes the packets' traffic class; before connecting. */
+    public void typeOfService(int typeOfService) {
+        long id = enter();
+        try (NativeBuffer value = new NativeBuffer(1)) {
+            value.putByte(0, (byte) typeOfService);
+            NativeResult.checkSet(
+                    library.cm()
+                            .rdma_set_option(
+                                    id, CmConstants.RDMA_OPTION_ID, CmConstants.RDMA_OPTION_ID_TOS, value.address(), 1),
+                    () -> "rdma_set_option(TOS=" + typeOfService + ")");
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Returns the context of the device that this id is on, or null if it is not on one yet. librdmacm opens each device
+     * once for all ids; the caller closes the result before the last id on that device.
+     */
+    public @Nullable Context context() {
+        long id = enter();
+        try {
+            long verbs = RawMemory.getLong(id + rdma_cm_id.verbs);
+            return verbs == 0 ? null : Context.borrowed(library, verbs);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Returns whether this id is on the same device as a context. */
+    public boolean isOn(Context context) {
+        long id = enter();
+        try {
+            return RawMemory.getLong(id + rdma_cm_id.verbs) == context.handle();
+        } finally {
+            exit();
+        }
+    }
+
+    /** Returns the port of the device, counted from 1; 0 before the id is on one. */
+    public int portNumber() {
+        long id = enter();
+        try {
+            return Byte.toUnsignedInt(RawMemory.getByte(id + rdma_cm_id.port_num));
+        } finally {
+            exit();
+        }
+    }
+
+    /** Returns this side's address, null if it is not bound. */
+    public @Nullable InetSocketAddress localAddress() {
+        long id = enter();
+        try {
+            return SocketAddresses.decode(id + rdma_cm_id.route__addr__src_addr);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Returns the peer's address, null if there is none yet. */
+    public @Nullable InetSocketAddress remoteAddress() {
+        long id = enter();
+        try {
+            return SocketAddresses.decode(id + rdma_cm_id.route__addr__dst_addr);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Returns whether the port is Ethernet; asks the device. */
+    boolean isEthernet() {
+        try (Context context = context()) {
+            return context != null && context.port(portNumber()).ethernet();
+        }
+    }
+
+    @Override
+    void destroy(long handle) {
+        channel.forgetId(handle);
+        NativeResult.checkSet(library.cm().rdma_destroy_id(handle), () -> "rdma_destroy_id()");
+    }
+}

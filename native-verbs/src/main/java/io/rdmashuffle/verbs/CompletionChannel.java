@@ -1,0 +1,71 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.QueueLayout.ibv_comp_channel;
+import io.rdmashuffle.ffi.RawMemory;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells that a completion queue, which was armed, has completions. The order that loses none: take the event, poll until
+ * empty, arm, poll once more.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> child of its {@link Context}; closing it closes the completion queues that use it first.
+ *
+ * <p><b>Source:</b> ibv_create_comp_channel(3), ibv_get_cq_event(3).
+ */
+public final class CompletionChannel extends NativeResource {
+    private final Context context;
+    private final int descriptor;
+    private final Map<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
+    private final NativeBuffer result = new NativeBuffer(2L * Long.BYTES);
+
+    CompletionChannel(Context context, long handle) {
+        super("completion channel of " + context.deviceName(), handle, context);
+        this.context = context;
+        this.descriptor = RawMemory.getInt(handle + ibv_comp_channel.fd);
+        FileDescriptors.makeNonBlocking(descriptor);
+    }
+
+    /** Returns what to wait on for events; does not block. */
+    public int fileDescriptor() {
+        return descriptor;
+    }
+
+    void attach(CompletionQueue queue) {
+        queues.put(queue.handle(), queue);
+    }
+
+    void detach(long queue) {
+        queues.remove(queue);
+    }
+
+    /** Takes and acknowledges the next event; returns the queue that it is about, null if there is none. */
+    public @Nullable CompletionQueue nextEvent() {
+        long channel = enter();
+        try {
+            synchronized (result) {
+                long queueAt = result.address();
+                if (context.library().verbs().ibv_get_cq_event(channel, queueAt, queueAt + Long.BYTES) != 0) {
+                    return null;
+                }
+                long queue = result.getLong(0);
+                // The queue is alive: destroying one waits until its events are acknowledged.
+                context.library().verbs().ibv_ack_cq_events(queue, 1);
+                return queues.get(queue);
+            }
+        } finally {
+            exit();
+        }
+    }
+
+    @Override
+    void destroy(long handle) {
+        NativeResult.checkReturned(
+                context.library().verbs().ibv_destroy_comp_channel(handle), () -> "ibv_destroy_comp_channel()");
+        result.close();
+    }
+}

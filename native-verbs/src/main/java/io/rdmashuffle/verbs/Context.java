@@ -1,0 +1,197 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.ContextOps;
+import io.rdmashuffle.ffi.DeviceLayout.ibv_async_event;
+import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
+import io.rdmashuffle.ffi.DeviceLayout.ibv_gid_entry;
+import io.rdmashuffle.ffi.DeviceLayout.ibv_port_attr;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.VerbsConstants;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An open device.
+ *
+ * <p><b>Threading:</b> thread-safe, as libibverbs is.
+ *
+ * <p><b>Ownership:</b> owns everything created from it. A context that came from a connection id belongs to librdmacm:
+ * closing it closes what was created from it and leaves the device open.
+ *
+ * <p><b>Source:</b> ibv_open_device(3), ibv_query_device(3), ibv_query_port(3), ibv_query_gid_table(3),
+ * ibv_get_async_event(3).
+ */
+public final class Context extends NativeResource {
+    private static final int MAX_GIDS = 1024;
+
+    private final VerbsLibrary library;
+    private final ContextOps operations;
+    private final String deviceName;
+    private final boolean owned;
+
+    private Context(VerbsLibrary library, long handle, String deviceName, boolean owned) {
+        super("context of " + deviceName, handle);
+        this.library = library;
+        this.deviceName = deviceName;
+        this.owned = owned;
+        this.operations = library.operations().apply(handle);
+    }
+
+    static Context opened(VerbsLibrary library, long handle, String deviceName) {
+        return new Context(library, handle, deviceName, true);
+    }
+
+    /** Wraps the context that librdmacm opened for a device; it must be closed before the last id on that device. */
+    static Context borrowed(VerbsLibrary library, long handle) {
+        String name = library.verbs().ibv_get_device_name(RawMemory.getLong(handle + ibv_context.device));
+        return new Context(library, handle, name, false);
+    }
+
+    /** Returns the kernel's name of the device. */
+    public String deviceName() {
+        return deviceName;
+    }
+
+    VerbsLibrary library() {
+        return library;
+    }
+
+    ContextOps operations() {
+        return operations;
+    }
+
+    /** Asks the device what it can do. */
+    public DeviceLimits limits() {
+        long context = enter();
+        try {
+            return DeviceLimits.query(library, context, deviceName);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Asks for the state of a port; ports count from 1. */
+    public PortAttributes port(int number) {
+        long context = enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_port_attr.SIZEOF)) {
+            NativeResult.checkReturned(
+                    library.verbs().ibv_query_port(context, number, attributes.address()),
+                    () -> "ibv_query_port(" + deviceName + ", port=" + number + ")");
+            return PortAttributes.read(number, attributes);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Asks for the valid global identifiers of all ports. */
+    public List<GidEntry> gids() {
+        long context = enter();
+        try (NativeBuffer table = new NativeBuffer((long) MAX_GIDS * ibv_gid_entry.SIZEOF)) {
+            long count =
+                    library.verbs()._ibv_query_gid_table(context, table.address(), MAX_GIDS, 0, ibv_gid_entry.SIZEOF);
+            if (count < 0) {
+                NativeResult.checkReturned((int) -count, () -> "ibv_query_gid_table(" + deviceName + ")");
+            }
+            List<GidEntry> gids = new ArrayList<>();
+            for (int i = 0; i < count; i++) {
+                gids.add(GidEntry.read(table.address() + (long) i * ibv_gid_entry.SIZEOF));
+            }
+            return gids;
+        } finally {
+            exit();
+        }
+    }
+
+    /** Creates a protection domain: what is to work together must be created from the same one. */
+    public ProtectionDomain allocateProtectionDomain() {
+        long context = enter();
+        try {
+            long domain = NativeResult.checkPointer(
+                    library.verbs().ibv_alloc_pd(context), () -> "ibv_alloc_pd(" + deviceName + ")");
+            return new ProtectionDomain(this, domain).adoptedBy(ProtectionDomain.class);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Creates a channel that tells of completions; its descriptor does not block. */
+    public CompletionChannel createCompletionChannel() {
+        long context = enter();
+        try {
+            long channel = NativeResult.checkPointer(
+                    library.verbs().ibv_create_comp_channel(context),
+                    () -> "ibv_create_comp_channel(" + deviceName + ")");
+            return new CompletionChannel(this, channel).adoptedBy(CompletionChannel.class);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Creates a completion queue.
+     *
+     * @param entries room for at least so many completions
+     * @param channel where to tell of them, null if the queue is only polled
+     */
+    public CompletionQueue createCompletionQueue(int entries, @Nullable CompletionChannel channel) {
+        long context = enter();
+        try {
+            long channelHandle = channel == null ? 0 : channel.handle();
+            long queue = NativeResult.checkPointer(
+                    library.verbs().ibv_create_cq(context, entries, 0, channelHandle, 0),
+                    () -> "ibv_create_cq(" + deviceName + ", entries=" + entries + ")");
+            return CompletionQueue.created(this, queue, channel);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Returns the file descriptor on which device events arrive; made non-blocking by the first call. */
+    public int asyncFileDescriptor() {
+        long context = enter();
+        try {
+            int descriptor = RawMemory.getInt(context + ibv_context.async_fd);
+            FileDescriptors.makeNonBlocking(descriptor);
+            return descriptor;
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Takes the next device event, or returns null if there is none; does not block if {@link #asyncFileDescriptor()} was
+     * called before.
+     */
+    public @Nullable AsyncEvent nextAsyncEvent() {
+        long context = enter();
+        try (NativeBuffer event = new NativeBuffer(ibv_async_event.SIZEOF)) {
+            if (library.verbs().ibv_get_async_event(context, event.address()) != 0) {
+                return null;
+            }
+            int type = event.getInt(ibv_async_event.event_type);
+            AsyncEvent copied = new AsyncEvent(
+                    AsyncEvent.Type.of(type),
+                    library.verbs().ibv_event_type_str(type),
+                    event.getLong(ibv_async_event.element__qp),
+                    event.getInt(ibv_async_event.element__port_num));
+            library.verbs().ibv_ack_async_event(event.address());
+            return copied;
+        } finally {
+            exit();
+        }
+    }
+
+    @Override
+    void destroy(long handle) {
+        if (owned) {
+            NativeResult.checkReturned(
+                    library.verbs().ibv_close_device(handle), () -> "ibv_close_device(" + deviceName + ")");
+        }
+    }
+
+    static boolean isEthernet(int linkLayer) {
+        return linkLayer == VerbsConstants.IBV_LINK_LAYER_ETHERNET;
+    }
+}

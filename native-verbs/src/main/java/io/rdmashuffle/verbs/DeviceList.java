@@ -1,0 +1,95 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.ffi.RawMemory;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The RDMA devices of this machine at one moment.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> the creator closes it; contexts that were opened live on.
+ *
+ * <p><b>Source:</b> ibv_get_device_list(3), ibv_open_device(3).
+ */
+public final class DeviceList extends NativeResource {
+    private final VerbsLibrary library;
+    private final List<Device> devices = new ArrayList<>();
+
+    private DeviceList(VerbsLibrary library, long list, int count) {
+        super("device list", list);
+        this.library = library;
+        for (int i = 0; i < count; i++) {
+            devices.add(new Device(RawMemory.getLong(list + (long) i * Long.BYTES)));
+        }
+    }
+
+    /** Reads the list; it may be empty. */
+    public static DeviceList read(VerbsLibrary library) {
+        try (NativeBuffer count = new NativeBuffer(Integer.BYTES)) {
+            long list = NativeResult.checkPointer(
+                    library.verbs().ibv_get_device_list(count.address()), () -> "ibv_get_device_list()");
+            return new DeviceList(library, list, count.getInt(0));
+        }
+    }
+
+    /** Returns the devices in the kernel's order. */
+    public List<Device> devices() {
+        return List.copyOf(devices);
+    }
+
+    @Override
+    void destroy(long handle) {
+        library.verbs().ibv_free_device_list(handle);
+    }
+
+    /** One device of the list, valid until the list is closed. */
+    public final class Device {
+        private final long pointer;
+        private final String name;
+
+        Device(long pointer) {
+            this.pointer = pointer;
+            this.name = library.verbs().ibv_get_device_name(pointer);
+        }
+
+        /** Returns the kernel's name, for example {@code mlx5_0}. */
+        public String name() {
+            return name;
+        }
+
+        /** Returns the globally unique id of the device, as the device tells it. */
+        public long guid() {
+            enter();
+            try {
+                return Long.reverseBytes(library.verbs().ibv_get_device_guid(pointer));
+            } finally {
+                exit();
+            }
+        }
+
+        /**
+         * Opens the device; the caller closes the context.
+         *
+         * @throws NativeException with the remedy where one is known
+         */
+        public Context open() {
+            enter();
+            try {
+                long context = NativeResult.checkPointer(
+                        library.verbs().ibv_open_device(pointer), () -> "ibv_open_device(" + name + ")");
+                return Context.opened(library, context, name);
+            } finally {
+                exit();
+            }
+        }
+
+        @Override
+        public String toString() {
+            return name;
+        }
+    }
+}

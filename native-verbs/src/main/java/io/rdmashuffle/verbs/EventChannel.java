@@ -1,0 +1,126 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.CmConstants;
+import io.rdmashuffle.ffi.CmLayout.rdma_cm_event;
+import io.rdmashuffle.ffi.CmLayout.rdma_event_channel;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.RawMemory;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where the steps of many connections arrive.
+ *
+ * <p><b>Threading:</b> thread-safe; one thread that takes events keeps each connection's steps in order.
+ *
+ * <p><b>Ownership:</b> the creator closes it, and with it the ids on it.
+ *
+ * <p><b>Source:</b> rdma_create_event_channel(3), rdma_get_cm_event(3), rdma_cm(7).
+ */
+public final class EventChannel extends NativeResource {
+    private final VerbsLibrary library;
+    private final int descriptor;
+    private final Map<Long, CmId> ids = new ConcurrentHashMap<>();
+
+    private EventChannel(VerbsLibrary library, long handle) {
+        super("rdma_cm event channel", handle);
+        this.library = library;
+        this.descriptor = RawMemory.getInt(handle + rdma_event_channel.fd);
+        FileDescriptors.makeNonBlocking(descriptor);
+    }
+
+    /** Opens a channel; fails where the kernel has no rdma_cm. */
+    public static EventChannel open(VerbsLibrary library) {
+        long channel = NativeResult.checkPointer(
+                library.cm().rdma_create_event_channel(), () -> "rdma_create_event_channel()");
+        return new EventChannel(library, channel);
+    }
+
+    VerbsLibrary library() {
+        return library;
+    }
+
+    /** Returns what to wait on for events; does not block. */
+    public int fileDescriptor() {
+        return descriptor;
+    }
+
+    /** Creates an id for one reliable connection or one listener. */
+    public CmId createId() {
+        long channel = enter();
+        try (NativeBuffer result = new NativeBuffer(Long.BYTES)) {
+            NativeResult.checkSet(
+                    library.cm().rdma_create_id(channel, result.address(), 0, CmConstants.RDMA_PS_TCP),
+                    () -> "rdma_create_id(RDMA_PS_TCP)");
+            return adopt(result.getLong(0));
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Takes the next event, or returns null if there is none. An event of an id that was closed meanwhile is dropped.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if the channel is broken
+     */
+    public @Nullable CmEvent nextEvent() {
+        long channel = enter();
+        try (NativeBuffer result = new NativeBuffer(Long.BYTES)) {
+            while (library.cm().rdma_get_cm_event(channel, result.address()) == 0) {
+                long event = result.getLong(0);
+                CmEvent copied;
+                try {
+                    copied = copy(event);
+                } finally {
+                    library.cm().rdma_ack_cm_event(event);
+                }
+                if (copied != null) {
+                    return copied;
+                }
+            }
+            FileDescriptors.checkMerelyEmpty(() -> "rdma_get_cm_event()");
+            return null;
+        } finally {
+            exit();
+        }
+    }
+
+    /** Copies what must outlive the acknowledgement. */
+    private @Nullable CmEvent copy(long event) {
+        CmEvent.Type type = CmEvent.Type.of(RawMemory.getInt(event + rdma_cm_event.event));
+        long idHandle = RawMemory.getLong(event + rdma_cm_event.id);
+        CmId id = type == CmEvent.Type.CONNECT_REQUEST ? adopt(idHandle) : ids.get(idHandle);
+        if (id == null) {
+            return null;
+        }
+        int length = Byte.toUnsignedInt(RawMemory.getByte(event + rdma_cm_event.param__conn__private_data_len));
+        long data = RawMemory.getLong(event + rdma_cm_event.param__conn__private_data);
+        byte[] privateData = new byte[data == 0 ? 0 : length];
+        if (privateData.length > 0) {
+            RawMemory.getBytes(data, privateData, 0, privateData.length);
+        }
+        return new CmEvent(
+                type,
+                id,
+                RawMemory.getInt(event + rdma_cm_event.status),
+                privateData,
+                Byte.toUnsignedInt(RawMemory.getByte(event + rdma_cm_event.param__conn__initiator_depth)),
+                Byte.toUnsignedInt(RawMemory.getByte(event + rdma_cm_event.param__conn__responder_resources)));
+    }
+
+    private CmId adopt(long idHandle) {
+        CmId id = new CmId(this, idHandle).adoptedBy(CmId.class);
+        ids.put(idHandle, id);
+        return id;
+    }
+
+    void forgetId(long idHandle) {
+        ids.remove(idHandle);
+    }
+
+    @Override
+    void destroy(long handle) {
+        library.cm().rdma_destroy_event_channel(handle);
+    }
+}

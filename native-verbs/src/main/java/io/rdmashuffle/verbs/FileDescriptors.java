@@ -1,0 +1,30 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.ffi.NativeException;
+import java.util.function.Supplier;
+
+/** What is done to the descriptors that libibverbs and librdmacm hand out. <b>Source:</b> fcntl(2). */
+final class FileDescriptors {
+    private FileDescriptors() {}
+
+    /** Lets reads return instead of waiting; the waiting is done with deadlines, by {@link WaitSet}. */
+    static void makeNonBlocking(int descriptor) {
+        LibC libc = LibC.load();
+        int flags = libc.fcntl(descriptor, LibC.F_GETFL, 0);
+        NativeResult.checkSet(flags < 0 ? -1 : 0, () -> "fcntl(F_GETFL)");
+        if ((flags & LibC.O_NONBLOCK) == 0) {
+            NativeResult.checkSet(
+                    libc.fcntl(descriptor, LibC.F_SETFL, flags | LibC.O_NONBLOCK), () -> "fcntl(F_SETFL, O_NONBLOCK)");
+        }
+    }
+
+    /** After a read of a non-blocking descriptor failed: throws unless there was merely nothing to read. */
+    static void checkMerelyEmpty(Supplier<String> call) {
+        int errno = NativeException.lastErrno();
+        if (!Errno.EAGAIN.is(errno) && !Errno.EINTR.is(errno)) {
+            throw new NativeException(call.get(), errno, "");
+        }
+    }
+}

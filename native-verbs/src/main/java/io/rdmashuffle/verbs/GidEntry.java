@@ -1,0 +1,52 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.DeviceLayout.ibv_gid_entry;
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.VerbsConstants;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+
+/**
+ * A global identifier of a port: on RoCE the IP address of its network interface.
+ *
+ * <p><b>Source:</b> ibv_query_gid_table(3).
+ *
+ * @param port counts from 1
+ * @param index place in the port's table, as tools call it
+ * @param type how packets look on the wire
+ * @param address the identifier's 16 bytes as an address; IPv4 if it is a mapped one
+ */
+public record GidEntry(int port, int index, Type type, InetAddress address) {
+    /** How packets look on the wire. */
+    public enum Type {
+        INFINIBAND,
+        ROCE_V1,
+        ROCE_V2,
+        UNKNOWN
+    }
+
+    /** Reads an entry out of a table that the caller keeps alive. */
+    static GidEntry read(long entry) {
+        byte[] bytes = new byte[16];
+        RawMemory.getBytes(entry + ibv_gid_entry.gid, bytes, 0, bytes.length);
+        int type = RawMemory.getInt(entry + ibv_gid_entry.gid_type);
+        try {
+            return new GidEntry(
+                    RawMemory.getInt(entry + ibv_gid_entry.port_num),
+                    RawMemory.getInt(entry + ibv_gid_entry.gid_index),
+                    type(type),
+                    InetAddress.getByAddress(bytes));
+        } catch (UnknownHostException e) {
+            throw new IllegalStateException("16 bytes are always an address", e);
+        }
+    }
+
+    private static Type type(int type) {
+        return switch (type) {
+            case VerbsConstants.IBV_GID_TYPE_IB -> Type.INFINIBAND;
+            case VerbsConstants.IBV_GID_TYPE_ROCE_V1 -> Type.ROCE_V1;
+            case VerbsConstants.IBV_GID_TYPE_ROCE_V2 -> Type.ROCE_V2;
+            default -> Type.UNKNOWN;
+        };
+    }
+}

@@ -1,0 +1,58 @@
+package io.rdmashuffle.verbs;
+
+/**
+ * Registered memory.
+ *
+ * <p><b>Threading:</b> immutable but for close.
+ *
+ * <p><b>Ownership:</b> child of its {@link ProtectionDomain}; the memory itself is the caller's and must outlive this.
+ * After close no device reads or writes it any more: closing is how an rkey is taken back.
+ *
+ * <p><b>Source:</b> ibv_reg_mr(3), ibv_dereg_mr(3).
+ */
+public final class MemoryRegion extends NativeResource {
+    private final ProtectionDomain domain;
+    private final long address;
+    private final long lengthBytes;
+    private final int localKey;
+    private final int remoteKey;
+
+    MemoryRegion(ProtectionDomain domain, long handle, long address, long lengthBytes, int localKey, int remoteKey) {
+        super(
+                "memory region of " + lengthBytes + " bytes on "
+                        + domain.context().deviceName(),
+                handle,
+                domain);
+        this.domain = domain;
+        this.address = address;
+        this.lengthBytes = lengthBytes;
+        this.localKey = localKey;
+        this.remoteKey = remoteKey;
+    }
+
+    /** Returns the first byte, as this process sees it; peers name it by the same number. */
+    public long address() {
+        return address;
+    }
+
+    /** Returns the length. */
+    public long lengthBytes() {
+        return lengthBytes;
+    }
+
+    /** Returns the key that names this region in local pieces of a request. */
+    public int localKey() {
+        return localKey;
+    }
+
+    /** Returns the key that a peer needs; not the same number as the local one on every device. */
+    public int remoteKey() {
+        return remoteKey;
+    }
+
+    @Override
+    void destroy(long handle) {
+        NativeResult.checkReturned(
+                domain.context().library().verbs().ibv_dereg_mr(handle), () -> "ibv_dereg_mr() of " + name());
+    }
+}

@@ -1,0 +1,86 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.QueueLayout.ibv_mw;
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.ffi.WorkLayout.ibv_mw_bind;
+import java.util.Set;
+
+/**
+ * A part of a region under an rkey of its own, which can be given and taken back without registering anything.
+ *
+ * <p><b>Threading:</b> one thread binds; the key may be read by all.
+ *
+ * <p><b>Ownership:</b> child of its {@link ProtectionDomain}; must be closed before the region under it.
+ *
+ * <p><b>Source:</b> ibv_alloc_mw(3), ibv_bind_mw(3).
+ */
+public final class MemoryWindow extends NativeResource {
+    private final ProtectionDomain domain;
+
+    MemoryWindow(ProtectionDomain domain, long handle, Type type) {
+        super("memory window (" + type + ") on " + domain.context().deviceName(), handle, domain);
+        this.domain = domain;
+    }
+
+    /** How a window is bound. */
+    public enum Type {
+        /** Bound by a verb of its own, {@link MemoryWindow#bind}. */
+        ONE(VerbsConstants.IBV_MW_TYPE_1),
+        /** Bound by a work request; the rkey's last byte is the caller's to choose. */
+        TWO(VerbsConstants.IBV_MW_TYPE_2);
+
+        private final int number;
+
+        Type(int number) {
+            this.number = number;
+        }
+
+        int number() {
+            return number;
+        }
+    }
+
+    /** Returns the rkey under which the window is bound now. */
+    public int remoteKey() {
+        long window = enter();
+        try {
+            return RawMemory.getInt(window + ibv_mw.rkey);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Binds the window (type one) to a part of a region; takes effect when the request with this id has completed. Length 0
+     * takes the rkey back.
+     *
+     * @param pair a connected queue pair of the same protection domain, on whose send queue the binding is posted
+     */
+    public void bind(
+            QueuePair pair, long id, MemoryRegion region, long address, long lengthBytes, Set<Access> remoteRights) {
+        long window = enter();
+        long pairHandle = pair.enter();
+        try (NativeBuffer bind = new NativeBuffer(ibv_mw_bind.SIZEOF)) {
+            bind.putLong(ibv_mw_bind.wr_id, id);
+            bind.putInt(ibv_mw_bind.send_flags, VerbsConstants.IBV_SEND_SIGNALED);
+            bind.putLong(ibv_mw_bind.bind_info__mr, region.handle());
+            bind.putLong(ibv_mw_bind.bind_info__addr, address);
+            bind.putLong(ibv_mw_bind.bind_info__length, lengthBytes);
+            bind.putInt(ibv_mw_bind.bind_info__mw_access_flags, Access.flags(remoteRights));
+            NativeResult.checkReturned(
+                    domain.context().operations().ibv_bind_mw(pairHandle, window, bind.address()),
+                    () -> "ibv_bind_mw(length=" + lengthBytes + ", access=" + remoteRights + ") on "
+                            + domain.context().deviceName());
+        } finally {
+            pair.exit();
+            exit();
+        }
+    }
+
+    @Override
+    void destroy(long handle) {
+        NativeResult.checkReturned(domain.context().operations().ibv_dealloc_mw(handle), () -> "ibv_dealloc_mw()");
+    }
+}

@@ -1,0 +1,126 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.QueueLayout.ibv_mr;
+import io.rdmashuffle.ffi.QueueLayout.ibv_qp_init_attr;
+import io.rdmashuffle.ffi.QueueLayout.ibv_srq_init_attr;
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.VerbsConstants;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A set of regions and queue pairs that may work together.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> child of its {@link Context}; owns regions, windows, queue pairs and shared receive queues.
+ *
+ * <p><b>Source:</b> ibv_alloc_pd(3), ibv_reg_mr(3), ibv_create_qp(3), ibv_create_srq(3), ibv_alloc_mw(3).
+ */
+public final class ProtectionDomain extends NativeResource {
+    private final Context context;
+
+    ProtectionDomain(Context context, long handle) {
+        super("protection domain of " + context.deviceName(), handle, context);
+        this.context = context;
+    }
+
+    /** Returns the device. */
+    public Context context() {
+        return context;
+    }
+
+    /**
+     * Registers memory, which pins it unless {@link Access#ON_DEMAND} is among the rights. The caller keeps it mapped until
+     * the region is closed.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low, or the device is full
+     */
+    public MemoryRegion registerMemory(long address, long lengthBytes, Set<Access> rights) {
+        long domain = enter();
+        try {
+            long region = NativeResult.checkPointer(
+                    context.library().verbs().ibv_reg_mr(domain, address, lengthBytes, Access.flags(rights)),
+                    () -> "ibv_reg_mr(length=" + lengthBytes + ", access=" + rights + ") on " + context.deviceName());
+            return new MemoryRegion(
+                            this,
+                            region,
+                            address,
+                            lengthBytes,
+                            RawMemory.getInt(region + ibv_mr.lkey),
+                            RawMemory.getInt(region + ibv_mr.rkey))
+                    .adoptedBy(MemoryRegion.class);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Allocates a window: a part of a region under an rkey of its own, which can be taken back.
+     *
+     * @param type how it is bound
+     */
+    public MemoryWindow allocateMemoryWindow(MemoryWindow.Type type) {
+        long domain = enter();
+        try {
+            long window = NativeResult.checkPointer(
+                    context.operations().ibv_alloc_mw(domain, type.number()),
+                    () -> "ibv_alloc_mw(" + type + ") on " + context.deviceName());
+            return new MemoryWindow(this, window, type).adoptedBy(MemoryWindow.class);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Creates a queue of receives that many queue pairs take from. */
+    public SharedReceiveQueue createSharedReceiveQueue(int entries) {
+        long domain = enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_srq_init_attr.SIZEOF)) {
+            attributes.putInt(ibv_srq_init_attr.attr__max_wr, entries);
+            attributes.putInt(ibv_srq_init_attr.attr__max_sge, 1);
+            long queue = NativeResult.checkPointer(
+                    context.library().verbs().ibv_create_srq(domain, attributes.address()),
+                    () -> "ibv_create_srq(entries=" + entries + ") on " + context.deviceName());
+            return new SharedReceiveQueue(this, queue).adoptedBy(SharedReceiveQueue.class);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Creates a reliable connected queue pair in state RESET.
+     *
+     * @param sends completions of what it sends, reads and writes
+     * @param receives completions of what it receives; may be the same queue
+     * @param shared where its receives come from, null for a queue of its own
+     */
+    public QueuePair createQueuePair(
+            QueueSizes sizes, CompletionQueue sends, CompletionQueue receives, @Nullable SharedReceiveQueue shared) {
+        long domain = enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_init_attr.SIZEOF)) {
+            attributes.putLong(ibv_qp_init_attr.send_cq, sends.handle());
+            attributes.putLong(ibv_qp_init_attr.recv_cq, receives.handle());
+            attributes.putLong(ibv_qp_init_attr.srq, shared == null ? 0 : shared.handle());
+            attributes.putInt(ibv_qp_init_attr.cap__max_send_wr, sizes.sends());
+            attributes.putInt(ibv_qp_init_attr.cap__max_recv_wr, shared == null ? sizes.receives() : 0);
+            attributes.putInt(ibv_qp_init_attr.cap__max_send_sge, sizes.piecesPerRequest());
+            attributes.putInt(ibv_qp_init_attr.cap__max_recv_sge, shared == null ? 1 : 0);
+            attributes.putInt(ibv_qp_init_attr.cap__max_inline_data, sizes.inlineBytes());
+            attributes.putInt(ibv_qp_init_attr.qp_type, VerbsConstants.IBV_QPT_RC);
+            long pair = NativeResult.checkPointer(
+                    context.library().verbs().ibv_create_qp(domain, attributes.address()),
+                    () -> "ibv_create_qp(" + sizes + ") on " + context.deviceName());
+            int inlineBytes = attributes.getInt(ibv_qp_init_attr.cap__max_inline_data);
+            return QueuePair.created(this, pair, inlineBytes, sends, receives, shared);
+        } finally {
+            exit();
+        }
+    }
+
+    @Override
+    void destroy(long handle) {
+        NativeResult.checkReturned(
+                context.library().verbs().ibv_dealloc_pd(handle), () -> "ibv_dealloc_pd() on " + context.deviceName());
+    }
+}

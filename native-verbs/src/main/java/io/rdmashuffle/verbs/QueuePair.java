@@ -1,0 +1,215 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.ContextOps;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.QueueLayout.ibv_qp;
+import io.rdmashuffle.ffi.QueueLayout.ibv_qp_attr;
+import io.rdmashuffle.ffi.QueueLayout.ibv_qp_init_attr;
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.VerbsConstants;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One end of a reliable connection.
+ *
+ * <p>Life: created in RESET; {@link #initialize}, {@link #readyToReceive}, {@link #readyToSend} with a connection id that knows
+ * the peer; {@link #fail} ends it, after which everything outstanding completes as flushed.
+ *
+ * <p><b>Threading:</b> thread-safe; one thread that posts is the fast way.
+ *
+ * <p><b>Ownership:</b> child of its {@link ProtectionDomain} and its queues. Memory named in a posted request belongs to the
+ * device until its completion, or until this is closed.
+ *
+ * <p><b>Source:</b> ibv_create_qp(3), ibv_modify_qp(3), ibv_post_send(3), ibv_post_recv(3).
+ */
+public final class QueuePair extends NativeResource {
+    private final ProtectionDomain domain;
+    private final ContextOps operations;
+    private final int number;
+    private final int inlineBytes;
+    private final NativeBuffer badSend = new NativeBuffer(Long.BYTES);
+    private final NativeBuffer badReceive = new NativeBuffer(Long.BYTES);
+
+    private QueuePair(ProtectionDomain domain, long handle, int number, int inlineBytes, NativeResource... parents) {
+        super("queue pair " + number + " of " + domain.context().deviceName(), handle, parents);
+        this.domain = domain;
+        this.operations = domain.context().operations();
+        this.number = number;
+        this.inlineBytes = inlineBytes;
+    }
+
+    static QueuePair created(
+            ProtectionDomain domain,
+            long handle,
+            int inlineBytes,
+            CompletionQueue sends,
+            CompletionQueue receives,
+            @Nullable SharedReceiveQueue shared) {
+        List<NativeResource> parents = new ArrayList<>(List.of(domain, sends));
+        if (receives != sends) {
+            parents.add(receives);
+        }
+        if (shared != null) {
+            parents.add(shared);
+        }
+        int number = RawMemory.getInt(handle + ibv_qp.qp_num);
+        return new QueuePair(domain, handle, number, inlineBytes, parents.toArray(NativeResource[]::new))
+                .adoptedBy(QueuePair.class);
+    }
+
+    /** Returns the number that completions and the peer know this pair by. */
+    public int number() {
+        return number;
+    }
+
+    /** Returns the longest message that can be sent inline; at least what was asked for. */
+    public int inlineBytes() {
+        return inlineBytes;
+    }
+
+    /** Returns the protection domain. */
+    public ProtectionDomain domain() {
+        return domain;
+    }
+
+    /**
+     * Posts a chain, starting all of it at once. Returns how many requests were taken, fewer than all when the queue is full;
+     * makes no garbage.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if a request is malformed; those before it were taken, so close the pair
+     */
+    public int post(SendRequests chain) {
+        long pair = enter();
+        try {
+            synchronized (badSend) {
+                int error = operations.ibv_post_send(pair, chain.head(), badSend.address());
+                return error == 0
+                        ? chain.size()
+                        : Posting.taken(
+                                error, chain.size(), chain.indexOf(RawMemory.getLong(badSend.address())), name());
+            }
+        } finally {
+            exit();
+        }
+    }
+
+    /** Posts receives; returns how many were taken. Allowed from {@link #initialize} on. */
+    public int post(ReceiveRequests chain) {
+        long pair = enter();
+        try {
+            synchronized (badReceive) {
+                int error = operations.ibv_post_recv(pair, chain.head(), badReceive.address());
+                return error == 0
+                        ? chain.size()
+                        : Posting.taken(
+                                error, chain.size(), chain.indexOf(RawMemory.getLong(badReceive.address())), name());
+            }
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * RESET to INIT, on the port of the id.
+     *
+     * @param remoteRights what the peer may do through this pair, besides SEND
+     */
+    public void initialize(CmId id, Set<Access> remoteRights) {
+        modify(id, VerbsConstants.IBV_QPS_INIT, QueuePairTuning.DEFAULT, remoteRights);
+    }
+
+    /** INIT to RTR, once the id knows the peer: after CONNECT_REQUEST or CONNECT_RESPONSE. */
+    public void readyToReceive(CmId id, QueuePairTuning tuning) {
+        modify(id, VerbsConstants.IBV_QPS_RTR, tuning, Set.of());
+    }
+
+    /** RTR to RTS. */
+    public void readyToSend(CmId id, QueuePairTuning tuning) {
+        modify(id, VerbsConstants.IBV_QPS_RTS, tuning, Set.of());
+    }
+
+    private void modify(CmId id, int state, QueuePairTuning tuning, Set<Access> remoteRights) {
+        VerbsLibrary library = domain.context().library();
+        long pair = enter();
+        long idHandle = id.enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF);
+                NativeBuffer maskAt = new NativeBuffer(Integer.BYTES)) {
+            attributes.putInt(ibv_qp_attr.qp_state, state);
+            NativeResult.checkSet(
+                    library.cm().rdma_init_qp_attr(idHandle, attributes.address(), maskAt.address()),
+                    () -> "rdma_init_qp_attr(state=" + state + ") of " + name());
+            if (state == VerbsConstants.IBV_QPS_INIT) {
+                attributes.putInt(ibv_qp_attr.qp_access_flags, Access.flags(remoteRights));
+            }
+            int mask = tuning.apply(attributes, maskAt.getInt(0), id.isEthernet());
+            NativeResult.checkReturned(
+                    library.verbs().ibv_modify_qp(pair, attributes.address(), mask),
+                    () -> "ibv_modify_qp(state=" + state + ") of " + name());
+        } finally {
+            id.exit();
+            exit();
+        }
+    }
+
+    /** Puts the pair into error: everything outstanding completes as flushed, and nothing more is transferred. */
+    public void fail() {
+        long pair = enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF)) {
+            attributes.putInt(ibv_qp_attr.qp_state, VerbsConstants.IBV_QPS_ERR);
+            NativeResult.checkReturned(
+                    domain.context()
+                            .library()
+                            .verbs()
+                            .ibv_modify_qp(pair, attributes.address(), VerbsConstants.IBV_QP_STATE),
+                    () -> "ibv_modify_qp(ERR) of " + name());
+        } finally {
+            exit();
+        }
+    }
+
+    /** Asks the device for the pair's state. */
+    public State state() {
+        long pair = enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF);
+                NativeBuffer init = new NativeBuffer(ibv_qp_init_attr.SIZEOF)) {
+            NativeResult.checkReturned(
+                    domain.context()
+                            .library()
+                            .verbs()
+                            .ibv_query_qp(pair, attributes.address(), VerbsConstants.IBV_QP_STATE, init.address()),
+                    () -> "ibv_query_qp() of " + name());
+            return State.of(attributes.getInt(ibv_qp_attr.qp_state));
+        } finally {
+            exit();
+        }
+    }
+
+    @Override
+    void destroy(long handle) {
+        NativeResult.checkReturned(
+                domain.context().library().verbs().ibv_destroy_qp(handle), () -> "ibv_destroy_qp() of " + name());
+        badSend.close();
+        badReceive.close();
+    }
+
+    /** The states of a queue pair, in the order of enum ibv_qp_state. */
+    public enum State {
+        RESET,
+        INITIALIZED,
+        READY_TO_RECEIVE,
+        READY_TO_SEND,
+        SEND_QUEUE_DRAINED,
+        SEND_QUEUE_ERROR,
+        ERROR,
+        UNKNOWN;
+
+        private static final State[] BY_NUMBER = values();
+
+        static State of(int number) {
+            return number >= 0 && number < BY_NUMBER.length ? BY_NUMBER[number] : UNKNOWN;
+        }
+    }
+}

@@ -1,0 +1,11 @@
+package io.rdmashuffle.verbs;
+
+/**
+ * How long the queues of a pair are.
+ *
+ * @param sends most requests posted and not completed
+ * @param receives most receives posted; ignored with a shared receive queue
+ * @param piecesPerRequest most pieces of local memory in one request
+ * @param inlineBytes longest message carried in the request itself
+ */
+public record QueueSizes(int sends, int receives, int piecesPerRequest, int inlineBytes) {}

@@ -1,0 +1,40 @@
+package io.rdmashuffle.verbs;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * How many native objects of each kind are open in this process, so that a test can tell what leaked.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ */
+public final class ResourceLedger {
+    private static final Map<String, LongAdder> OPEN = new ConcurrentHashMap<>();
+
+    private ResourceLedger() {}
+
+    static void opened(NativeResource resource) {
+        counter(resource).increment();
+    }
+
+    static void closed(NativeResource resource) {
+        counter(resource).decrement();
+    }
+
+    private static LongAdder counter(NativeResource resource) {
+        return OPEN.computeIfAbsent(resource.getClass().getSimpleName(), kind -> new LongAdder());
+    }
+
+    /** Returns the number of open objects by kind; kinds with none are left out. */
+    public static Map<String, Long> open() {
+        Map<String, Long> counts = new TreeMap<>();
+        OPEN.forEach((kind, count) -> {
+            if (count.sum() != 0) {
+                counts.put(kind, count.sum());
+            }
+        });
+        return counts;
+    }
+}

@@ -1,0 +1,199 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.ffi.WorkLayout.ibv_send_wr;
+import io.rdmashuffle.ffi.WorkLayout.ibv_sge;
+
+/**
+ * A chain of requests that one call posts and one doorbell starts: native arrays used again and again, no garbage.
+ *
+ * <p>Each method that adds a request takes the id that its completion will carry, a first piece of local memory, and whether
+ * success is worth a completion ({@code signaled}); failures always complete. {@link #andLocal} adds further pieces of local
+ * memory to the request added last.
+ *
+ * <pre>
+ *  wr[0] -next-> wr[1] -next-> ... wr[n-1] -next-> null     128 bytes each
+ *   |sg_list      |sg_list
+ *  sge[0..k)     sge[k..2k)                                  16 bytes each, k = pieces per request
+ * </pre>
+ *
+ * <p><b>Threading:</b> one thread.
+ *
+ * <p><b>Ownership:</b> the creator closes it. Once posted the device has its own copy of the chain, but not of the memory
+ * it points to, unless that was sent inline.
+ *
+ * <p><b>Source:</b> ibv_post_send(3), struct ibv_send_wr, struct ibv_sge.
+ */
+public final class SendRequests implements AutoCloseable {
+    private final NativeBuffer requests;
+    private final NativeBuffer pieces;
+    private final int capacity;
+    private final int piecesPerRequest;
+    private int size;
+
+    /**
+     * Makes room.
+     *
+     * @param capacity most requests in the chain
+     * @param piecesPerRequest most pieces of local memory in one request
+     */
+    public SendRequests(int capacity, int piecesPerRequest) {
+        this.capacity = capacity;
+        this.piecesPerRequest = piecesPerRequest;
+        this.requests = new NativeBuffer((long) capacity * ibv_send_wr.SIZEOF);
+        this.pieces = new NativeBuffer((long) capacity * piecesPerRequest * ibv_sge.SIZEOF);
+    }
+
+    /** Returns how many requests the chain has. */
+    public int size() {
+        return size;
+    }
+
+    /** Returns whether there is no room for another. */
+    public boolean isFull() {
+        return size == capacity;
+    }
+
+    /** Empties the chain. */
+    public void clear() {
+        size = 0;
+    }
+
+    /** Adds a READ of {@code length} bytes of the peer's memory into local memory. */
+    public SendRequests read(
+            long id, long local, int length, int localKey, long remote, int remoteKey, boolean signaled) {
+        long request = add(id, VerbsConstants.IBV_WR_RDMA_READ, signaled, local, length, localKey);
+        return toRemote(request, remote, remoteKey);
+    }
+
+    /** Adds a WRITE of local memory into the peer's. */
+    public SendRequests write(
+            long id, long local, int length, int localKey, long remote, int remoteKey, boolean signaled) {
+        long request = add(id, VerbsConstants.IBV_WR_RDMA_WRITE, signaled, local, length, localKey);
+        return toRemote(request, remote, remoteKey);
+    }
+
+    /** Turns the WRITE or SEND added last into one that also hands the peer 32 bits, at the cost of a posted receive. */
+    public SendRequests withImmediate(int immediate) {
+        long request = last();
+        int opcode = RawMemory.getInt(request + ibv_send_wr.opcode);
+        RawMemory.putInt(
+                request + ibv_send_wr.opcode,
+                opcode == VerbsConstants.IBV_WR_RDMA_WRITE
+                        ? VerbsConstants.IBV_WR_RDMA_WRITE_WITH_IMM
+                        : VerbsConstants.IBV_WR_SEND_WITH_IMM);
+        RawMemory.putInt(request + ibv_send_wr.imm_data, Integer.reverseBytes(immediate));
+        return this;
+    }
+
+    /** Adds a SEND; the peer's next posted receive takes it. */
+    public SendRequests send(long id, long local, int length, int localKey, boolean signaled) {
+        add(id, VerbsConstants.IBV_WR_SEND, signaled, local, length, localKey);
+        return this;
+    }
+
+    /** Has the request added last carry its bytes in itself; they may be reused as soon as it is posted. */
+    public SendRequests inline() {
+        return flag(VerbsConstants.IBV_SEND_INLINE);
+    }
+
+    /** Has the request added last wait until earlier READs and atomics of the queue pair are done. */
+    public SendRequests fenced() {
+        return flag(VerbsConstants.IBV_SEND_FENCE);
+    }
+
+    /** Adds an atomic: where the peer's 8 bytes equal {@code expected} they become {@code desired}; the old value arrives here. */
+    public SendRequests compareAndSwap(
+            long id, long local, int localKey, long remote, int remoteKey, long expected, long desired) {
+        long request = add(id, VerbsConstants.IBV_WR_ATOMIC_CMP_AND_SWP, true, local, Long.BYTES, localKey);
+        return atomic(request, remote, remoteKey, expected, desired);
+    }
+
+    /** Adds an atomic: adds to the peer's 8 bytes; the old value arrives here. */
+    public SendRequests fetchAndAdd(long id, long local, int localKey, long remote, int remoteKey, long addend) {
+        long request = add(id, VerbsConstants.IBV_WR_ATOMIC_FETCH_AND_ADD, true, local, Long.BYTES, localKey);
+        return atomic(request, remote, remoteKey, addend, 0);
+    }
+
+    /** Adds a further piece of local memory to the request added last. */
+    public SendRequests andLocal(long local, int length, int localKey) {
+        long request = last();
+        int used = RawMemory.getInt(request + ibv_send_wr.num_sge);
+        if (used == piecesPerRequest) {
+            throw new IllegalStateException("a request of this chain has at most " + piecesPerRequest + " pieces");
+        }
+        Pieces.put(
+                RawMemory.getLong(request + ibv_send_wr.sg_list) + (long) used * ibv_sge.SIZEOF,
+                local,
+                length,
+                localKey);
+        RawMemory.putInt(request + ibv_send_wr.num_sge, used + 1);
+        return this;
+    }
+
+    @Override
+    public void close() {
+        requests.close();
+        pieces.close();
+    }
+
+    /** Returns the first request, 0 if there is none; alive until {@link #close()}. */
+    long head() {
+        return size == 0 ? 0 : requests.address();
+    }
+
+    /** Returns how many requests come before the one at this address. */
+    int indexOf(long request) {
+        return (int) ((request - requests.address()) / ibv_send_wr.SIZEOF);
+    }
+
+    private long add(long id, int opcode, boolean signaled, long local, int length, int localKey) {
+        if (size == capacity) {
+            throw new IllegalStateException("this chain has at most " + capacity + " requests");
+        }
+        long request = requests.address() + (long) size * ibv_send_wr.SIZEOF;
+        long piece = pieces.address() + (long) size * piecesPerRequest * ibv_sge.SIZEOF;
+        if (size > 0) {
+            RawMemory.putLong(request - ibv_send_wr.SIZEOF + ibv_send_wr.next, request);
+        }
+        size++;
+        RawMemory.putLong(request + ibv_send_wr.wr_id, id);
+        RawMemory.putLong(request + ibv_send_wr.next, 0);
+        RawMemory.putLong(request + ibv_send_wr.sg_list, piece);
+        RawMemory.putInt(request + ibv_send_wr.num_sge, length == 0 ? 0 : 1);
+        RawMemory.putInt(request + ibv_send_wr.opcode, opcode);
+        RawMemory.putInt(request + ibv_send_wr.send_flags, signaled ? VerbsConstants.IBV_SEND_SIGNALED : 0);
+        RawMemory.putInt(request + ibv_send_wr.imm_data, 0);
+        Pieces.put(piece, local, length, localKey);
+        return request;
+    }
+
+    private SendRequests toRemote(long request, long remote, int remoteKey) {
+        RawMemory.putLong(request + ibv_send_wr.wr__rdma__remote_addr, remote);
+        RawMemory.putInt(request + ibv_send_wr.wr__rdma__rkey, remoteKey);
+        return this;
+    }
+
+    private SendRequests atomic(long request, long remote, int remoteKey, long compareOrAdd, long swap) {
+        RawMemory.putLong(request + ibv_send_wr.wr__atomic__remote_addr, remote);
+        RawMemory.putLong(request + ibv_send_wr.wr__atomic__compare_add, compareOrAdd);
+        RawMemory.putLong(request + ibv_send_wr.wr__atomic__swap, swap);
+        RawMemory.putInt(request + ibv_send_wr.wr__atomic__rkey, remoteKey);
+        return this;
+    }
+
+    private SendRequests flag(int flag) {
+        long request = last();
+        RawMemory.putInt(request + ibv_send_wr.send_flags, RawMemory.getInt(request + ibv_send_wr.send_flags) | flag);
+        return this;
+    }
+
+    private long last() {
+        if (size == 0) {
+            throw new IllegalStateException("the chain is empty");
+        }
+        return requests.address() + (long) (size - 1) * ibv_send_wr.SIZEOF;
+    }
+}

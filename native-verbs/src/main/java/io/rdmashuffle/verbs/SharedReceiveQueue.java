@@ -1,0 +1,45 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.RawMemory;
+
+/**
+ * Receives that many queue pairs take from, so that receive memory does not grow with the number of peers.
+ *
+ * <p><b>Threading:</b> thread-safe; receives are posted under a lock of the library.
+ *
+ * <p><b>Ownership:</b> child of its {@link ProtectionDomain}; owns the queue pairs that use it, in so far as closing it
+ * closes them first.
+ *
+ * <p><b>Source:</b> ibv_create_srq(3), ibv_post_srq_recv(3).
+ */
+public final class SharedReceiveQueue extends NativeResource {
+    private final ProtectionDomain domain;
+    private final NativeBuffer badRequest = new NativeBuffer(Long.BYTES);
+
+    SharedReceiveQueue(ProtectionDomain domain, long handle) {
+        super("shared receive queue of " + domain.context().deviceName(), handle, domain);
+        this.domain = domain;
+    }
+
+    /** Posts receives; returns how many of the chain were taken, fewer than all when the queue is full. */
+    public int post(ReceiveRequests chain) {
+        long queue = enter();
+        try {
+            synchronized (badRequest) {
+                int error = domain.context().operations().ibv_post_srq_recv(queue, chain.head(), badRequest.address());
+                return Posting.taken(
+                        error, chain.size(), chain.indexOf(RawMemory.getLong(badRequest.address())), name());
+            }
+        } finally {
+            exit();
+        }
+    }
+
+    @Override
+    void destroy(long handle) {
+        NativeResult.checkReturned(
+                domain.context().library().verbs().ibv_destroy_srq(handle), () -> "ibv_destroy_srq()");
+        badRequest.close();
+    }
+}

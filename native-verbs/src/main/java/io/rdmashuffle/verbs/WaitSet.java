@@ -1,0 +1,111 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.ffi.VerbsLayout.pollfd;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Sleeps until one of several file descriptors has something to read, somebody calls {@link #wake()}, or a deadline passes.
+ *
+ * <p><b>Threading:</b> one thread waits; any thread wakes, also after close, when it does nothing.
+ *
+ * <p><b>Ownership:</b> the waiting thread closes it. The descriptors are their owners' and must stay open while waited on.
+ *
+ * <p><b>Source:</b> poll(2), eventfd(2).
+ */
+public final class WaitSet implements AutoCloseable {
+    private static final long NANOS_PER_MILLI = TimeUnit.MILLISECONDS.toNanos(1);
+
+    private final LibC libc = LibC.load();
+    private final int capacity;
+    private final NativeBuffer entries;
+    private final NativeBuffer counter = new NativeBuffer(Long.BYTES);
+    private final NativeBuffer one = new NativeBuffer(Long.BYTES);
+    private final int event;
+    private int size;
+    private boolean closed;
+
+    /** Makes room for {@code capacity} descriptors. */
+    public WaitSet(int capacity) {
+        this.capacity = capacity;
+        this.entries = new NativeBuffer((long) (capacity + 1) * pollfd.SIZEOF);
+        this.event = libc.eventfd(0, LibC.EFD_NONBLOCK | LibC.EFD_CLOEXEC);
+        NativeResult.checkSet(event < 0 ? -1 : 0, () -> "eventfd()");
+        one.putLong(0, 1);
+        put(event);
+    }
+
+    /** Adds a descriptor; returns its number for {@link #isReady}. */
+    public int add(int descriptor) {
+        if (size > capacity) {
+            throw new IllegalStateException("this set has at most " + capacity + " descriptors");
+        }
+        return put(descriptor) - 1;
+    }
+
+    /**
+     * Waits. Returns whether a descriptor became ready or somebody woke the thread.
+     *
+     * @param timeoutNanos rounded up to a millisecond; 0 looks without waiting
+     */
+    public boolean await(long timeoutNanos) {
+        int millis = (int) Math.min(Integer.MAX_VALUE, (timeoutNanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
+        int ready = libc.poll(entries.address(), size, Math.max(0, millis));
+        if (ready < 0) {
+            int errno = NativeException.lastErrno();
+            if (!Errno.EINTR.is(errno)) {
+                throw new NativeException("poll(" + size + " descriptors)", errno, "");
+            }
+            clear();
+            return false;
+        }
+        if (entries.getShort(pollfd.revents) != 0) {
+            libc.read(event, counter.address(), Long.BYTES);
+        }
+        return ready > 0;
+    }
+
+    /** Returns whether the last wait found this descriptor readable or broken. */
+    public boolean isReady(int number) {
+        return entries.getShort((long) (number + 1) * pollfd.SIZEOF + pollfd.revents) != 0;
+    }
+
+    /** Ends the wait that is going on, or else the next one. */
+    public void wake() {
+        synchronized (one) {
+            if (!closed) {
+                libc.write(event, one.address(), Long.BYTES);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        synchronized (one) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            libc.close(event);
+            one.close();
+        }
+        counter.close();
+        entries.close();
+    }
+
+    private int put(int descriptor) {
+        long entry = (long) size * pollfd.SIZEOF;
+        entries.putInt(entry + pollfd.fd, descriptor);
+        entries.putShort(entry + pollfd.events, (short) LibC.POLLIN);
+        return size++;
+    }
+
+    private void clear() {
+        for (int i = 0; i < size; i++) {
+            entries.putShort((long) i * pollfd.SIZEOF + pollfd.revents, (short) 0);
+        }
+    }
+}
