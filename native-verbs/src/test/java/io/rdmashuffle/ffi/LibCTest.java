@@ -110,9 +110,38 @@ class LibCTest {
     void errorsAreDescribedByNameAndNumber() {
         assertThat(Errno.describe(28)).isEqualTo("ENOSPC (28)");
         assertThat(Errno.describe(0)).isEqualTo("errno 0");
+        assertThat(Errno.describe(111)).isEqualTo("ECONNREFUSED (111)");
         for (Errno errno : Errno.values()) {
             assertThat(Errno.describe(errno.number())).isEqualTo(errno.name() + " (" + errno.number() + ")");
             assertThat(errno.is(errno.number() + 1000)).isFalse();
+        }
+    }
+
+    @Test
+    void aDescriptorIsPolledReadAndWritten() {
+        LibC libc = LibC.load();
+        int fd = libc.eventfd(0, LibC.EFD_NONBLOCK | LibC.EFD_CLOEXEC);
+        assertThat(fd).isNotNegative();
+        try (NativeBuffer memory = new NativeBuffer(64)) {
+            long value = memory.address(16);
+            assertThat(libc.fcntl(fd, LibC.F_GETFL, 0)).isEqualTo(LibC.O_RDWR | LibC.O_NONBLOCK);
+            assertThat(libc.fcntl(fd, LibC.F_SETFL, 0)).isZero();
+            assertThat(libc.fcntl(fd, LibC.F_GETFL, 0)).isEqualTo(LibC.O_RDWR);
+            assertThat(libc.fcntl(fd, LibC.F_SETFL, LibC.O_NONBLOCK)).isZero();
+            assertThat(libc.read(fd, value, 8)).isEqualTo(-1);
+            assertThat(Errno.EAGAIN.is(NativeException.lastErrno())).isTrue();
+            memory.putInt(VerbsLayout.pollfd.fd, fd);
+            memory.putShort(VerbsLayout.pollfd.events, (short) LibC.POLLIN);
+            assertThat(libc.poll(memory.address(), 1, 0)).isZero();
+            memory.putLong(16, 7);
+            assertThat(libc.write(fd, value, 8)).isEqualTo(8);
+            assertThat(libc.poll(memory.address(), 1, -1)).isEqualTo(1);
+            assertThat(memory.getShort(VerbsLayout.pollfd.revents)).isEqualTo((short) LibC.POLLIN);
+            memory.clear(16, 8);
+            assertThat(libc.read(fd, value, 8)).isEqualTo(8);
+            assertThat(memory.getLong(16)).isEqualTo(7);
+        } finally {
+            assertThat(libc.close(fd)).isZero();
         }
     }
 }
