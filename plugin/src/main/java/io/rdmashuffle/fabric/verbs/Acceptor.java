@@ -1,0 +1,221 @@
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.verbs.Access;
+import io.rdmashuffle.verbs.AsyncEvent;
+import io.rdmashuffle.verbs.CmEvent;
+import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.ConnectionParameters;
+import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.QueueSizes;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lets proven peers read this process's regions, and tells them where those are.
+ *
+ * <p><b>Threading:</b> the control thread.
+ *
+ * <p><b>Ownership:</b> owns the queue pairs that peers read through, and the rails' answering desks.
+ *
+ * <p><b>Source:</b> rdma_cm(7), server operation.
+ */
+final class Acceptor implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Acceptor.class);
+
+    /** Peers times lanes; an executor serves all others. */
+    private static final int MAX_SERVED = 1 << 14;
+
+    /** A request is remembered for so many others after it, and refused when it is played back. */
+    private static final int REMEMBERED_NONCES = 1 << 16;
+
+    private static final int RNR_RETRIES = 6;
+
+    private final ControlLoop control;
+    private final long fabricId;
+    private final VerbsSettings settings;
+    private final List<AnswerDesk> desks = new ArrayList<>();
+    private final Map<Rail, AnswerDesk> deskByRail = new HashMap<>();
+    private final Map<PeerLane, Served> served = new HashMap<>();
+    private final LinkedHashSet<java.nio.ByteBuffer> nonces = new LinkedHashSet<>();
+    private boolean closed;
+
+    Acceptor(ControlLoop control, List<Rail> rails, long fabricId, VerbsSettings settings) {
+        this.control = control;
+        this.fabricId = fabricId;
+        this.settings = settings;
+        for (Rail rail : rails) {
+            AnswerDesk desk = new AnswerDesk(rail);
+            desks.add(desk);
+            deskByRail.put(rail, desk);
+        }
+    }
+
+    /** Who reads through a queue pair: a process and one of its lanes. */
+    private record PeerLane(long fabricId, int lane) {}
+
+    /** A queue pair that a peer reads through. */
+    record Served(CmId id, QueuePair pair, AnswerDesk desk, ControlMemory.Slot slot) {}
+
+    int fileDescriptor(Rail rail) {
+        return desk(rail).fileDescriptor();
+    }
+
+    private AnswerDesk desk(Rail rail) {
+        AnswerDesk desk = deskByRail.get(rail);
+        if (desk == null) {
+            throw new IllegalStateException("a rail of another fabric");
+        }
+        return desk;
+    }
+
+    /** Answers questions that have come. */
+    void serve() {
+        desks.forEach(AnswerDesk::serve);
+    }
+
+    /** Has the next question wake the control thread; returns false if one has come meanwhile. */
+    boolean arm() {
+        boolean quiet = true;
+        for (AnswerDesk desk : desks) {
+            quiet &= desk.arm();
+        }
+        return quiet;
+    }
+
+    /** Returns how many queue pairs peers read through. */
+    int served() {
+        return served.size();
+    }
+
+    /** Takes or refuses a request to connect. */
+    void onRequest(CmEvent event) {
+        CmId id = event.id();
+        Handshake request = Handshake.read(event.privateData());
+        Handshake.Refusal refusal = check(request);
+        AnswerDesk desk = desks.stream()
+                .filter(candidate -> id.isOn(candidate.rail().context()))
+                .findFirst()
+                .orElse(null);
+        if (refusal != null || request == null || desk == null) {
+            Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_READY : refusal;
+            LOG.info("refused a queue pair from {}: {}", id.remoteAddress(), told);
+            id.reject(Handshake.refusal(told));
+            id.close();
+            return;
+        }
+        try {
+            accept(event, request, desk);
+        } catch (RuntimeException e) {
+            LOG.warn("could not accept a queue pair from {}", id.remoteAddress(), e);
+            id.close();
+        }
+    }
+
+    private Handshake.@org.jspecify.annotations.Nullable Refusal check(
+            @org.jspecify.annotations.Nullable Handshake request) {
+        if (closed) {
+            return Handshake.Refusal.NOT_READY;
+        }
+        if (request == null) {
+            return Handshake.Refusal.NOT_A_HANDSHAKE;
+        }
+        if (request.to() != fabricId) {
+            return Handshake.Refusal.ANOTHER_PROCESS;
+        }
+        if (settings.secret().isRequired() && !(request.isProven(settings.secret()) && isFresh(request))) {
+            return Handshake.Refusal.NOT_PROVEN;
+        }
+        return served.size() >= MAX_SERVED ? Handshake.Refusal.TOO_MANY : null;
+    }
+
+    private boolean isFresh(Handshake request) {
+        if (nonces.size() == REMEMBERED_NONCES) {
+            nonces.remove(nonces.iterator().next());
+        }
+        return nonces.add(request.nonce());
+    }
+
+    private void accept(CmEvent event, Handshake request, AnswerDesk desk) {
+        CmId id = event.id();
+        PeerLane lane = new PeerLane(request.from(), request.lane());
+        end(lane, "the peer connected anew");
+        QueuePair pair = desk.createQueuePair();
+        boolean accepted = false;
+        try {
+            pair.initialize(id, Set.of(Access.REMOTE_READ));
+            pair.readyToReceive(id, settings.tuning());
+            pair.readyToSend(id, settings.tuning());
+            int resources = Math.min(
+                    event.responderResources(), desk.rail().limits().maxReadsAsTarget());
+            id.accept(new ConnectionParameters(
+                    pair,
+                    1,
+                    resources,
+                    Connector.retries(settings),
+                    RNR_RETRIES,
+                    request.answer(settings.secret())));
+            Served added = new Served(
+                    id, pair, desk, desk.rail().controlMemory().take());
+            served.put(lane, added);
+            desk.add(added);
+            control.listen(id, later -> onEvent(lane, added, later));
+            accepted = true;
+        } finally {
+            if (!accepted) {
+                pair.close();
+            }
+        }
+    }
+
+    private void onEvent(PeerLane lane, Served of, CmEvent event) {
+        switch (event.type()) {
+            case ESTABLISHED -> LOG.debug("{} reads through {}", of.id().remoteAddress(), of.pair());
+            case TIMEWAIT_EXIT, ADDRESS_CHANGE -> LOG.debug("{}", event.describe());
+            default -> {
+                if (of.equals(served.get(lane))) {
+                    end(lane, event.describe());
+                }
+            }
+        }
+    }
+
+    /** Ends queue pairs that the device says are dead. */
+    void onDeviceEvent(AsyncEvent event) {
+        if (event.type() != AsyncEvent.Type.QUEUE_PAIR_FATAL) {
+            return;
+        }
+        for (Map.Entry<PeerLane, Served> entry : List.copyOf(served.entrySet())) {
+            if (event.isAbout(entry.getValue().pair())) {
+                end(entry.getKey(), event.description());
+            }
+        }
+    }
+
+    private void end(PeerLane lane, String why) {
+        Served ended = served.remove(lane);
+        if (ended == null) {
+            return;
+        }
+        LOG.debug("{} no longer reads through {}: {}", ended.id().remoteAddress(), ended.pair(), why);
+        ended.desk().remove(ended);
+        ended.pair().close();
+        ended.desk().rail().controlMemory().release(ended.slot());
+        control.forget(ended.id());
+        ended.id().disconnect();
+        ended.id().close();
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        List.copyOf(served.keySet()).forEach(lane -> end(lane, "fabric closed"));
+        desks.forEach(AnswerDesk::close);
+    }
+}

@@ -1,0 +1,154 @@
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.QueuePair;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An established queue pair that this process reads through, and what is outstanding on it.
+ *
+ * <p>Requests of a reliable queue pair complete in order, so one completion stands for all requests before it:
+ *
+ * <pre>
+ *  ring  | .. | done | outstanding | outstanding | free | ..
+ *                     ^tail                       ^head        sequence numbers, modulo the ring's length
+ *  work request id:  63..32 serial of the connection | 31 receive | 30..0 sequence number
+ * </pre>
+ *
+ * <p><b>Threading:</b> made by the control thread, then the data thread's alone; {@link #closeIdentity} is for the control
+ * thread again.
+ *
+ * <p><b>Ownership:</b> owns queue pair, id and slot. After {@link #closePair} the device writes nothing more through it.
+ */
+final class Connection {
+    private static final long RECEIVE = 1L << 31;
+    private static final int SEQUENCE_MASK = 0x7fffffff;
+
+    private final Link link;
+    private final CmId id;
+    private final QueuePair pair;
+    private final ControlMemory memory;
+    private final ControlMemory.Slot slot;
+    private final int maxReadBytes;
+    private final PendingRead[] ring;
+    private final int mask;
+    private long serial;
+    private int head;
+    private int tail;
+
+    /**
+     * Wraps what was connected.
+     *
+     * @param depth how many requests may be outstanding, a power of two, less than the queue pair allows
+     * @param maxReadBytes longest single READ
+     */
+    Connection(
+            Link link,
+            CmId id,
+            QueuePair pair,
+            ControlMemory memory,
+            ControlMemory.Slot slot,
+            int depth,
+            int maxReadBytes) {
+        this.link = link;
+        this.id = id;
+        this.pair = pair;
+        this.memory = memory;
+        this.slot = slot;
+        this.maxReadBytes = maxReadBytes;
+        this.ring = new PendingRead[depth];
+        this.mask = depth - 1;
+    }
+
+    Link link() {
+        return link;
+    }
+
+    QueuePair pair() {
+        return pair;
+    }
+
+    ControlMemory.Slot slot() {
+        return slot;
+    }
+
+    int maxReadBytes() {
+        return maxReadBytes;
+    }
+
+    /** Gives the number by which completions find this connection. */
+    void registeredAs(int number) {
+        serial = Integer.toUnsignedLong(number) << 32;
+    }
+
+    static int serialOf(long workRequestId) {
+        return (int) (workRequestId >>> 32);
+    }
+
+    static boolean isReceive(long workRequestId) {
+        return (workRequestId & RECEIVE) != 0;
+    }
+
+    int serial() {
+        return serialOf(serial);
+    }
+
+    long receiveId() {
+        return serial | RECEIVE;
+    }
+
+    int outstanding() {
+        return head - tail;
+    }
+
+    /** Returns whether another READ fits; one place is kept for a control message. */
+    boolean hasRoom() {
+        return head - tail < ring.length - 1;
+    }
+
+    /** Takes the next place in the ring; returns the id to post with. {@code read} is null for a control message. */
+    @SuppressWarnings("NullAway") // a control message has no read
+    long add(@Nullable PendingRead read) {
+        ring[head & mask] = read;
+        long workRequest = serial | (head & SEQUENCE_MASK);
+        head++;
+        return workRequest;
+    }
+
+    /** Returns how many requests a completion stands for. */
+    int completedBy(long workRequestId) {
+        return (((int) workRequestId - tail) & SEQUENCE_MASK) + 1;
+    }
+
+    /** Takes the oldest request out of the ring; null if that was a control message. */
+    @SuppressWarnings("NullAway") // a place is emptied when it is left
+    @Nullable
+    PendingRead retire() {
+        PendingRead read = ring[tail & mask];
+        ring[tail & mask] = null;
+        tail++;
+        return read;
+    }
+
+    /** Returns a request that is outstanding, counted from the oldest; null for a control message. */
+    @Nullable
+    PendingRead peek(int index) {
+        return ring[(tail + index) & mask];
+    }
+
+    /** Destroys the queue pair: whatever was outstanding is written nowhere any more. */
+    void closePair() {
+        pair.close();
+    }
+
+    /** Ends the connection and gives the slot back, after {@link #closePair}; on the control thread. */
+    void closeIdentity() {
+        id.disconnect();
+        id.close();
+        memory.release(slot);
+    }
+
+    CmId id() {
+        return id;
+    }
+}

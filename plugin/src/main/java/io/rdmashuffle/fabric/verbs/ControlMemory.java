@@ -1,0 +1,69 @@
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.verbs.Access;
+import io.rdmashuffle.verbs.MemoryRegion;
+import io.rdmashuffle.verbs.ProtectionDomain;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * Registered memory for control messages, in slots of {@value #SLOT_BYTES} bytes; registers another block when all slots
+ * are in use, so registrations do not grow with connections.
+ *
+ * <p><b>Threading:</b> the control thread.
+ *
+ * <p><b>Ownership:</b> of its {@link Rail}; must be closed after the queue pairs that use its slots.
+ */
+final class ControlMemory implements AutoCloseable {
+    /** One question or answer about regions. */
+    static final int SLOT_BYTES = 1024;
+
+    private static final int SLOTS_PER_BLOCK = 256;
+
+    private final ProtectionDomain domain;
+    private final List<NativeBuffer> blocks = new ArrayList<>();
+    private final List<MemoryRegion> regions = new ArrayList<>();
+    private final Deque<Slot> free = new ArrayDeque<>();
+
+    /** Registers nothing yet. */
+    ControlMemory(ProtectionDomain domain) {
+        this.domain = domain;
+    }
+
+    /** A piece of registered memory. */
+    record Slot(long address, int localKey) {}
+
+    /** Returns a slot that is in nobody's use. */
+    Slot take() {
+        if (free.isEmpty()) {
+            addBlock();
+        }
+        return free.pop();
+    }
+
+    /** Takes a slot back, once no queue pair can use it. */
+    void release(Slot slot) {
+        free.push(slot);
+    }
+
+    private void addBlock() {
+        NativeBuffer block = new NativeBuffer((long) SLOTS_PER_BLOCK * SLOT_BYTES);
+        blocks.add(block);
+        MemoryRegion region =
+                domain.registerMemory(block.address(), block.lengthBytes(), Set.of(Access.LOCAL_WRITE));
+        regions.add(region);
+        for (int i = 0; i < SLOTS_PER_BLOCK; i++) {
+            free.push(new Slot(block.address() + (long) i * SLOT_BYTES, region.localKey()));
+        }
+    }
+
+    @Override
+    public void close() {
+        regions.forEach(MemoryRegion::close);
+        blocks.forEach(NativeBuffer::close);
+    }
+}

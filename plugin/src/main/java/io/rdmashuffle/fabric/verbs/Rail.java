@@ -1,0 +1,165 @@
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.verbs.Access;
+import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.Context;
+import io.rdmashuffle.verbs.DeviceLimits;
+import io.rdmashuffle.verbs.EventChannel;
+import io.rdmashuffle.verbs.MemoryRegion;
+import io.rdmashuffle.verbs.ProtectionDomain;
+import java.net.InetSocketAddress;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+
+/**
+ * One port that the fabric uses: its device, its listener, and the pool's regions registered with it.
+ *
+ * <p><b>Threading:</b> regions are added by one thread at a time and looked up by all; the rest is immutable.
+ *
+ * <p><b>Ownership:</b> owns what it opened on the device; closing ends that in reverse order.
+ */
+final class Rail implements AutoCloseable {
+    private static final int BACKLOG = 128;
+
+    private final int index;
+    private final LocalPort port;
+    private final CmId listener;
+    private final Context context;
+    private final ProtectionDomain domain;
+    private final DeviceLimits limits;
+    private final ControlMemory controlMemory;
+    private final Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_READ);
+    private final List<MemoryRegion> registered = new ArrayList<>();
+    private volatile int[] localKeys = new int[0];
+    private volatile RegionTable table = RegionTable.EMPTY;
+
+    private Rail(int index, LocalPort port, CmId listener, Context context, boolean onDemandPaging) {
+        this.index = index;
+        this.port = port;
+        this.listener = listener;
+        this.context = context;
+        this.limits = context.limits();
+        this.domain = context.allocateProtectionDomain();
+        this.controlMemory = new ControlMemory(domain);
+        if (onDemandPaging && limits.onDemandPaging()) {
+            rights.add(Access.ON_DEMAND);
+        }
+    }
+
+    /** Binds to the port's own address and opens its device; nobody can connect before {@link #listen}. */
+    static Rail open(int index, LocalPort port, EventChannel channel, VerbsSettings settings) {
+        CmId listener = channel.createId();
+        boolean opened = false;
+        try {
+            if (settings.tuning().trafficClass() > 0) {
+                listener.typeOfService(settings.tuning().trafficClass());
+            }
+            listener.bind(new InetSocketAddress(port.address(), 0));
+            Context context = Objects.requireNonNull(listener.context(), "an id bound to an RDMA port has a device");
+            Rail rail = new Rail(index, port, listener, context, settings.onDemandPaging());
+            opened = true;
+            return rail;
+        } finally {
+            if (!opened) {
+                listener.close();
+            }
+        }
+    }
+
+    void listen() {
+        listener.listen(BACKLOG);
+    }
+
+    int index() {
+        return index;
+    }
+
+    LocalPort port() {
+        return port;
+    }
+
+    Context context() {
+        return context;
+    }
+
+    ProtectionDomain domain() {
+        return domain;
+    }
+
+    DeviceLimits limits() {
+        return limits;
+    }
+
+    ControlMemory controlMemory() {
+        return controlMemory;
+    }
+
+    /** Returns where this rail listens. */
+    InetSocketAddress address() {
+        return Objects.requireNonNull(listener.localAddress(), "a bound id has an address");
+    }
+
+    /** Returns this process's regions as peers read them over this rail. */
+    RegionTable table() {
+        return table;
+    }
+
+    /** Returns the key of one of this process's regions in local pieces of a request. */
+    int localKey(int regionId) {
+        return localKeys[regionId];
+    }
+
+    int registrations() {
+        return localKeys.length;
+    }
+
+    /**
+     * Registers a region of the pool.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if the device or the limit of locked memory refuses
+     */
+    void register(Region region) {
+        MemorySlice memory = region.memory();
+        if (region.id() != localKeys.length) {
+            throw new IllegalStateException("region " + region.id() + " after " + localKeys.length + " others");
+        }
+        MemoryRegion added = domain.registerMemory(memory.address(), memory.lengthBytes(), rights);
+        registered.add(added);
+        table = table.with(added.address(), added.lengthBytes(), added.remoteKey());
+        int[] keys = Arrays.copyOf(localKeys, localKeys.length + 1);
+        keys[region.id()] = added.localKey();
+        localKeys = keys;
+    }
+
+    /** Takes back the region registered last, which another rail could not register. */
+    void unregisterLast() {
+        registered.remove(registered.size() - 1).close();
+        localKeys = Arrays.copyOf(localKeys, localKeys.length - 1);
+        RegionTable shorter = RegionTable.EMPTY;
+        for (MemoryRegion region : registered) {
+            shorter = shorter.with(region.address(), region.lengthBytes(), region.remoteKey());
+        }
+        table = shorter;
+    }
+
+    /** Returns the regions as they are registered, for tests that take one away under a reader. */
+    List<MemoryRegion> registered() {
+        return registered;
+    }
+
+    /** Closes the device's objects, then the listener; what was created from them closes with them. */
+    @Override
+    public void close() {
+        try (listener) {
+            try (context) {
+                controlMemory.close();
+            }
+        }
+    }
+}

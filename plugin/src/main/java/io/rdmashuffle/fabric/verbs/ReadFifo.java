@@ -1,0 +1,46 @@
+package io.rdmashuffle.fabric.verbs;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads in order, chained through themselves: no garbage, and no bound of its own, since what is in flight is bounded.
+ *
+ * <p><b>Threading:</b> one thread.
+ */
+final class ReadFifo {
+    private @Nullable PendingRead first;
+    private @Nullable PendingRead last;
+
+    @Nullable
+    PendingRead first() {
+        return first;
+    }
+
+    boolean isEmpty() {
+        return first == null;
+    }
+
+    void add(PendingRead read) {
+        read.next = null;
+        if (last == null) {
+            first = read;
+        } else {
+            last.next = read;
+        }
+        last = read;
+    }
+
+    /** Takes the first, or returns null. */
+    @Nullable
+    PendingRead poll() {
+        PendingRead read = first;
+        if (read != null) {
+            first = read.next;
+            if (first == null) {
+                last = null;
+            }
+            read.next = null;
+        }
+        return read;
+    }
+}

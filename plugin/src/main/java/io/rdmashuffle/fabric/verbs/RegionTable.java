@@ -1,0 +1,133 @@
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.ffi.RawMemory;
+import java.util.Arrays;
+
+/**
+ * Where a process's regions lie and by which rkeys they are read; region ids count from 0 without gaps.
+ *
+ * <pre>
+ *  question, 16 bytes                   answer, 16 + n * 24 bytes, little-endian
+ *   0  4  magic "RQ01"                   0  4  magic "RT01"
+ *   4  4  first region wanted            4  4  number of regions that exist
+ *   8  8  zero                           8  4  first region told
+ *                                       12  4  number of regions told n, at most 32
+ *                                       16     n times: 8 address, 8 length, 4 rkey, 4 zero
+ * </pre>
+ *
+ * <p><b>Threading:</b> immutable.
+ */
+final class RegionTable {
+    /** Nothing is known. */
+    static final RegionTable EMPTY = new RegionTable(new long[0], new long[0], new int[0]);
+
+    static final int QUESTION_BYTES = 16;
+    private static final int MAX_TOLD = 32;
+    private static final int HEADER_BYTES = 16;
+    private static final int ENTRY_BYTES = 24;
+    static final int MAX_ANSWER_BYTES = HEADER_BYTES + MAX_TOLD * ENTRY_BYTES;
+
+    private static final int QUESTION_MAGIC = 0x31305152;
+    private static final int ANSWER_MAGIC = 0x31305452;
+
+    private final long[] addresses;
+    private final long[] lengths;
+    private final int[] keys;
+
+    private RegionTable(long[] addresses, long[] lengths, int[] keys) {
+        this.addresses = addresses;
+        this.lengths = lengths;
+        this.keys = keys;
+    }
+
+    int size() {
+        return addresses.length;
+    }
+
+    boolean knows(int regionId) {
+        return regionId < addresses.length;
+    }
+
+    long address(int regionId) {
+        return addresses[regionId];
+    }
+
+    long lengthBytes(int regionId) {
+        return lengths[regionId];
+    }
+
+    int key(int regionId) {
+        return keys[regionId];
+    }
+
+    /** Returns this table and one region more. */
+    RegionTable with(long address, long lengthBytes, int key) {
+        int size = addresses.length;
+        long[] moreAddresses = Arrays.copyOf(addresses, size + 1);
+        long[] moreLengths = Arrays.copyOf(lengths, size + 1);
+        int[] moreKeys = Arrays.copyOf(keys, size + 1);
+        moreAddresses[size] = address;
+        moreLengths[size] = lengthBytes;
+        moreKeys[size] = key;
+        return new RegionTable(moreAddresses, moreLengths, moreKeys);
+    }
+
+    /** Writes a question; {@code target} has {@value #QUESTION_BYTES} bytes. */
+    static void writeQuestion(long target, int firstRegion) {
+        RawMemory.putInt(target, QUESTION_MAGIC);
+        RawMemory.putInt(target + 4, firstRegion);
+        RawMemory.putLong(target + 8, 0);
+    }
+
+    /** Reads a question; returns the first region wanted, -1 if it is none. */
+    static int readQuestion(long source, int lengthBytes) {
+        if (lengthBytes != QUESTION_BYTES || RawMemory.getInt(source) != QUESTION_MAGIC) {
+            return -1;
+        }
+        return Math.max(-1, RawMemory.getInt(source + 4));
+    }
+
+    /** Writes the answer to a question; returns its length, at most {@link #MAX_ANSWER_BYTES}. */
+    int writeAnswer(long target, int firstRegion) {
+        int first = Math.min(firstRegion, size());
+        int told = Math.min(MAX_TOLD, size() - first);
+        RawMemory.putInt(target, ANSWER_MAGIC);
+        RawMemory.putInt(target + 4, size());
+        RawMemory.putInt(target + 8, first);
+        RawMemory.putInt(target + 12, told);
+        for (int i = 0; i < told; i++) {
+            long entry = target + HEADER_BYTES + (long) i * ENTRY_BYTES;
+            RawMemory.putLong(entry, addresses[first + i]);
+            RawMemory.putLong(entry + 8, lengths[first + i]);
+            RawMemory.putInt(entry + 16, keys[first + i]);
+            RawMemory.putInt(entry + 20, 0);
+        }
+        return HEADER_BYTES + told * ENTRY_BYTES;
+    }
+
+    /** Returns how many regions exist, as an answer that was read tells. */
+    static int existing(long source) {
+        return RawMemory.getInt(source + 4);
+    }
+
+    /**
+     * Returns this table and what an answer adds to it.
+     *
+     * @throws IllegalArgumentException if the bytes are no answer, or one that does not continue this table
+     */
+    RegionTable withAnswer(long source, int lengthBytes) {
+        boolean readable = lengthBytes >= HEADER_BYTES && RawMemory.getInt(source) == ANSWER_MAGIC;
+        int first = readable ? RawMemory.getInt(source + 8) : -1;
+        int told = readable ? RawMemory.getInt(source + 12) : -1;
+        if (first != size() || told < 0 || told > MAX_TOLD || lengthBytes != HEADER_BYTES + told * ENTRY_BYTES) {
+            throw new IllegalArgumentException("the peer's answer about its regions is damaged");
+        }
+        RegionTable table = this;
+        for (int i = 0; i < told; i++) {
+            long entry = source + HEADER_BYTES + (long) i * ENTRY_BYTES;
+            table = table.with(
+                    RawMemory.getLong(entry), RawMemory.getLong(entry + 8), RawMemory.getInt(entry + 16));
+        }
+        return table;
+    }
+}

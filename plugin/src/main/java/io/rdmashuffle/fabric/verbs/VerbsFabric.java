@@ -1,0 +1,149 @@
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.verbs.AsyncEvent;
+import io.rdmashuffle.verbs.EventChannel;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
+import io.rdmashuffle.verbs.VerbsLibrary;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads the pools of other processes by RDMA READ.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns event channel, rails, data threads and control thread; {@link #close()} ends them so that nothing
+ * is handed to somebody who has gone.
+ */
+public final class VerbsFabric implements Fabric {
+    /** The name under which addresses are announced. */
+    public static final String NAME = "verbs";
+
+    private static final Logger LOG = LoggerFactory.getLogger(VerbsFabric.class);
+
+    private final long fabricId = new SecureRandom().nextLong();
+    private final EventChannel events;
+    private final List<Rail> rails = new ArrayList<>();
+    private final List<ReadWorker> workers = new ArrayList<>();
+    private final PendingReads reads;
+    private final ControlLoop control;
+    private boolean closed;
+
+    private VerbsFabric(EventChannel events, List<LocalPort> ports, VerbsSettings settings) {
+        this.events = events;
+        this.reads = new PendingReads(settings.maxBytesInFlight());
+        for (LocalPort port : ports) {
+            rails.add(Rail.open(rails.size(), port, events, settings));
+        }
+        this.control = new ControlLoop(events, rails, fabricId, settings, this::onDeviceEvent);
+        for (Rail rail : rails) {
+            for (int i = 0; i < settings.threads(); i++) {
+                workers.add(new ReadWorker(workers.size(), rail, control, reads, settings));
+            }
+        }
+    }
+
+    /**
+     * Opens the ports and starts to serve; regions are added afterwards.
+     *
+     * @throws RdmaUnavailableException if this machine has no RDMA that could be used, saying why in one line
+     */
+    public static VerbsFabric open(VerbsSettings settings) throws RdmaUnavailableException {
+        VerbsLibrary library = VerbsLibrary.load();
+        try {
+            EventChannel events = EventChannel.open(library);
+            boolean opened = false;
+            try {
+                List<LocalPort> ports = LocalPort.choose(library, events, settings.ports());
+                VerbsFabric fabric = new VerbsFabric(events, ports, settings);
+                fabric.start();
+                opened = true;
+                LOG.info("verbs: {} (spark.shuffle.rdma.fabric.verbs.devices)", ports);
+                return fabric;
+            } finally {
+                if (!opened) {
+                    events.close();
+                }
+            }
+        } catch (NativeException e) {
+            throw new RdmaUnavailableException(String.valueOf(e.getMessage()), e);
+        }
+    }
+
+    private void start() {
+        rails.forEach(Rail::listen);
+        control.start();
+        workers.forEach(ReadWorker::start);
+    }
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    /** Registers the region with every rail, or with none. */
+    @Override
+    public void regionAdded(Region region) {
+        int registered = 0;
+        try {
+            for (Rail rail : rails) {
+                rail.register(region);
+                registered++;
+            }
+        } finally {
+            if (registered < rails.size()) {
+                rails.subList(0, registered).forEach(Rail::unregisterLast);
+            }
+        }
+    }
+
+    @Override
+    public byte[] localAddress() {
+        return new VerbsAddress(fabricId, rails.stream().map(Rail::address).toList()).encode();
+    }
+
+    @Override
+    public Peer connect(String peerId, byte[] address) throws PeerUnreachableException {
+        return new VerbsPeer(peerId, VerbsAddress.decode(address), workers, reads);
+    }
+
+    @Override
+    public long registrations() {
+        return rails.stream().mapToLong(Rail::registrations).sum();
+    }
+
+    private void onDeviceEvent(AsyncEvent event) {
+        if (event.type() == AsyncEvent.Type.QUEUE_PAIR_FATAL) {
+            workers.forEach(worker -> worker.deviceEvent(event));
+        }
+    }
+
+    List<Rail> rails() {
+        return rails;
+    }
+
+    ControlLoop control() {
+        return control;
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        control.stopConnecting();
+        workers.forEach(ReadWorker::close);
+        control.close();
+        rails.forEach(Rail::close);
+        events.close();
+    }
+}

@@ -1,0 +1,37 @@
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.verbs.QueuePairTuning;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What the verbs fabric can be told.
+ *
+ * @param ports which ports to use, one rail each; empty for the best one
+ * @param threads data threads for each port, each with a queue pair to each peer that is read from
+ * @param pollTime how long a data thread looks for completions before it sleeps
+ * @param initiatorDepth most READs that one queue pair has under way at the device
+ * @param queueDepth most READs that one queue pair has posted
+ * @param readBytes longest single READ; longer requests are split
+ * @param tuning what connections change of the proposed values
+ * @param connectTimeout deadline of one attempt to connect
+ * @param maxBytesInFlight bound on bytes being read at once
+ * @param onDemandPaging register without pinning where the device can
+ * @param secret what peers must prove to know; empty when nothing is asked of them
+ */
+public record VerbsSettings(
+        List<PortSelector> ports,
+        int threads,
+        Duration pollTime,
+        int initiatorDepth,
+        int queueDepth,
+        int readBytes,
+        QueuePairTuning tuning,
+        Duration connectTimeout,
+        long maxBytesInFlight,
+        boolean onDemandPaging,
+        Secret secret) {
+    public VerbsSettings {
+        ports = List.copyOf(ports);
+    }
+}
