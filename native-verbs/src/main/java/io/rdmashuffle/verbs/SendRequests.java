@@ -94,6 +94,11 @@ public final class SendRequests implements AutoCloseable {
         return this;
     }
 
+    /** Has the request added last complete also when it succeeds; failures always complete. */
+    public SendRequests signaled() {
+        return flag(VerbsConstants.IBV_SEND_SIGNALED);
+    }
+
     /** Has the request added last carry its bytes in itself; they may be reused as soon as it is posted. */
     public SendRequests inline() {
         return flag(VerbsConstants.IBV_SEND_INLINE);
