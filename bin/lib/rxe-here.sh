@@ -1,0 +1,36 @@
+# Runs a command on this machine, with its RDMA device or with soft-RoCE devices made for the run. Sourced by bin/rxe.
+# shellcheck shell=bash
+
+MADE_RAILS=false LOADED_RXE=false
+
+# Succeeds if this machine has an RDMA device, or has now: root may make one where the kernel has rdma_rxe.
+have_device() {
+  compgen -G "/sys/class/infiniband/*" >/dev/null && return
+  [ "$(id -u)" = 0 ] && command -v modprobe ip rdma >/dev/null || return
+  [ -d /sys/module/rdma_rxe ] || LOADED_RXE=true
+  trap remove_device EXIT
+  if modprobe -q -a rdma_rxe rdma_ucm ib_uverbs && make_rails 2>/dev/null; then
+    MADE_RAILS=true
+    return
+  fi
+  remove_device
+  trap - EXIT
+  return 1
+}
+
+# Takes away what have_device made, and nothing that was here before.
+remove_device() {
+  ! "$MADE_RAILS" || remove_rails
+  ! "$LOADED_RXE" || modprobe -q -r rdma_rxe 2>/dev/null || true
+  MADE_RAILS=false LOADED_RXE=false
+}
+
+# Usage: run_here COMMAND [ARG...]; returns the command's exit code, or 124 past the deadline.
+run_here() {
+  local status=0
+  ulimit -l unlimited 2>/dev/null || true
+  env -i "${CALLER_ENVIRONMENT[@]}" RXE_HOST=1 RXE_HOSTS=1 RXE_SHARE="$SHARE" \
+    timeout --foreground --kill-after=5 "$TIMEOUT" "$@" || status=$?
+  [ "$status" != 124 ] || say "rxe: still running after $TIMEOUT s, killed"
+  return "$status"
+}

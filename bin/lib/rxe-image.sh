@@ -1,0 +1,98 @@
+# What bin/rxe needs: packages, a kernel with soft-RoCE, an initramfs. Sourced by bin/rxe, after common.sh.
+# shellcheck shell=bash
+
+RXE_CACHE=${RXE_CACHE:-$ROOT/target/rxe}
+TOOL_PACKAGES=(rdma-core ibverbs-providers ibverbs-utils perftest libibverbs-dev librdmacm-dev rdmacm-utils gcc)
+GUEST_PACKAGES=(qemu-system-x86 busybox-static cpio kmod iproute2)
+# Loaded in this order, each after what it depends on; rdma_rxe asks for crc32 by name, so depmod does not know.
+GUEST_MODULES=(virtio_pci virtio_rng 9pnet_virtio 9p overlay veth virtio_net crc32_generic rdma_rxe ib_uverbs rdma_ucm)
+
+# Exit code of "something that must be installed is not" (EX_UNAVAILABLE of sysexits.h).
+unavailable() { say "rxe: $*"; exit 69; }
+
+# Usage: need_packages PACKAGE...; installs those that are missing, or says how.
+need_packages() {
+  local package missing=()
+  command -v dpkg-query >/dev/null || unavailable "a guest needs a Debian host (dpkg, apt-get)"
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  [ "$(id -u)" = 0 ] ||
+    unavailable "packages are missing; run: sudo apt-get install --no-install-recommends ${missing[*]}"
+  say "rxe: installing ${missing[*]}"
+  local install=(apt-get install -y -qq --no-install-recommends "${missing[@]}")
+  local log=$RXE_CACHE/apt.log
+  export DEBIAN_FRONTEND=noninteractive
+  "${install[@]}" </dev/null >"$log" 2>&1 ||
+    { apt-get update -qq && "${install[@]}"; } </dev/null >"$log" 2>&1 ||
+    { tail -n 5 "$log" >&2; unavailable "apt-get failed; see $log"; }
+}
+
+# Name of the newest kernel package. The cloud kernels have no soft-RoCE.
+kernel_package() { apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p;T;q'; }
+
+# Downloads a kernel and unpacks it into the cache, once; nothing is installed.
+need_kernel() {
+  local package part=$RXE_CACHE/kernel.part
+  [ -d "$RXE_CACHE/kernel" ] && return
+  package=$(kernel_package)
+  if [ -z "$package" ] && [ "$(id -u)" = 0 ]; then
+    apt-get update -qq >&2
+    package=$(kernel_package)
+  fi
+  [ -n "$package" ] || unavailable "apt knows no linux-image-amd64; run: sudo apt-get update"
+  say "rxe: downloading $package"
+  rm -rf "$part"
+  mkdir -p "$part"
+  (cd "$part" && apt-get download -qq "$package" && dpkg -x ./*.deb . && rm ./*.deb) >"$RXE_CACHE/apt.log" 2>&1 ||
+    { tail -n 5 "$RXE_CACHE/apt.log" >&2; unavailable "cannot download $package; see $RXE_CACHE/apt.log"; }
+  depmod -b "$part" "$(ls "$part/lib/modules")"
+  mv "$part" "$RXE_CACHE/kernel"
+}
+
+# Prints the files of the guest's modules, each after those it depends on.
+module_files() {
+  local module
+  for module in "${GUEST_MODULES[@]}"; do
+    modprobe -d "$RXE_CACHE/kernel" -S "$KERNEL_VERSION" --show-depends "$module"
+  done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
+}
+
+# Builds the initramfs anew if its init, this file or the kernel is newer.
+need_initramfs() {
+  local init=$ROOT/bin/lib/rxe-guest-init.sh file n=100 tree=$RXE_CACHE/initramfs.part
+  INITRAMFS=$RXE_CACHE/initramfs-$KERNEL_VERSION
+  [ "$INITRAMFS" -nt "$init" ] && [ "$INITRAMFS" -nt "${BASH_SOURCE[0]}" ] && [ "$INITRAMFS" -nt "$RXE_CACHE/kernel" ] &&
+    return
+  rm -rf "$tree"
+  mkdir -p "$tree"/{bin,proc,sys,dev,lower,changes,root,modules}
+  cp "$(command -v busybox)" "$tree/bin/busybox"
+  cp "$init" "$tree/init"
+  chmod 755 "$tree/init"
+  while read -r file; do
+    case $file in
+      *.xz) xz -dc "$file" >"$tree/modules/$n-$(basename "$file" .xz)" ;;
+      *) cp "$file" "$tree/modules/$n-$(basename "$file")" ;;
+    esac
+    n=$((n + 1))
+  done < <(module_files)
+  (cd "$tree" && find . | cpio -o -H newc --quiet) >"$INITRAMFS.part"
+  rm -rf "$tree"
+  mv "$INITRAMFS.part" "$INITRAMFS"
+}
+
+# Sets KERNEL, KERNEL_VERSION, INITRAMFS. Two runs at once take turns.
+need_image() {
+  mkdir -p "$RXE_CACHE"
+  local lock
+  exec {lock}>"$RXE_CACHE/lock"
+  flock "$lock"
+  need_packages "${GUEST_PACKAGES[@]}" "${TOOL_PACKAGES[@]}"
+  need_kernel
+  KERNEL_VERSION=$(ls "$RXE_CACHE/kernel/lib/modules")
+  # shellcheck disable=SC2034
+  KERNEL=$RXE_CACHE/kernel/boot/vmlinuz-$KERNEL_VERSION
+  need_initramfs
+  exec {lock}>&-
+}
