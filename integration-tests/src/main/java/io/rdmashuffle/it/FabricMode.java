@@ -10,6 +10,8 @@ public enum FabricMode {
     AUTO,
     /** Shared memory only. */
     SHM,
+    /** RDMA, also between executors of one host. */
+    VERBS,
     /** The pool, served through Spark's block transfer. */
     NETTY,
     /** Spark's own sort shuffle, without the plugin. */

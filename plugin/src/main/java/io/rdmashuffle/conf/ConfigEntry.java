@@ -77,7 +77,7 @@ public final class ConfigEntry<T extends Comparable<T>> {
         if (min != null && max != null) {
             return "between " + format(min) + " and " + format(max);
         }
-        return type.choices().isEmpty() ? "an absolute path" : "one of " + String.join(", ", type.choices());
+        return type.choices().isEmpty() ? type.form() : "one of " + String.join(", ", type.choices());
     }
 
     /** Writes a value as a user would. */
@@ -133,6 +133,14 @@ public final class ConfigEntry<T extends Comparable<T>> {
 
     static Builder<String> path(String key, String defaultValue) {
         return new Builder<>(key, ValueType.PATH, defaultValue);
+    }
+
+    static Builder<String> ports(String key, String defaultValue) {
+        return new Builder<>(key, ValueType.PORTS, defaultValue);
+    }
+
+    static Builder<Integer> numberOr(String key, String unit, String word, Integer... numbers) {
+        return new Builder<>(key, ValueType.numberOr(unit, word, numbers), word);
     }
 
     static <E extends Enum<E>> Builder<E> choice(String key, Class<E> type, String defaultValue) {

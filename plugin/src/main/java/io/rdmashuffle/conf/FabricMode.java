@@ -6,6 +6,8 @@ public enum FabricMode {
     AUTO,
     /** Shared memory between executors of one host, Spark's block transfer beyond. */
     SHM,
+    /** RDMA wherever it reaches, also between executors of one host, Spark's block transfer beyond. */
+    VERBS,
     /** No one-sided path: Spark's block transfer serves the blocks of the pool. */
     NETTY,
     /** No pool at all: the manager behaves as Spark's sort shuffle. */

@@ -7,6 +7,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,8 +24,9 @@ public final class ShuffleConfig {
 
     public static final ConfigEntry<FabricMode> FABRIC_MODE =
             ConfigEntry.choice("fabric.mode", FabricMode.class, "auto").doc("""
-                `auto`: for each peer the best path that reaches it. `shm`: shared memory between executors of one host,
-                Spark's block transfer (Netty) beyond. `netty`: no one-sided path, Spark's block transfer serves the
+                `auto`: for each peer the best path that reaches it: shared memory, RDMA, Netty. `shm`: shared memory
+                between executors of one host, Spark's block transfer (Netty) beyond. `verbs`: RDMA wherever it reaches,
+                also between executors of one host, Netty beyond. `netty`: no one-sided path, Spark's block transfer serves the
                 blocks of the pool. `sort`: the manager behaves as Spark's sort shuffle, with files and without a pool.
                 """);
     public static final ConfigEntry<Long> FABRIC_MAX_BYTES_IN_FLIGHT = ConfigEntry.bytes(
@@ -125,12 +127,9 @@ public final class ShuffleConfig {
                 After a path to a peer has failed, how long Netty serves that peer before the path is tried again.
                 """);
 
-    private static final List<ConfigEntry<?>> ENTRIES = List.of(
-            FABRIC_MODE,
-            FABRIC_MAX_BYTES_IN_FLIGHT,
-            FABRIC_READ_TIMEOUT,
-            FABRIC_SHM_IN_PLACE,
-            FABRIC_SHM_THREADS,
+    private static final List<ConfigEntry<?>> FABRIC = List.of(
+            FABRIC_MODE, FABRIC_MAX_BYTES_IN_FLIGHT, FABRIC_READ_TIMEOUT, FABRIC_SHM_IN_PLACE, FABRIC_SHM_THREADS);
+    private static final List<ConfigEntry<?>> OTHERS = List.of(
             POOL_MAX_SIZE,
             POOL_INITIAL_SIZE,
             POOL_REGION_SIZE,
@@ -143,6 +142,9 @@ public final class ShuffleConfig {
             FETCH_VERIFY_CHECKSUM,
             REGISTRY_TIMEOUT,
             PEER_QUARANTINE);
+    private static final List<ConfigEntry<?>> ENTRIES = Stream.of(FABRIC, VerbsConfig.ENTRIES, OTHERS)
+            .<ConfigEntry<?>>flatMap(List::stream)
+            .toList();
 
     private final Map<ConfigEntry<?>, Object> values;
 
@@ -170,6 +172,7 @@ public final class ShuffleConfig {
         reader.notAbove(POOL_CHUNK_SIZE, POOL_REGION_SIZE);
         reader.notAbove(FABRIC_READ_TIMEOUT, FETCH_TIMEOUT);
         reader.notAbove(REGISTRY_TIMEOUT, FETCH_TIMEOUT);
+        reader.notAbove(VerbsConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT);
         reader.refuseUnknown(ENTRIES, presentKeys);
         return new ShuffleConfig(reader.finish());
     }
@@ -207,6 +210,11 @@ public final class ShuffleConfig {
 
     public int fabricShmThreads() {
         return get(FABRIC_SHM_THREADS);
+    }
+
+    /** Returns the values that only the verbs fabric reads. */
+    public VerbsConfig verbs() {
+        return new VerbsConfig(this);
     }
 
     public long poolMaxSizeBytes() {

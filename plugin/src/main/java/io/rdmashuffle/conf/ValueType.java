@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
+import java.util.stream.Stream;
 
 /**
  * How the value of an entry is read from text and written back.
@@ -16,28 +17,37 @@ import java.util.function.Function;
  * @param parser reads trimmed text; throws {@link IllegalArgumentException} with what is wrong with it
  * @param formatter writes what {@code parser} reads
  * @param choices every allowed value where there are few, else empty
+ * @param form what values look like, in words; empty where range or choices say it
  */
 public record ValueType<T extends Comparable<T>>(
         String unit,
         Class<T> javaType,
         Function<String, T> parser,
         Function<T, String> formatter,
-        List<String> choices) {
+        List<String> choices,
+        String form) {
     static final ValueType<Boolean> BOOLEAN = new ValueType<>(
-            "boolean", Boolean.class, ValueType::parseBoolean, String::valueOf, List.of("true", "false"));
+            "boolean", Boolean.class, ValueType::parseBoolean, String::valueOf, List.of("true", "false"), "");
     static final ValueType<Long> BYTES =
-            new ValueType<>("bytes", Long.class, ByteSize::parse, ByteSize::format, List.of());
+            new ValueType<>("bytes", Long.class, ByteSize::parse, ByteSize::format, List.of(), "");
     static final ValueType<Duration> DURATION =
-            new ValueType<>("duration", Duration.class, TimeSpan::parse, TimeSpan::format, List.of());
-    static final ValueType<String> PATH =
-            new ValueType<>("path", String.class, ValueType::parsePath, Function.identity(), List.of());
+            new ValueType<>("duration", Duration.class, TimeSpan::parse, TimeSpan::format, List.of(), "");
+    static final ValueType<String> PATH = new ValueType<>(
+            "path", String.class, ValueType::parsePath, Function.identity(), List.of(), "an absolute path");
+    static final ValueType<String> PORTS = new ValueType<>(
+            "ports",
+            String.class,
+            ValueType::parsePorts,
+            Function.identity(),
+            List.of(),
+            "`auto`, or device[:port[:gidIndex]], several apart by commas");
 
     public ValueType {
         choices = List.copyOf(choices);
     }
 
     static ValueType<Integer> count(String unit) {
-        return new ValueType<>(unit, Integer.class, ValueType::parseInt, String::valueOf, List.of());
+        return new ValueType<>(unit, Integer.class, ValueType::parseInt, String::valueOf, List.of(), "");
     }
 
     static <E extends Enum<E>> ValueType<E> oneOf(Class<E> type) {
@@ -52,7 +62,27 @@ public record ValueType<T extends Comparable<T>>(
                 constant -> constant.name().toLowerCase(Locale.ROOT),
                 constants.stream()
                         .map(constant -> constant.name().toLowerCase(Locale.ROOT))
-                        .toList());
+                        .toList(),
+                "");
+    }
+
+    /** Whole numbers of which only some are allowed, and a word for none of them, which reads as 0. */
+    static ValueType<Integer> numberOr(String unit, String word, Integer... numbers) {
+        List<String> choices = Stream.concat(
+                        Stream.of(word), Arrays.stream(numbers).map(String::valueOf))
+                .toList();
+        return new ValueType<>(
+                unit,
+                Integer.class,
+                text -> {
+                    if (!choices.contains(text)) {
+                        throw new IllegalArgumentException("no such choice");
+                    }
+                    return text.equals(word) ? 0 : Integer.valueOf(text);
+                },
+                number -> number == 0 ? word : String.valueOf(number),
+                choices,
+                "");
     }
 
     private static Boolean parseBoolean(String text) {
@@ -69,6 +99,11 @@ public record ValueType<T extends Comparable<T>>(
         } catch (NumberFormatException e) {
             throw new IllegalArgumentException("not a whole number of 32 bits", e);
         }
+    }
+
+    private static String parsePorts(String text) {
+        List<PortSelector> unused = PortSelector.parse(text);
+        return text;
     }
 
     private static String parsePath(String text) {

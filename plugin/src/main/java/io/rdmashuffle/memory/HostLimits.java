@@ -108,7 +108,18 @@ public record HostLimits(
     }
 
     private static OptionalLong memlock() {
-        return memlock(readString(Path.of("/proc/self/limits")));
+        return mayLockAnything(readString(Path.of("/proc/self/status")))
+                ? OptionalLong.empty()
+                : memlock(readString(Path.of("/proc/self/limits")));
+    }
+
+    /** Returns whether this process has CAP_IPC_LOCK (14), for which the limit does not hold; see capabilities(7). */
+    static boolean mayLockAnything(String status) {
+        return status.lines()
+                .filter(line -> line.startsWith("CapEff:"))
+                .map(line -> Long.parseUnsignedLong(
+                        line.substring("CapEff:".length()).strip(), 16))
+                .anyMatch(capabilities -> (capabilities >>> 14 & 1) != 0);
     }
 
     static OptionalLong memlock(String limits) {

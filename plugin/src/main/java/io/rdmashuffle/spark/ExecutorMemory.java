@@ -1,11 +1,10 @@
 package io.rdmashuffle.spark;
 
-import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.Hugepages;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.fabric.Fabric;
-import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
@@ -16,17 +15,19 @@ import io.rdmashuffle.shuffle.PeerPaths;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.shuffle.ShuffleCounters;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import org.apache.spark.SparkConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * What one process holds in registered memory: pool, fabrics that know its regions, directory and map outputs.
  *
- * <p>Needs nothing of Spark, so that it exists, or fails with a remedy, before the first task.
+ * <p>Exists, or fails with a remedy, before the first task.
  *
  * <p><b>Threading:</b> its parts are thread-safe.
  *
@@ -78,34 +79,44 @@ final class ExecutorMemory implements AutoCloseable {
      * @param hasPeers false in local mode, where nobody else ever reads
      * @throws IllegalArgumentException if this host cannot hold the pool, saying what to raise
      */
-    static ExecutorMemory create(ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
+    static ExecutorMemory create(SparkConf conf, ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
         PoolSettings settings = checkedSettings(config);
-        List<Fabric> fabrics = hasPeers ? fabrics(config) : List.of();
-        Pool pool = Pool.create(settings, region -> register(fabrics, region));
+        List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, settings) : new ArrayList<>();
+        Pool pool = null;
+        boolean created = false;
         try {
-            ExecutorMemory memory = new ExecutorMemory(fabrics, pool, config, counters);
+            pool = Pool.create(settings, region -> register(config, fabrics, region));
+            ExecutorMemory memory = new ExecutorMemory(List.copyOf(fabrics), pool, config, counters);
             LOG.info("pool of up to {} bytes in {}", settings.capBytes(), settings.directory());
+            created = true;
             return memory;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-            pool.close();
             throw new IllegalStateException("interrupted while creating the pool", e);
-        } catch (RuntimeException e) {
-            pool.close();
-            throw e;
+        } finally {
+            if (!created) {
+                fabrics.forEach(Fabric::close);
+                if (pool != null) {
+                    pool.close();
+                }
+            }
         }
     }
 
-    private static List<Fabric> fabrics(ShuffleConfig config) {
-        if (config.fabricMode() == FabricMode.NETTY) {
-            return List.of();
+    /** Registers a region with every fabric; one that refuses the very first is not used at all. */
+    private static void register(ShuffleConfig config, List<Fabric> fabrics, Region region) {
+        for (Fabric fabric : List.copyOf(fabrics)) {
+            try {
+                fabric.regionAdded(region);
+            } catch (NativeException e) {
+                if (region.id() > 0) {
+                    throw e;
+                }
+                FabricChoice.explain(config.fabricMode(), e);
+                fabrics.remove(fabric);
+                fabric.close();
+            }
         }
-        return List.of(
-                new ShmFabric(config.fabricShmThreads(), config.fabricMaxBytesInFlight(), config.fabricShmInPlace()));
-    }
-
-    private static void register(List<Fabric> fabrics, Region region) {
-        fabrics.forEach(fabric -> fabric.regionAdded(region));
     }
 
     UUID incarnation() {

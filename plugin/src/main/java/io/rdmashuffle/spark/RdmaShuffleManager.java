@@ -248,7 +248,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 held = memory;
                 if (held == null) {
                     requireRunning();
-                    held = ExecutorMemory.create(config, counters, !isLocal);
+                    held = ExecutorMemory.create(conf, config, counters, !isLocal);
                     memory = held;
                 }
             }

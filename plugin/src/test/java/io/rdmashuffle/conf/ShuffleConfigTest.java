@@ -25,9 +25,15 @@ class ShuffleConfigTest {
     }
 
     static Stream<Arguments> unreadable() {
-        return entries()
-                .flatMap(entry -> Stream.of("", " ", "rubbish", "1.5g", "-1", "1x", "99999999999999999999")
-                        .map(raw -> Arguments.of(entry, raw)));
+        return entries().flatMap(entry -> rubbish(entry).map(raw -> Arguments.of(entry, raw)));
+    }
+
+    /** Almost any word is the name of a device. */
+    private static Stream<String> rubbish(ConfigEntry<?> entry) {
+        return entry.equals(VerbsConfig.DEVICES)
+                ? Stream.of(
+                        "", " ", "mlx5_0:", "mlx5_0:x", ":1", "a b", "mlx5_0:1:2:3", "mlx5_0,,mlx5_1", "auto,mlx5_0:")
+                : Stream.of("", " ", "rubbish", "1.5g", "-1", "1x", "99999999999999999999");
     }
 
     static Stream<Arguments> outOfRange() {
@@ -89,6 +95,23 @@ class ShuffleConfigTest {
         assertThat(entries().map(ConfigEntry::key)).doesNotHaveDuplicates();
     }
 
+    private static void assertVerbs(VerbsConfig verbs) {
+        assertThat(verbs.devices())
+                .containsExactly(new PortSelector("mlx5_0", 1, 3), new PortSelector("mlx5_1", -1, -1));
+        assertThat(verbs.threads()).isEqualTo(2);
+        assertThat(verbs.pollTime()).isEqualTo(Duration.ofNanos(50_000));
+        assertThat(verbs.initiatorDepth()).isEqualTo(8);
+        assertThat(verbs.queueDepth()).isEqualTo(256);
+        assertThat(verbs.readBytes()).isEqualTo(2 << 20);
+        assertThat(verbs.mtuBytes()).isEqualTo(4096);
+        assertThat(verbs.trafficClass()).isEqualTo(106);
+        assertThat(verbs.serviceLevel()).isEqualTo(3);
+        assertThat(verbs.ackTimeout()).isEqualTo(18);
+        assertThat(verbs.retryCount()).isEqualTo(5);
+        assertThat(verbs.connectTimeout()).isEqualTo(Duration.ofSeconds(6));
+        assertThat(verbs.onDemandPaging()).isTrue();
+    }
+
     @Test
     void accessorsReturnWhatWasSet() {
         Map<String, String> settings = new HashMap<>();
@@ -109,10 +132,24 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "registry.timeout", "1500ms");
         settings.put(PREFIX + "peer.quarantine", "1m");
         settings.put(PREFIX + "pool.regionSize", "1t");
+        settings.put(PREFIX + "fabric.verbs.devices", "mlx5_0:1:3, mlx5_1");
+        settings.put(PREFIX + "fabric.verbs.threads", "2");
+        settings.put(PREFIX + "fabric.verbs.pollTime", "50us");
+        settings.put(PREFIX + "fabric.verbs.initiatorDepth", "8");
+        settings.put(PREFIX + "fabric.verbs.queueDepth", "256");
+        settings.put(PREFIX + "fabric.verbs.readSize", "2m");
+        settings.put(PREFIX + "fabric.verbs.mtu", "4096");
+        settings.put(PREFIX + "fabric.verbs.trafficClass", "106");
+        settings.put(PREFIX + "fabric.verbs.serviceLevel", "3");
+        settings.put(PREFIX + "fabric.verbs.ackTimeout", "18");
+        settings.put(PREFIX + "fabric.verbs.retryCount", "5");
+        settings.put(PREFIX + "fabric.verbs.connectTimeout", "6s");
+        settings.put(PREFIX + "fabric.verbs.onDemandPaging", "true");
 
         ShuffleConfig config = ShuffleConfig.read(settings);
 
         assertThat(settings).hasSameSizeAs(ShuffleConfig.entries());
+        assertVerbs(config.verbs());
         assertThat(config.fabricMode()).isEqualTo(FabricMode.SHM);
         assertThat(config.fabricMaxBytesInFlight()).isEqualTo(2L << 20);
         assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(7));

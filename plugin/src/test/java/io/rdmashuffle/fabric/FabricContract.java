@@ -63,9 +63,13 @@ public abstract class FabricContract {
 
     @AfterEach
     void closeNodes() {
-        reader.close();
+        if (reader != null) {
+            reader.close();
+        }
         sources.forEach(Lease::close);
-        owner.close();
+        if (owner != null) {
+            owner.close();
+        }
     }
 
     private Lease source(Node node, int bytes) throws InterruptedException {

@@ -1,13 +1,11 @@
 package io.rdmashuffle.fabric.verbs;
 
-import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.ConnectionParameters;
 import io.rdmashuffle.verbs.QueuePair;
-import io.rdmashuffle.verbs.QueueSizes;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -152,17 +150,12 @@ final class Acceptor implements AutoCloseable {
             pair.initialize(id, Set.of(Access.REMOTE_READ));
             pair.readyToReceive(id, settings.tuning());
             pair.readyToSend(id, settings.tuning());
-            int resources = Math.min(
-                    event.responderResources(), desk.rail().limits().maxReadsAsTarget());
+            int resources =
+                    Math.min(event.responderResources(), desk.rail().limits().maxReadsAsTarget());
             id.accept(new ConnectionParameters(
-                    pair,
-                    1,
-                    resources,
-                    Connector.retries(settings),
-                    RNR_RETRIES,
-                    request.answer(settings.secret())));
-            Served added = new Served(
-                    id, pair, desk, desk.rail().controlMemory().take());
+                    pair, 1, resources, Connector.retries(settings), RNR_RETRIES, request.answer(settings.secret())));
+            Served added =
+                    new Served(id, pair, desk, desk.rail().controlMemory().take());
             served.put(lane, added);
             desk.add(added);
             control.listen(id, later -> onEvent(lane, added, later));

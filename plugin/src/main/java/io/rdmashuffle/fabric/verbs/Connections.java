@@ -50,9 +50,8 @@ final class Connections {
     }
 
     void forEach(Consumer<Connection> action) {
-        for (Connection connection : List.copyOf(places.stream()
-                .filter(java.util.Objects::nonNull)
-                .toList())) {
+        for (Connection connection :
+                List.copyOf(places.stream().filter(java.util.Objects::nonNull).toList())) {
             action.accept(connection);
         }
     }

@@ -128,8 +128,8 @@ final class Connector implements AutoCloseable {
                 case ROUTE_RESOLVED -> connect(of);
                 case CONNECT_RESPONSE -> establish(of, event);
                 case REJECTED -> fail(Reason.PEER_GONE, "refused: " + Handshake.meaningOf(event.privateData()), null);
-                case ADDRESS_ERROR, ROUTE_ERROR, UNREACHABLE, DISCONNECTED -> fail(
-                        Reason.PEER_GONE, event.describe(), null);
+                case ADDRESS_ERROR, ROUTE_ERROR, UNREACHABLE, DISCONNECTED ->
+                    fail(Reason.PEER_GONE, event.describe(), null);
                 default -> fail(Reason.TRANSPORT_ERROR, event.describe(), null);
             }
         }
@@ -142,8 +142,7 @@ final class Connector implements AutoCloseable {
             depth = Integer.highestOneBit(wanted);
             QueueSizes sizes = new QueueSizes(depth, 2, 1, INLINE_BYTES);
             QueuePair created = rail.domain()
-                    .createQueuePair(
-                            sizes, link.worker().queue(), link.worker().queue(), null);
+                    .createQueuePair(sizes, link.worker().queue(), link.worker().queue(), null);
             pair = created;
             created.initialize(of, Set.of());
             int initiatorDepth =
@@ -202,8 +201,8 @@ final class Connector implements AutoCloseable {
         }
 
         private ReadFailedException failure(Reason reason, String why, @Nullable Throwable cause) {
-            String message = "executor " + link.peer().peerId() + " at " + link.target() + " from " + rail.port() + ": "
-                    + why;
+            String message =
+                    "executor " + link.peer().peerId() + " at " + link.target() + " from " + rail.port() + ": " + why;
             return cause == null
                     ? new ReadFailedException(reason, message)
                     : new ReadFailedException(reason, message, cause);

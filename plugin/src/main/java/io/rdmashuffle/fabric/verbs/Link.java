@@ -227,10 +227,7 @@ final class Link {
 
     private void refuse(PendingRead read, String why) {
         waiting.poll();
-        worker.reads()
-                .fail(
-                        read,
-                        new ReadFailedException(Reason.OUT_OF_BOUNDS, why + " of executor " + peer.peerId()));
+        worker.reads().fail(read, new ReadFailedException(Reason.OUT_OF_BOUNDS, why + " of executor " + peer.peerId()));
     }
 
     /** Asks for the regions behind those that are known. */
@@ -292,7 +289,11 @@ final class Link {
         }
         regions = RegionTable.EMPTY;
         connection = made;
-        LOG.debug("connected to executor {} at {} from {}", peer.peerId(), target, worker.rail().port());
+        LOG.debug(
+                "connected to executor {} at {} from {}",
+                peer.peerId(),
+                target,
+                worker.rail().port());
     }
 
     /** Takes the news that there will be no connection this time. */

@@ -1,5 +1,6 @@
 package io.rdmashuffle.fabric.verbs;
 
+import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.Context;
@@ -30,8 +31,7 @@ import org.jspecify.annotations.Nullable;
  * @param gidIndexes where the address stands in the port's table of global identifiers; empty on InfiniBand
  * @param attributes state of the port when it was found
  */
-record LocalPort(
-        String device, int port, InetAddress address, List<Integer> gidIndexes, PortAttributes attributes) {
+record LocalPort(String device, int port, InetAddress address, List<Integer> gidIndexes, PortAttributes attributes) {
     /** Best first: fast, then IPv4, then by name so that every start chooses the same. */
     private static final Comparator<LocalPort> BEST_FIRST = Comparator.comparingDouble(
                     (LocalPort port) -> -port.attributes.gigabitsPerSecond())

@@ -160,7 +160,10 @@ final class ReadWorker implements AutoCloseable {
 
     /** Has the control thread end a connection whose queue pair is closed. */
     void closeIdentity(Connection connection) {
-        control.execute(connection::closeIdentity);
+        control.execute(() -> {
+            control.forget(connection.id());
+            connection.closeIdentity();
+        });
     }
 
     /** Passes a device's event on to the connection that it is about, if it is one of this worker's. For any thread. */
@@ -186,7 +189,9 @@ final class ReadWorker implements AutoCloseable {
     private void loop() {
         long lastWork = System.nanoTime();
         while (!closing) {
-            boolean worked = runCommands() | takeReads() | pollCompletions();
+            boolean worked = runCommands();
+            worked |= takeReads();
+            worked |= pollCompletions();
             long now = System.nanoTime();
             worked |= advanceLinks(now);
             if (now - nextExpiry >= 0) {
@@ -271,7 +276,10 @@ final class ReadWorker implements AutoCloseable {
     private ReadFailedException failure(Link link, int completion) {
         CompletionStatus status = completions.status(completion);
         WorkFailedException cause = new WorkFailedException(
-                "READ", "executor " + link.peer().peerId() + " at " + link.target(), status, completions.vendorError(completion));
+                "READ",
+                "executor " + link.peer().peerId() + " at " + link.target(),
+                status,
+                completions.vendorError(completion));
         Reason reason = status == CompletionStatus.RETRY_EXCEEDED ? Reason.PEER_GONE : Reason.TRANSPORT_ERROR;
         return new ReadFailedException(reason, String.valueOf(cause.getMessage()), cause);
     }

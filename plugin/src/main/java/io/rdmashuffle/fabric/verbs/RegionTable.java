@@ -125,8 +125,7 @@ final class RegionTable {
         RegionTable table = this;
         for (int i = 0; i < told; i++) {
             long entry = source + HEADER_BYTES + (long) i * ENTRY_BYTES;
-            table = table.with(
-                    RawMemory.getLong(entry), RawMemory.getLong(entry + 8), RawMemory.getInt(entry + 16));
+            table = table.with(RawMemory.getLong(entry), RawMemory.getLong(entry + 8), RawMemory.getInt(entry + 16));
         }
         return table;
     }

@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.zip.CRC32C;
 
 /**
  * Where a process listens for queue pairs.
@@ -18,6 +19,7 @@ import java.util.List;
  *       4      8  fabric id, drawn by the process at random
  *      12      2  number of rails n, 1 to 16
  *      14   n*20  rails: 2 bytes port, 2 bytes length of the address (4 or 16), 16 bytes address, network order
+ *  14+n*20     4  CRC32C of what is before
  * </pre>
  *
  * @param fabricId tells this process from another one that listens there later
@@ -28,6 +30,7 @@ record VerbsAddress(long fabricId, List<InetSocketAddress> rails) {
     private static final int FIXED_BYTES = 14;
     private static final int RAIL_BYTES = 20;
     private static final int MAX_RAILS = 16;
+    private static final int CHECKSUM_BYTES = 4;
 
     VerbsAddress {
         rails = List.copyOf(rails);
@@ -37,7 +40,7 @@ record VerbsAddress(long fabricId, List<InetSocketAddress> rails) {
     }
 
     byte[] encode() {
-        ByteBuffer out = ByteBuffer.allocate(FIXED_BYTES + rails.size() * RAIL_BYTES)
+        ByteBuffer out = ByteBuffer.allocate(FIXED_BYTES + rails.size() * RAIL_BYTES + CHECKSUM_BYTES)
                 .order(ByteOrder.LITTLE_ENDIAN)
                 .putInt(MAGIC)
                 .putLong(fabricId)
@@ -47,17 +50,27 @@ record VerbsAddress(long fabricId, List<InetSocketAddress> rails) {
             out.putShort((short) rail.getPort()).putShort((short) address.length);
             out.put(address).position(out.position() + 16 - address.length);
         }
-        return out.array();
+        return out.putInt(checksum(out.array())).array();
+    }
+
+    private static int checksum(byte[] encoded) {
+        CRC32C checksum = new CRC32C();
+        checksum.update(encoded, 0, encoded.length - CHECKSUM_BYTES);
+        return (int) checksum.getValue();
     }
 
     static VerbsAddress decode(byte[] encoded) throws PeerUnreachableException {
         ByteBuffer in = ByteBuffer.wrap(encoded).order(ByteOrder.LITTLE_ENDIAN);
-        if (encoded.length < FIXED_BYTES || in.getInt() != MAGIC) {
+        if (encoded.length < FIXED_BYTES + CHECKSUM_BYTES || in.getInt() != MAGIC) {
             throw new PeerUnreachableException("the peer's verbs address is not of a version known here");
         }
         long fabricId = in.getLong();
         int count = in.getShort();
-        if (count < 1 || count > MAX_RAILS || in.remaining() != count * RAIL_BYTES) {
+        boolean sound = count >= 1
+                && count <= MAX_RAILS
+                && in.remaining() == count * RAIL_BYTES + CHECKSUM_BYTES
+                && in.getInt(encoded.length - CHECKSUM_BYTES) == checksum(encoded);
+        if (!sound) {
             throw new PeerUnreachableException("the peer's verbs address is damaged");
         }
         List<InetSocketAddress> rails = new ArrayList<>();

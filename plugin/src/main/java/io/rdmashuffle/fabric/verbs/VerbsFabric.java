@@ -40,13 +40,22 @@ public final class VerbsFabric implements Fabric {
     private VerbsFabric(EventChannel events, List<LocalPort> ports, VerbsSettings settings) {
         this.events = events;
         this.reads = new PendingReads(settings.maxBytesInFlight());
-        for (LocalPort port : ports) {
-            rails.add(Rail.open(rails.size(), port, events, settings));
-        }
-        this.control = new ControlLoop(events, rails, fabricId, settings, this::onDeviceEvent);
-        for (Rail rail : rails) {
-            for (int i = 0; i < settings.threads(); i++) {
-                workers.add(new ReadWorker(workers.size(), rail, control, reads, settings));
+        boolean complete = false;
+        try {
+            for (LocalPort port : ports) {
+                rails.add(Rail.open(rails.size(), port, events, settings));
+            }
+            this.control = new ControlLoop(events, rails, fabricId, settings, this::onDeviceEvent);
+            for (Rail rail : rails) {
+                for (int i = 0; i < settings.threads(); i++) {
+                    workers.add(new ReadWorker(workers.size(), rail, control, reads, settings));
+                }
+            }
+            complete = true;
+        } finally {
+            if (!complete) {
+                // What was created on a rail's device closes with it.
+                rails.forEach(Rail::close);
             }
         }
     }

@@ -1,5 +1,6 @@
 package io.rdmashuffle.fabric.verbs;
 
+import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import java.time.Duration;
 import java.util.List;

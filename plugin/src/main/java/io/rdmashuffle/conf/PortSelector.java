@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.conf;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -16,15 +16,19 @@ public record PortSelector(String device, int port, int gidIndex) {
     /** Leaves the choice to the fabric. */
     public static final int ANY = -1;
 
+    /** Stands for the best port. */
+    static final String AUTO = "auto";
+
     private static final Pattern TEXT = Pattern.compile("([A-Za-z0-9_.-]+)(?::([0-9]{1,3})(?::([0-9]{1,4}))?)?");
 
-    /** Reads {@code mlx5_0}, {@code mlx5_0:1} or {@code mlx5_0:1:3}, several of them apart by commas; empty text is none. */
+    /** Reads {@code mlx5_0}, {@code mlx5_0:1} or {@code mlx5_0:1:3}, several of them apart by commas; {@code auto} is none. */
     public static List<PortSelector> parse(String text) {
+        if (text.equals(AUTO)) {
+            return List.of();
+        }
         List<PortSelector> selectors = new ArrayList<>();
         for (String part : text.split(",", -1)) {
-            if (!text.isBlank()) {
-                selectors.add(parseOne(part.strip()));
-            }
+            selectors.add(parseOne(part.strip()));
         }
         return selectors;
     }

@@ -1,0 +1,166 @@
+package io.rdmashuffle.conf;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * The keys under {@code spark.shuffle.rdma.fabric.verbs} and their values.
+ *
+ * <p><b>Threading:</b> immutable.
+ */
+public final class VerbsConfig {
+    public static final ConfigEntry<String> DEVICES =
+            ConfigEntry.ports("fabric.verbs.devices", "auto").doc("""
+                Which ports of which RDMA devices to use: `mlx5_0`, `mlx5_0:1`, or `mlx5_0:1:3` with the index of a global
+                identifier (GID), which on RoCE stands for an IP address and a version of the protocol. Several, apart by
+                commas, share the reads. `auto` takes the fastest active port that has an IP address.
+                """);
+    public static final ConfigEntry<Integer> THREADS = ConfigEntry.count("fabric.verbs.threads", "threads", "1")
+            .between("1", "16")
+            .doc("""
+                Data threads for each port, each with one queue pair to each peer. One posts and takes several hundred
+                thousand reads a second; few queue pairs fit the network card's cache better than many.
+                """);
+    public static final ConfigEntry<Duration> POLL_TIME = ConfigEntry.duration("fabric.verbs.pollTime", "20us")
+            .between("0ms", "1h")
+            .doc("""
+                How long a data thread looks for completions after the last one before it sleeps. The default is a few
+                round trips. A large value burns a core for the lowest delay.
+                """);
+    public static final ConfigEntry<Integer> INITIATOR_DEPTH = ConfigEntry.count(
+                    "fabric.verbs.initiatorDepth", "reads", "16")
+            .between("1", "128")
+            .doc("""
+                Most reads that the device has under way on one queue pair, lowered to what both devices can do. 16 reads of
+                64 KiB cover 100 Gb/s x 80 us.
+                """);
+    public static final ConfigEntry<Integer> QUEUE_DEPTH = ConfigEntry.count("fabric.verbs.queueDepth", "reads", "128")
+            .between("16", "4096")
+            .doc("""
+                Most reads posted on one queue pair, rounded down to a power of two and to what the device can do; more
+                wait in memory.
+                """);
+    public static final ConfigEntry<Long> READ_SIZE =
+            ConfigEntry.bytes("fabric.verbs.readSize", "1m").between("4k", "1g").doc("""
+                Longest single read; longer ones are split, so that a large block does not hold up small ones. 1m takes 84
+                us at 100 Gb/s. The port's own limit holds too.
+                """);
+    public static final ConfigEntry<Integer> MTU = ConfigEntry.numberOr(
+                    "fabric.verbs.mtu", "bytes", "auto", 256, 512, 1024, 2048, 4096)
+            .doc("""
+                Payload of one packet. `auto` is what both ports and the path allow; a smaller value helps only where a
+                switch on the way is set smaller.
+                """);
+    public static final ConfigEntry<Integer> TRAFFIC_CLASS = ConfigEntry.count(
+                    "fabric.verbs.trafficClass", "number", "0")
+            .between("0", "255")
+            .doc("""
+                Traffic class of packets, on RoCE v2 the IP header's type of service: its upper six bits are the DSCP that
+                switches map to a lossless queue. 106, for example, is DSCP 26 with ECN allowed. 0 leaves the system's own.
+                """);
+    public static final ConfigEntry<Integer> SERVICE_LEVEL = ConfigEntry.count(
+                    "fabric.verbs.serviceLevel", "number", "0")
+            .between("0", "15")
+            .doc("""
+                InfiniBand service level, which the subnet manager maps to virtual lanes. 0 leaves the path's own.
+                """);
+    public static final ConfigEntry<Integer> ACK_TIMEOUT = ConfigEntry.count(
+                    "fabric.verbs.ackTimeout", "exponent", "14")
+            .between("1", "31")
+            .doc("""
+                A packet without an answer is sent again after 4.096 us x 2^ackTimeout; 14 is 67 ms. With `retryCount` it
+                decides how soon a dead link is noticed: 14 and 7 take about half a second to a few seconds, by device.
+                """);
+    public static final ConfigEntry<Integer> RETRY_COUNT = ConfigEntry.count("fabric.verbs.retryCount", "retries", "7")
+            .between("0", "7")
+            .doc("""
+                How often a packet is sent again before the queue pair gives up; 3 bits on the wire.
+                """);
+    public static final ConfigEntry<Duration> CONNECT_TIMEOUT = ConfigEntry.duration(
+                    "fabric.verbs.connectTimeout", "5s")
+            .between("100ms", "5min")
+            .doc("""
+                Deadline of one attempt to connect a queue pair; there are two before the path counts as failed. Not above
+                `fabric.readTimeout`; the default is lowered to it.
+                """);
+    public static final ConfigEntry<Boolean> ON_DEMAND_PAGING =
+            ConfigEntry.flag("fabric.verbs.onDemandPaging", "false").doc("""
+                Register the pool without pinning it, where the device can take page faults; slower on first use, and no
+                limit of locked memory applies.
+                """);
+
+    static final List<ConfigEntry<?>> ENTRIES = List.of(
+            DEVICES,
+            THREADS,
+            POLL_TIME,
+            INITIATOR_DEPTH,
+            QUEUE_DEPTH,
+            READ_SIZE,
+            MTU,
+            TRAFFIC_CLASS,
+            SERVICE_LEVEL,
+            ACK_TIMEOUT,
+            RETRY_COUNT,
+            CONNECT_TIMEOUT,
+            ON_DEMAND_PAGING);
+
+    private final ShuffleConfig config;
+
+    VerbsConfig(ShuffleConfig config) {
+        this.config = config;
+    }
+
+    /** Returns the ports to use, in order; empty for the best one. */
+    public List<PortSelector> devices() {
+        return PortSelector.parse(config.get(DEVICES));
+    }
+
+    public int threads() {
+        return config.get(THREADS);
+    }
+
+    public Duration pollTime() {
+        return config.get(POLL_TIME);
+    }
+
+    public int initiatorDepth() {
+        return config.get(INITIATOR_DEPTH);
+    }
+
+    public int queueDepth() {
+        return config.get(QUEUE_DEPTH);
+    }
+
+    public int readBytes() {
+        return Math.toIntExact(config.get(READ_SIZE));
+    }
+
+    /** Returns the bytes, 0 for whatever the path allows. */
+    public int mtuBytes() {
+        return config.get(MTU);
+    }
+
+    public int trafficClass() {
+        return config.get(TRAFFIC_CLASS);
+    }
+
+    public int serviceLevel() {
+        return config.get(SERVICE_LEVEL);
+    }
+
+    public int ackTimeout() {
+        return config.get(ACK_TIMEOUT);
+    }
+
+    public int retryCount() {
+        return config.get(RETRY_COUNT);
+    }
+
+    public Duration connectTimeout() {
+        return config.get(CONNECT_TIMEOUT);
+    }
+
+    public boolean onDemandPaging() {
+        return config.get(ON_DEMAND_PAGING);
+    }
+}

@@ -1,0 +1,119 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.VerbsConfig;
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.fabric.verbs.Secret;
+import io.rdmashuffle.fabric.verbs.VerbsFabric;
+import io.rdmashuffle.fabric.verbs.VerbsSettings;
+import io.rdmashuffle.memory.HostLimits;
+import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.verbs.QueuePairTuning;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.SecurityManager;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Opens the fabrics that configuration and machine allow, best first; says in one line why RDMA is not among them.
+ *
+ * <p>A machine without RDMA is no error, even if RDMA was asked for: shared memory and Netty serve the job.
+ *
+ * <p><b>Threading:</b> stateless.
+ */
+final class FabricChoice {
+    private static final Logger LOG = LoggerFactory.getLogger(FabricChoice.class);
+
+    private FabricChoice() {}
+
+    /** Opens the fabrics of an executor; the caller closes them. */
+    static List<Fabric> open(SparkConf conf, ShuffleConfig config, PoolSettings pool) {
+        List<Fabric> fabrics = new ArrayList<>();
+        FabricMode mode = config.fabricMode();
+        if (mode == FabricMode.AUTO || mode == FabricMode.SHM) {
+            fabrics.add(new ShmFabric(
+                    config.fabricShmThreads(), config.fabricMaxBytesInFlight(), config.fabricShmInPlace()));
+        }
+        if (mode == FabricMode.AUTO || mode == FabricMode.VERBS) {
+            try {
+                fabrics.add(verbs(conf, config, pool));
+            } catch (RdmaUnavailableException e) {
+                explain(mode, e);
+            }
+        }
+        return fabrics;
+    }
+
+    /** Says why RDMA is not used: as a warning only to somebody who asked for nothing else. */
+    static void explain(FabricMode mode, Exception why) {
+        if (mode == FabricMode.VERBS) {
+            LOG.warn("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode=verbs)", why.getMessage());
+        } else {
+            LOG.info("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode)", why.getMessage());
+        }
+        LOG.debug("RDMA is not used", why);
+    }
+
+    private static Fabric verbs(SparkConf conf, ShuffleConfig config, PoolSettings pool)
+            throws RdmaUnavailableException {
+        if (isEncryptedOnTheWire(conf) && !conf.getBoolean("spark.io.encryption.enabled", false)) {
+            throw new RdmaUnavailableException("Spark encrypts what it sends, RDMA would not;"
+                    + " spark.io.encryption.enabled=true encrypts the blocks themselves");
+        }
+        if (!config.verbs().onDemandPaging()) {
+            try {
+                HostLimits.read(pool.directory()).check(pool, true);
+            } catch (IllegalArgumentException e) {
+                throw new RdmaUnavailableException(String.valueOf(e.getMessage()), e);
+            }
+        }
+        return VerbsFabric.open(settings(config, secret()));
+    }
+
+    private static boolean isEncryptedOnTheWire(SparkConf conf) {
+        return conf.getBoolean("spark.network.crypto.enabled", false)
+                || conf.getBoolean("spark.authenticate.enableSaslEncryption", false)
+                || conf.getBoolean("spark.ssl.rpc.enabled", false);
+    }
+
+    /** Returns the application's secret if Spark authenticates. */
+    private static Secret secret() {
+        SecurityManager security = SparkEnv.get().securityManager();
+        return security.isAuthenticationEnabled()
+                ? Secret.of(security.getSecretKey().getBytes(StandardCharsets.UTF_8))
+                : Secret.NONE;
+    }
+
+    private static VerbsSettings settings(ShuffleConfig config, Secret secret) {
+        VerbsConfig verbs = config.verbs();
+        QueuePairTuning tuning = new QueuePairTuning(
+                verbs.ackTimeout(),
+                verbs.retryCount(),
+                orProposed(verbs.mtuBytes()),
+                orProposed(verbs.serviceLevel()),
+                orProposed(verbs.trafficClass()));
+        return new VerbsSettings(
+                verbs.devices(),
+                verbs.threads(),
+                verbs.pollTime(),
+                verbs.initiatorDepth(),
+                verbs.queueDepth(),
+                verbs.readBytes(),
+                tuning,
+                verbs.connectTimeout(),
+                config.fabricMaxBytesInFlight(),
+                verbs.onDemandPaging(),
+                secret);
+    }
+
+    private static int orProposed(int value) {
+        return value == 0 ? QueuePairTuning.AS_PROPOSED : value;
+    }
+}

@@ -1,0 +1,48 @@
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.verbs.QueuePairTuning;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+
+/** Verbs fabrics for tests; without a device the test is skipped, and failed where {@code REQUIRE_RDMA=1} is set. */
+final class TestVerbs {
+    static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
+
+    private TestVerbs() {}
+
+    static VerbsSettings settings(long maxBytesInFlight) {
+        return settings(maxBytesInFlight, List.of(), 1, Secret.NONE);
+    }
+
+    static VerbsSettings settings(long maxBytesInFlight, List<PortSelector> ports, int threads, Secret secret) {
+        return new VerbsSettings(
+                ports,
+                threads,
+                Duration.ofNanos(20_000),
+                16,
+                64,
+                16 << 10,
+                new QueuePairTuning(
+                        14, 7, QueuePairTuning.AS_PROPOSED, QueuePairTuning.AS_PROPOSED, QueuePairTuning.AS_PROPOSED),
+                CONNECT_TIMEOUT,
+                maxBytesInFlight,
+                false,
+                secret);
+    }
+
+    /** Opens a fabric, or skips the test with the reason why there is none. */
+    static VerbsFabric open(VerbsSettings settings) {
+        try {
+            return VerbsFabric.open(settings);
+        } catch (RdmaUnavailableException e) {
+            if ("1".equals(System.getenv("REQUIRE_RDMA"))) {
+                throw new AssertionError("REQUIRE_RDMA=1, but there is no RDMA", e);
+            }
+            Assumptions.abort(String.valueOf(e.getMessage()));
+            throw new IllegalStateException("abort always throws", e);
+        }
+    }
+}
