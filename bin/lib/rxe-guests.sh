@@ -36,11 +36,14 @@ network() {
   NETWORK+=(-device "virtio-net-pci,netdev=card,mac=52:54:00:77:00:0$1")
 }
 
-# Usage: start_guest HOST; sets QEMU[HOST] to its process. The kernel kills the guest if this script dies.
+# Usage: bound COMMAND [ARG...]; the kernel kills the command if its parent dies, even by a signal that runs no trap.
+bound() { exec setpriv --pdeathsig KILL "$@"; }
+
+# Usage: start_guest HOST; sets QEMU[HOST] to its process.
 start_guest() {
   NETWORK=(-nic none)
   [ "$HOSTS" = 1 ] || network "$1"
-  setpriv --pdeathsig KILL qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp "$CPUS" -m "$MEMORY" \
+  bound qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp "$CPUS" -m "$MEMORY" \
     -nodefaults -display none -no-reboot -serial "file:$RUN/console.$1" \
     -kernel "$KERNEL" -initrd "$INITRAMFS" -append "console=ttyS0 quiet panic=-1 $FASTER rxe.host=$1" \
     -virtfs "$(folder root / readonly=on)" -virtfs "$(folder run "$RUN")" -virtfs "$(folder share "$SHARE")" \
@@ -52,9 +55,9 @@ start_guest() {
 follow() {
   local tail=(tail -n +1 -s 0.1 -f --pid="${QEMU[$2]}" "$1.$2")
   if [ "$2" = 1 ]; then
-    "${tail[@]}" 2>/dev/null &
+    bound "${tail[@]}" 2>/dev/null &
   else
-    sed -u "s/^/[host$2] /" < <(exec "${tail[@]}" 2>/dev/null) &
+    bound sed -u "s/^/[host$2] /" < <(bound "${tail[@]}" 2>/dev/null) &
   fi
   FOLLOWERS+=($!)
 }
@@ -117,7 +120,7 @@ run_in_guests() {
   trap 'exit 130' INT
   trap 'exit 143' TERM
   write_run_folder "$@"
-  sleep "$TIMEOUT" &
+  bound sleep "$TIMEOUT" &
   SLEEPER=$!
   for ((host = 1; host <= HOSTS; host++)); do
     start_guest "$host"

@@ -14,7 +14,7 @@ unavailable() { say "rxe: $*"; exit 69; }
 need_packages() {
   command -v dpkg-query >/dev/null || unavailable "a guest needs a Debian host (dpkg, apt-get)"
   local installed missing
-  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p')
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' || true)
   mapfile -t missing < <(printf '%s\n' "$@" | grep -vxF "$installed")
   [ ${#missing[@]} -gt 0 ] || return 0
   [ "$(id -u)" = 0 ] ||
