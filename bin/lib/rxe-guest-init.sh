@@ -36,7 +36,8 @@ mount -t devpts -o mode=620,ptmxmode=666 devpts /root/dev/pts
 mount -t 9p -o "$nine_p,cache=none" run /root/run/rxe
 
 # shellcheck disable=SC3045
-ulimit -l unlimited -H -n 524288
+ulimit -l unlimited
+ulimit -H -n 524288
 # The kernel asks for modules from out here: `tc qdisc ... netem` works without a modprobe of its own.
 mkdir /sbin
 printf '#!/bin/sh\nexec chroot /root /sbin/modprobe "$@"\n' >/sbin/modprobe
