@@ -10,20 +10,55 @@ hosts="" share="" modules=""
 . ./settings
 # shellcheck source=rxe-devices.sh
 . ./rxe-devices.sh
-host=$(sed -n 's/.*rxe\.host=\([0-9]*\).*/\1/p' /proc/cmdline)
+[[ $(</proc/cmdline) =~ rxe\.host=([0-9]+) ]]
+host=${BASH_REMATCH[1]}
 
 name_hosts() {
   local i
-  hostname "host$host"
+  echo "host$host" >/proc/sys/kernel/hostname
   echo "127.0.0.1 localhost"
   for ((i = 1; i <= hosts; i++)); do echo "10.77.0.$i host$i"; done
 }
 
-# Only caller's folder and the modules are shared beyond the read-only file system.
+# Only the caller's folder and the modules are shared beyond the read-only file system. Its files are not cached: what
+# one host writes the others must see.
 mount_folders() {
-  mkdir -p "$share" "/lib/modules/$(uname -r)"
+  local modules_here=/lib/modules/${modules##*/}
+  mkdir -p "$share" "$modules_here"
   mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=mmap share "$share"
-  mount --bind "$modules" "/lib/modules/$(uname -r)"
+  mount --bind "$modules" "$modules_here"
+}
+
+# Returns when every host of the run reaches every other one; fails after two minutes.
+meet() {
+  local i deadline=$((SECONDS + 120))
+  for ((i = 1; i <= hosts; i++)); do
+    until busybox ping -q -c 1 -w 1 "10.77.0.$i" >/dev/null; do ((SECONDS < deadline)) || return; done
+  done
+  : >"ready.$host"
+  for ((i = 1; i <= hosts; i++)); do
+    until [ -e "ready.$i" ]; do
+      ((SECONDS < deadline)) || return
+      sleep 0.2
+    done
+  done
+}
+
+# Usage: await PID; returns the exit code of the command that leads this process group. The commands of the other hosts
+# end, without an exit code of their own, when that of host 1 has.
+await() {
+  local i
+  if [ "$host" != 1 ]; then
+    while kill -0 "$1" 2>/dev/null; do
+      if [ -e status.1 ]; then
+        kill -TERM -- "-$1" 2>/dev/null || true
+        for ((i = 0; i < 20; i++)); do kill -0 "$1" 2>/dev/null && sleep 0.1; done
+        kill -KILL -- "-$1" 2>/dev/null || true
+      fi
+      sleep 0.5
+    done
+  fi
+  wait "$1"
 }
 
 # The command has pipes, as it would behind bin/rxe on the host: a file would be truncated by `>/dev/stderr`.
@@ -35,8 +70,9 @@ run_command() {
   exec 3> >(exec cat >>"out.$host"); out=$!
   exec 4> >(exec cat >>"err.$host"); err=$!
   # shellcheck disable=SC2016
-  setsid --wait env -i "${variables[@]}" RXE_HOST="$host" RXE_HOSTS="$hosts" RXE_SHARE="$share" \
-    bash -c 'cd "$1" && shift && exec "$@"' rxe "${arguments[@]}" <"/dev/null" >&3 2>&4 3>&- 4>&- || status=$?
+  setsid env -i --default-signal=INT,QUIT "${variables[@]}" RXE_HOST="$host" RXE_HOSTS="$hosts" RXE_SHARE="$share" \
+    bash -c 'cd "$1" && shift && exec "$@"' rxe "${arguments[@]}" </dev/null >&3 2>&4 3>&- 4>&- &
+  await $! || status=$?
   exec 3>&- 4>&-
   # A process that the command left behind may hold the pipes; it gets two seconds.
   for ((i = 0; i < 20; i++)); do
@@ -50,5 +86,12 @@ run_command() {
 name_hosts >/etc/hosts
 ip link set lo up
 mount_folders
-make_rails
+if [ "$hosts" = 1 ]; then
+  make_rails
+else
+  make_port "$host"
+  meet
+fi
 run_command
+# The others may still talk to this host, until host 1 is done.
+until [ -e status.1 ]; do sleep 0.5; done

@@ -9,6 +9,7 @@ have_device() {
   [ "$(id -u)" = 0 ] && command -v modprobe ip rdma >/dev/null || return
   [ -d /sys/module/rdma_rxe ] || LOADED_RXE=true
   trap remove_device EXIT
+  ! command -v dpkg-query >/dev/null || need_packages "${TOOL_PACKAGES[@]}"
   if modprobe -q -a rdma_rxe rdma_ucm ib_uverbs && make_rails 2>/dev/null; then
     MADE_RAILS=true
     return
@@ -25,12 +26,22 @@ remove_device() {
   MADE_RAILS=false LOADED_RXE=false
 }
 
+# Usage: stop_here PID; ends the timeout(1) of that process, which ends the command and what it started.
+stop_here() {
+  kill -TERM "$1" 2>/dev/null || true
+  wait "$1" || true
+}
+
 # Usage: run_here COMMAND [ARG...]; returns the command's exit code, or 124 past the deadline.
 run_here() {
-  local status=0
+  local status=0 command
   ulimit -l unlimited 2>/dev/null || true
-  env -i "${CALLER_ENVIRONMENT[@]}" RXE_HOST=1 RXE_HOSTS=1 RXE_SHARE="$SHARE" \
-    timeout --foreground --kill-after=5 "$TIMEOUT" "$@" || status=$?
+  env -i --default-signal=INT,QUIT "${CALLER_ENVIRONMENT[@]}" RXE_HOST=1 RXE_HOSTS=1 RXE_SHARE="$SHARE" \
+    timeout --kill-after=5 "$TIMEOUT" "$@" </dev/null &
+  command=$!
+  trap 'stop_here "$command"; exit 130' INT
+  trap 'stop_here "$command"; exit 143' TERM
+  wait "$command" || status=$?
   [ "$status" != 124 ] || say "rxe: still running after $TIMEOUT s, killed"
   return "$status"
 }

@@ -3,7 +3,7 @@
 
 RXE_CACHE=${RXE_CACHE:-$ROOT/target/rxe}
 TOOL_PACKAGES=(rdma-core ibverbs-providers ibverbs-utils perftest libibverbs-dev librdmacm-dev rdmacm-utils gcc)
-GUEST_PACKAGES=(qemu-system-x86 busybox-static cpio kmod iproute2)
+GUEST_PACKAGES=(qemu-system-x86 busybox-static cpio kmod iproute2 xz-utils)
 # Loaded in this order, each after what it depends on; rdma_rxe asks for crc32 by name, so depmod does not know.
 GUEST_MODULES=(virtio_pci virtio_rng 9pnet_virtio 9p overlay veth virtio_net crc32_generic rdma_rxe ib_uverbs rdma_ucm)
 
@@ -12,11 +12,10 @@ unavailable() { say "rxe: $*"; exit 69; }
 
 # Usage: need_packages PACKAGE...; installs those that are missing, or says how.
 need_packages() {
-  local package missing=()
   command -v dpkg-query >/dev/null || unavailable "a guest needs a Debian host (dpkg, apt-get)"
-  for package in "$@"; do
-    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
-  done
+  local installed missing
+  installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null | sed -n 's/^installed //p' || true)
+  mapfile -t missing < <(printf '%s\n' "$@" | grep -vxF "$installed")
   [ ${#missing[@]} -gt 0 ] || return 0
   [ "$(id -u)" = 0 ] ||
     unavailable "packages are missing; run: sudo apt-get install --no-install-recommends ${missing[*]}"
@@ -31,6 +30,16 @@ need_packages() {
 
 # Name of the newest kernel package. The cloud kernels have no soft-RoCE.
 kernel_package() { apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p;T;q'; }
+
+# Usage: unpack_kernel VMLINUZ VMLINUX; QEMU boots either, but emulated, unpacking takes 7 s of every run.
+unpack_kernel() {
+  local position
+  while read -r position; do
+    tail -c "+$((position + 1))" "$1" | xz -dc >"$2" 2>/dev/null || true
+    [ "$(head -c 4 "$2")" != $'\x7fELF' ] || return 0
+  done < <(LC_ALL=C grep -abo $'\xfd7zXZ' "$1" | cut -d : -f 1)
+  cp "$1" "$2"
+}
 
 # Downloads a kernel and unpacks it into the cache, once; nothing is installed.
 need_kernel() {
@@ -48,6 +57,7 @@ need_kernel() {
   (cd "$part" && apt-get download -qq "$package" && dpkg -x ./*.deb . && rm ./*.deb) >"$RXE_CACHE/apt.log" 2>&1 ||
     { tail -n 5 "$RXE_CACHE/apt.log" >&2; unavailable "cannot download $package; see $RXE_CACHE/apt.log"; }
   depmod -b "$part" "$(ls "$part/lib/modules")"
+  unpack_kernel "$part"/boot/vmlinuz-* "$part/boot/vmlinux"
   mv "$part" "$RXE_CACHE/kernel"
 }
 
@@ -92,7 +102,7 @@ need_image() {
   need_kernel
   KERNEL_VERSION=$(ls "$RXE_CACHE/kernel/lib/modules")
   # shellcheck disable=SC2034
-  KERNEL=$RXE_CACHE/kernel/boot/vmlinuz-$KERNEL_VERSION
+  KERNEL=$RXE_CACHE/kernel/boot/vmlinux
   need_initramfs
   exec {lock}>&-
 }
