@@ -36,20 +36,13 @@ public final class QueryServer {
         try (SparkSession spark = SparkSession.builder().getOrCreate();
                 BufferedReader requests =
                         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
-            createTables(spark, Path.of(args[0]));
+            TpcdsSchema.createTables(spark, Path.of(args[0]));
             QueryServer server = new QueryServer(spark, QueryCatalogue.load());
             System.out.println(Protocol.reply(new QueryReply("", 0, 0, 0, Map.of(), "")));
             for (String line = requests.readLine(); line != null; line = requests.readLine()) {
                 System.out.println(Protocol.reply(server.serve(Protocol.request(line))));
             }
         }
-    }
-
-    private static void createTables(SparkSession spark, Path data) {
-        // CREATE TABLE and not a view of the files: CHAR(n) compares as SQL wants it only for a declared column.
-        TpcdsSchema.columnsByTable()
-                .forEach((table, columns) -> spark.sql("CREATE TABLE `" + table + "` (" + columns
-                        + ") USING parquet LOCATION '" + data.resolve(table).toUri() + "'"));
     }
 
     @SuppressWarnings("CatchingUnchecked") // Whatever a query throws is the answer to it.

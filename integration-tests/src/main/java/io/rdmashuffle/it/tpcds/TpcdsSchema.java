@@ -1,7 +1,9 @@
 package io.rdmashuffle.it.tpcds;
 
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.TPCDSSchema;
 import scala.collection.immutable.Seq;
 
@@ -25,6 +27,14 @@ public final class TpcdsSchema implements TPCDSSchema {
         Map<String, String> byTable = new TreeMap<>();
         byTable.putAll(scala.jdk.javaapi.CollectionConverters.asJava(new TpcdsSchema().tableColumns()));
         return byTable;
+    }
+
+    /** Creates all tables over a folder of Parquet files, one folder a table. */
+    public static void createTables(SparkSession spark, Path data) {
+        // CREATE TABLE and not a view of the files: CHAR(n) compares as SQL wants it only for a declared column.
+        columnsByTable()
+                .forEach((table, columns) -> spark.sql("CREATE TABLE `" + table + "` (" + columns
+                        + ") USING parquet LOCATION '" + data.resolve(table).toUri() + "'"));
     }
 
     @Override
