@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # First process of a guest of bin/rxe: loads the modules, makes the host's file system its own (read only, changes
 # stay in memory), hands over to rxe-guest-run.sh and powers off. Runs in the initramfs, where busybox is all there is.
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC3045
 
 power_off() {
   sync
@@ -35,9 +35,9 @@ mount -t tmpfs -o mode=1777 shm /root/dev/shm
 mount -t devpts -o mode=620,ptmxmode=666 devpts /root/dev/pts
 mount -t 9p -o "$nine_p,cache=none" run /root/run/rxe
 
-# shellcheck disable=SC3045
 ulimit -l unlimited
 ulimit -H -n 524288
+
 # The kernel asks for modules from out here: `tc qdisc ... netem` works without a modprobe of its own.
 mkdir /sbin
 printf '#!/bin/sh\nexec chroot /root /sbin/modprobe "$@"\n' >/sbin/modprobe

@@ -51,6 +51,7 @@ await() {
   if [ "$host" != 1 ]; then
     while kill -0 "$1" 2>/dev/null; do
       if [ -e status.1 ]; then
+        ended=true
         kill -TERM -- "-$1" 2>/dev/null || true
         for ((i = 0; i < 20; i++)); do kill -0 "$1" 2>/dev/null && sleep 0.1; done
         kill -KILL -- "-$1" 2>/dev/null || true
@@ -63,7 +64,7 @@ await() {
 
 # The command has pipes, as it would behind bin/rxe on the host: a file would be truncated by `>/dev/stderr`.
 run_command() {
-  local status=0 out err i
+  local status=0 ended=false out err i
   local -a variables arguments
   mapfile -d '' -t variables <environment
   mapfile -d '' -t arguments <"command"
@@ -79,6 +80,7 @@ run_command() {
     kill -0 "$out" 2>/dev/null || kill -0 "$err" 2>/dev/null || break
     sleep 0.1
   done
+  "$ended" && return
   echo "$status" >"status.$host.part"
   mv "status.$host.part" "status.$host"
 }

@@ -100,20 +100,28 @@ await_first_host() {
 
 # Gives the other guests time to end by themselves, so that what their commands said last is not lost.
 await_other_hosts() {
-  local host i
-  for host in "${!QEMU[@]}"; do
+  local guest i
+  for guest in "${QEMU[@]}"; do
     for ((i = 0; i < 100; i++)); do
-      running "${QEMU[$host]}" || break
+      running "$guest" || break
       sleep 0.1
     done
-    [ "$host" = 1 ] || [ "$(cat "$RUN/status.$host" 2>/dev/null || echo 0)" = 0 ] ||
-      say "rxe: the command of host $host ended with exit code $(cat "$RUN/status.$host")"
+  done
+  wait "${FOLLOWERS[@]}" || true
+}
+
+# Says which of the other hosts' commands failed by themselves.
+report_other_hosts() {
+  local host status
+  for ((host = 2; host <= HOSTS; host++)); do
+    status=$(cat "$RUN/status.$host" 2>/dev/null) || continue
+    [ "$status" = 0 ] || say "rxe: the command of host $host ended with exit code $status"
   done
 }
 
 # Usage: run_in_guests COMMAND [ARG...]; returns the exit code of host 1's command, or 124 past the deadline.
 run_in_guests() {
-  local host
+  local host status=0
   QEMU=() FOLLOWERS=() SLEEPER=
   RUN=$(mktemp -d)
   trap end_guests EXIT
@@ -127,8 +135,11 @@ run_in_guests() {
     follow "$RUN/out" "$host"
     follow "$RUN/err" "$host" >&2
   done
-  await_first_host || return
-  await_other_hosts
-  wait "${FOLLOWERS[@]}" || true
-  return "$(cat "$RUN/status.1")"
+  await_first_host || status=$?
+  if [ "$status" = 0 ]; then
+    await_other_hosts
+    status=$(cat "$RUN/status.1")
+  fi
+  report_other_hosts
+  return "$status"
 }
