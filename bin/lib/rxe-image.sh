@@ -44,7 +44,7 @@ unpack_kernel() {
 # Downloads a kernel and unpacks it into the cache, once; nothing is installed.
 need_kernel() {
   local package part=$RXE_CACHE/kernel.part
-  [ -d "$RXE_CACHE/kernel" ] && return
+  [ -f "$RXE_CACHE/kernel/boot/vmlinux" ] && return
   package=$(kernel_package)
   if [ -z "$package" ] && [ "$(id -u)" = 0 ]; then
     apt-get update -qq >&2
@@ -58,6 +58,7 @@ need_kernel() {
     { tail -n 5 "$RXE_CACHE/apt.log" >&2; unavailable "cannot download $package; see $RXE_CACHE/apt.log"; }
   depmod -b "$part" "$(ls "$part/lib/modules")"
   unpack_kernel "$part"/boot/vmlinuz-* "$part/boot/vmlinux"
+  rm -rf "$RXE_CACHE/kernel"
   mv "$part" "$RXE_CACHE/kernel"
 }
 

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** Counts how each request ended; the targets of those that succeeded are closed by {@link #await}. */
-final class Completions implements ReadListener {
+public final class Completions implements ReadListener {
     private final IdentityHashMap<ReadRequest, Integer> calls = new IdentityHashMap<>();
     private final IdentityHashMap<ReadRequest, ReadFailedException> failures = new IdentityHashMap<>();
 
@@ -26,7 +26,7 @@ final class Completions implements ReadListener {
     }
 
     /** Waits until all of the requests have ended, each once. */
-    synchronized void await(List<ReadRequest> requests) throws InterruptedException {
+    public synchronized void await(List<ReadRequest> requests) throws InterruptedException {
         long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
         while (!requests.stream().allMatch(calls::containsKey) && System.nanoTime() - end < 0) {
             wait(100);
@@ -36,15 +36,15 @@ final class Completions implements ReadListener {
                         request -> assertThat(calls.get(request)).as("calls").isEqualTo(1));
     }
 
-    synchronized int ended() {
+    public synchronized int ended() {
         return calls.size();
     }
 
-    synchronized boolean succeededOne(ReadRequest request) {
+    public synchronized boolean succeededOne(ReadRequest request) {
         return calls.containsKey(request) && !failures.containsKey(request);
     }
 
-    synchronized Reason reason(ReadRequest request) {
+    public synchronized Reason reason(ReadRequest request) {
         ReadFailedException failure = failures.get(request);
         if (failure == null) {
             throw new AssertionError("the request did not fail");

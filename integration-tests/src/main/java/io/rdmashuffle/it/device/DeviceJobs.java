@@ -1,12 +1,15 @@
 package io.rdmashuffle.it.device;
 
 import io.rdmashuffle.it.FabricMode;
+import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.cli.FabricConverter;
 import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.tpcds.TpcdsData;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -47,8 +50,11 @@ public final class DeviceJobs implements Callable<Integer> {
     @Option(names = "--jobs", split = ",", defaultValue = "groupBy,teraSort,q3,q7", description = "which jobs")
     private List<String> jobs = List.of();
 
-    @Option(names = "--data", required = true, description = "folder with the TPC-DS tables")
-    private Path data = Path.of("");
+    @Option(
+            names = "--scale",
+            defaultValue = "0.01",
+            description = "scale of the TPC-DS tables, made if they are missing")
+    private BigDecimal scale = BigDecimal.ONE;
 
     @Option(names = "--rows", defaultValue = "100000", description = "rows of groupBy and teraSort")
     private long rows;
@@ -76,12 +82,15 @@ public final class DeviceJobs implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException, InterruptedException {
+        Workspace workspace = Workspace.find();
+        TpcdsData data = new TpcdsData(workspace.data(), scale);
+        data.ensure(workspace, System.err::println);
         SparkSession.Builder builder = SparkSession.builder().appName("device-jobs");
         fabric.conf().forEach(builder::config);
         Map<String, String> results = new LinkedHashMap<>();
         try (SparkSession spark = builder.getOrCreate()) {
             awaitExecutors(spark);
-            JobResults runner = new JobResults(spark, data, rows);
+            JobResults runner = new JobResults(spark, data.folder(), rows);
             Properties expected = read(expect);
             for (String name : jobs) {
                 DeviceJob job = DeviceJob.of(name);

@@ -7,6 +7,7 @@ import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.ConnectionParameters;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.QueuePairTuning;
 import io.rdmashuffle.verbs.QueueSizes;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -34,6 +35,7 @@ import org.slf4j.LoggerFactory;
 final class Connector implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Connector.class);
     private static final int RNR_RETRIES = 6;
+    private static final int MAX_RETRIES = 7;
     private static final int INLINE_BYTES = 64;
 
     private final ControlLoop control;
@@ -209,7 +211,9 @@ final class Connector implements AutoCloseable {
         }
     }
 
+    /** Returns how often a packet is sent again, the most that is possible unless settings say otherwise. */
     static int retries(VerbsSettings settings) {
-        return settings.tuning().retries();
+        int wanted = settings.tuning().retries();
+        return wanted == QueuePairTuning.AS_PROPOSED ? MAX_RETRIES : wanted;
     }
 }

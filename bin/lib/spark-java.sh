@@ -1,0 +1,53 @@
+# How Spark's virtual machines are started where every second of class loading counts; sourced after common.sh.
+# shellcheck shell=bash
+
+# In an emulated machine the second compiler costs more than it brings.
+LEAN_JAVA=(-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto)
+mapfile -t SPARK_JAVA < <(sed -n '/<spark.jvm.options>/,/<\/spark.jvm.options>/p' "$ROOT/pom.xml" |
+  sed 's/<[^>]*>//g' | tr -s ' ' '\n' | sed '/^$/d')
+
+# Builds the jars and the test classes if they are missing or older than the sources.
+build_with_tests_if_needed() {
+  local stamp=$ROOT/plugin/target/test-classpath.txt
+  if ! must_build && [ -f "$stamp" ] && [ -d "$ROOT/plugin/target/test-classes" ] &&
+    [ -z "$(find "$ROOT"/*/src/test -newer "$stamp" -name '*.java' -print -quit)" ]; then
+    return 0
+  fi
+  build_if_needed
+  say "building the tests"
+  (cd "$ROOT" && mvn -B -ntp -q -DskipTests -Dspotless.check.skip=true -Dcheckstyle.skip=true package) \
+    >"$ROOT/target/build.log" 2>&1 || die "the build failed; see $ROOT/target/build.log"
+}
+
+# Usage: device_jobs MASTER FOLDER ARGUMENT...; sets JOBS to the command of DeviceJobs, with the archives of FOLDER.
+# The class path has no folders, as class-data archives want it; what Spark would read of a conf folder is named instead.
+device_jobs() {
+  local master=$1 folder=$2 tests
+  tests=$(tests_jar)
+  shift 2
+  SPARK_JARS=$(find "$SPARK_HOME/jars" -name '*.jar' | LC_ALL=C sort | paste -sd :):$tests
+  local log4j=-Dlog4j2.configurationFile=$SPARK_HOME/conf/log4j2.properties
+  JOBS=(env "SPARK_CONF_DIR=$folder/no-conf" "$JAVA" -Xmx1g "${LEAN_JAVA[@]}" "${DRIVER_ARCHIVE[@]}" "${SPARK_JAVA[@]}"
+    "$log4j" "-Drdmashuffle.root=$ROOT" "-Dspark.master=$master" -Dspark.ui.enabled=false
+    -Dspark.sql.shuffle.partitions=4 -Dspark.sql.autoBroadcastJoinThreshold=-1
+    -Dspark.network.timeout=600s -Dspark.executor.heartbeatInterval=60s
+    "-Dspark.sql.warehouse.dir=/tmp/warehouse" "-Dspark.executor.extraClassPath=$tests"
+    "-Dspark.executor.extraJavaOptions=${LEAN_JAVA[*]} $EXECUTOR_ARCHIVE $log4j"
+    -cp "$SPARK_JARS" io.rdmashuffle.it.device.DeviceJobs "$@")
+}
+
+# Usage: train FOLDER; runs the jobs here with sort shuffle, for the right results and for archives of loaded classes.
+train() {
+  local folder=$1 stamp=$1/trained
+  DRIVER_ARCHIVE=(-XX:SharedArchiveFile="$folder/driver.jsa") EXECUTOR_ARCHIVE=-XX:SharedArchiveFile=$folder/executor.jsa
+  [ ! "$stamp" -nt "$SPARK_HOME/RELEASE" ] || return 0
+  say "running the jobs with sort shuffle, for their results and for archives of classes"
+  rm -f "$folder"/*.jsa "$stamp"
+  mkdir -p "$folder/no-conf"
+  local DRIVER_ARCHIVE=(-XX:ArchiveClassesAtExit="$folder/driver.jsa")
+  local EXECUTOR_ARCHIVE=-XX:ArchiveClassesAtExit=$folder/executor.jsa
+  device_jobs "local-cluster[1,1,1024]" "$folder" --fabric sort --executors 1 --save "$folder/expected.properties"
+  "${JOBS[@]}" >"$folder/train.log" 2>&1 </dev/null ||
+    { tail -n 20 "$folder/train.log" >&2; die "the jobs failed with sort shuffle; see $folder/train.log"; }
+  touch "$stamp"
+}

@@ -1,0 +1,312 @@
+package io.rdmashuffle.fabric.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Completions;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReadBatch;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What goes wrong with a real device: each ends in the right bytes or a clear failure, in time, and leaves nothing behind. */
+@Tag("rdma")
+@Tag("fault")
+@Timeout(180)
+@ExtendWith(LeakCheck.class)
+class VerbsFaultTest {
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final Duration SHORT = Duration.ofSeconds(4);
+    private static final int BYTES = 100_000;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
+
+    private final Random random = new Random(7);
+    private final List<Node> nodes = new ArrayList<>();
+    private final List<Lease> leases = new ArrayList<>();
+    private Node reader;
+
+    @BeforeEach
+    void open() {
+        reader = node(TestVerbs.settings(8 << 20));
+    }
+
+    @AfterEach
+    void close() {
+        leases.forEach(Lease::close);
+        nodes.forEach(Node::close);
+    }
+
+    private Node node(VerbsSettings settings) {
+        Node node = new Node(directory, TestVerbs.open(settings));
+        nodes.add(node);
+        return node;
+    }
+
+    private Lease data(Node node) throws InterruptedException {
+        Lease lease = TestPools.filled(node.pool(), BYTES, random);
+        leases.add(lease);
+        return lease;
+    }
+
+    private static RemoteSlice all(Lease lease) {
+        return new RemoteSlice(lease.region().id(), lease.offset(), BYTES);
+    }
+
+    private byte[] read(Peer peer, RemoteSlice slice, Duration timeout) throws Exception {
+        BlockingReads reads = new BlockingReads(reader.pool(), Duration.ofSeconds(5), timeout);
+        try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
+            return TestPools.bytes(bytes.slice(0));
+        }
+    }
+
+    private void assertReadable(Peer peer, Lease lease) throws Exception {
+        assertThat(read(peer, all(lease), TIMEOUT))
+                .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
+    }
+
+    private ReadFailedException failure(Peer peer, RemoteSlice slice, Duration timeout) {
+        ReadFailedException failure = catchThrowableOfType(ReadFailedException.class, () -> read(peer, slice, timeout));
+        assertThat(failure).isNotNull();
+        assertThat(reader.pool().usage().leases()).as("targets given back").isZero();
+        return failure;
+    }
+
+    private static Link link(Peer peer) {
+        return ((VerbsPeer) peer).links().get(0);
+    }
+
+    private static Rail rail(Node node) {
+        return ((VerbsFabric) node.fabric()).rails().get(0);
+    }
+
+    /** Runs something on the data thread of a link and waits for it. */
+    private static void onDataThread(Link link, Runnable action) throws InterruptedException {
+        CountDownLatch done = new CountDownLatch(1);
+        link.worker().execute(() -> {
+            action.run();
+            done.countDown();
+        });
+        assertThat(done.await(30, TimeUnit.SECONDS)).isTrue();
+    }
+
+    private static Connection connection(Link link) {
+        Connection connection = link.connection();
+        if (connection == null) {
+            throw new AssertionError("not connected");
+        }
+        return connection;
+    }
+
+    /** Replaces what a link knows of its peer's first region. */
+    private static RegionTable forged(Rail owner, long moreBytes, int otherKey) {
+        RegionTable truth = owner.table();
+        return RegionTable.EMPTY.with(truth.address(0), truth.lengthBytes(0) + moreBytes, truth.key(0) ^ otherKey);
+    }
+
+    @Test
+    void wrongKeyEndsTheConnectionAndTheReadStartsAgainWithTheRightOne() throws Exception {
+        Node owner = node(TestVerbs.settings(8 << 20));
+        Lease lease = data(owner);
+        try (Peer peer = reader.connect(owner)) {
+            assertReadable(peer, lease);
+            Connection before = connection(link(peer));
+            onDataThread(link(peer), () -> link(peer).knownRegions(forged(rail(owner), 0, 0x5a00)));
+            assertReadable(peer, lease);
+            assertThat(link(peer).connection()).as("a new connection").isNotSameAs(before);
+        }
+    }
+
+    @Test
+    void lengthThatThePeerNeverHadIsRefusedByItsDevice() throws Exception {
+        Node owner = node(TestVerbs.settings(8 << 20));
+        Lease lease = data(owner);
+        try (Peer peer = reader.connect(owner)) {
+            assertReadable(peer, lease);
+            onDataThread(link(peer), () -> link(peer).knownRegions(forged(rail(owner), 1 << 20, 0)));
+            RemoteSlice beyond = new RemoteSlice(0, Node.REGION_BYTES - 100, 4096);
+            assertThat(failure(peer, beyond, TIMEOUT).reason()).isEqualTo(Reason.OUT_OF_BOUNDS);
+            assertReadable(peer, lease);
+        }
+    }
+
+    @Test
+    void regionTakenAwayUnderAReaderFailsItAndNobodyElse() throws Exception {
+        Node owner = node(TestVerbs.settings(8 << 20));
+        Node other = node(TestVerbs.settings(8 << 20));
+        Lease lease = data(owner);
+        Lease otherLease = data(other);
+        try (Peer peer = reader.connect(owner);
+                Peer otherPeer = reader.connect(other)) {
+            assertReadable(peer, lease);
+            rail(owner).registered().get(0).close();
+            ReadFailedException failure = failure(peer, all(lease), TIMEOUT);
+            assertThat(failure.reason()).isEqualTo(Reason.TRANSPORT_ERROR);
+            assertThat(failure).hasMessageContaining("REMOTE_").hasMessageContaining("executor peer");
+            assertReadable(otherPeer, otherLease);
+        }
+    }
+
+    @Test
+    void queuePairInErrorIsReplaced() throws Exception {
+        Node owner = node(TestVerbs.settings(8 << 20));
+        Lease lease = data(owner);
+        try (Peer peer = reader.connect(owner)) {
+            assertReadable(peer, lease);
+            for (int round = 0; round < 3; round++) {
+                onDataThread(link(peer), () -> connection(link(peer)).pair().fail());
+                assertReadable(peer, lease);
+            }
+        }
+    }
+
+    @Test
+    void readsInFlightWhenTheQueuePairFailsAllEndOnce() throws Exception {
+        Node owner = node(TestVerbs.settings(8 << 20));
+        Lease lease = data(owner);
+        try (Peer peer = reader.connect(owner)) {
+            assertReadable(peer, lease);
+            Completions completions = new Completions();
+            List<ReadRequest> requests = new ArrayList<>();
+            for (int i = 0; i < 200; i++) {
+                RemoteSlice slice = new RemoteSlice(lease.region().id(), lease.offset() + i, 4000);
+                requests.add(new ReadRequest(
+                        List.of(slice), TestPools.reserve(reader.pool(), Purpose.RECEIVE, slice.lengthBytes())));
+            }
+            assertThat(peer.read(new ReadBatch(requests, System.nanoTime() + TIMEOUT.toNanos(), completions)))
+                    .isTrue();
+            onDataThread(link(peer), () -> {
+                Connection now = link(peer).connection();
+                if (now != null) {
+                    now.pair().fail();
+                }
+            });
+            completions.await(requests);
+            for (int i = 0; i < requests.size(); i++) {
+                if (completions.succeededOne(requests.get(i))) {
+                    assertThat(TestPools.bytes(requests.get(i).target().memory().slice(0, 4000)))
+                            .isEqualTo(TestPools.bytes(lease.memory().slice(i, 4000)));
+                    requests.get(i).target().close();
+                }
+            }
+            assertThat(reader.pool().usage().leases()).isZero();
+        }
+    }
+
+    @Test
+    void killedPeerIsGoneAndTheOthersAreNot() throws Exception {
+        Node owner = node(TestVerbs.settings(8 << 20));
+        Lease lease = data(owner);
+        try (PeerProcess mortal = PeerProcess.start(directory);
+                Peer toMortal = reader.fabric().connect("mortal", mortal.address());
+                Peer peer = reader.connect(owner)) {
+            assertThat(read(toMortal, mortal.data(), TIMEOUT)).isEqualTo(PeerProcess.expected());
+            mortal.kill();
+            assertThat(failure(toMortal, mortal.data(), TIMEOUT).reason()).isEqualTo(Reason.PEER_GONE);
+            assertReadable(peer, lease);
+        }
+    }
+
+    @Test
+    void peerThatStandsStillFailsTheReadAtItsDeadlineAndServesAgainLater() throws Exception {
+        try (PeerProcess slow = PeerProcess.start(directory);
+                Peer peer = reader.fabric().connect("slow", slow.address())) {
+            slow.signal("STOP");
+            assertThat(failure(peer, slow.data(), SHORT).reason()).isIn(Reason.TIMED_OUT, Reason.PEER_GONE);
+            slow.signal("CONT");
+            assertThat(read(peer, slow.data(), TIMEOUT)).isEqualTo(PeerProcess.expected());
+        }
+    }
+
+    @Test
+    void anotherProcessAtTheSameAddressIsNotMistakenForThePeer() throws Exception {
+        Node owner = node(TestVerbs.settings(8 << 20));
+        VerbsAddress truth = VerbsAddress.decode(owner.fabric().localAddress());
+        byte[] stale = new VerbsAddress(truth.fabricId() + 1, truth.rails()).encode();
+        try (Peer peer = reader.fabric().connect("stale", stale)) {
+            ReadFailedException failure = failure(peer, new RemoteSlice(0, 0, 64), TIMEOUT);
+            assertThat(failure.reason()).isEqualTo(Reason.PEER_GONE);
+            assertThat(failure).hasMessageContaining("another process");
+        }
+    }
+
+    @Test
+    void onlyPeersThatProveTheSecretMayRead() throws Exception {
+        Secret right = Secret.of("the application's".getBytes(StandardCharsets.UTF_8));
+        Secret wrong = Secret.of("somebody else's".getBytes(StandardCharsets.UTF_8));
+        Node owner = node(TestVerbs.settings(8 << 20, List.of(), 1, right));
+        Node friend = node(TestVerbs.settings(8 << 20, List.of(), 1, right));
+        Node stranger = node(TestVerbs.settings(8 << 20, List.of(), 1, wrong));
+        Lease lease = data(owner);
+        BlockingReads reads = new BlockingReads(friend.pool(), Duration.ZERO, TIMEOUT);
+        try (Peer peer = friend.connect(owner);
+                RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
+            assertThat(TestPools.bytes(bytes.slice(0)))
+                    .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
+        }
+        for (Node refused : List.of(stranger, reader)) {
+            BlockingReads others = new BlockingReads(refused.pool(), Duration.ZERO, TIMEOUT);
+            try (Peer peer = refused.connect(owner)) {
+                assertThat(catchThrowableOfType(
+                                ReadFailedException.class, () -> others.read(peer, List.of(all(lease)))))
+                        .hasMessageContaining("spark.authenticate");
+            }
+        }
+    }
+
+    @Test
+    void twoRailsShareTheReadsAndOneServesWhenTheOtherIsLost() throws Exception {
+        List<PortSelector> ports = List.of(new PortSelector("rxe0", -1, -1), new PortSelector("rxe1", -1, -1));
+        Node owner = node(TestVerbs.settings(8 << 20, ports, 1, Secret.NONE));
+        Node twoRailed = node(TestVerbs.settings(8 << 20, ports, 1, Secret.NONE));
+        Lease lease = data(owner);
+        BlockingReads reads = new BlockingReads(twoRailed.pool(), Duration.ZERO, TIMEOUT);
+        try (Peer peer = twoRailed.connect(owner)) {
+            byte[] expected = TestPools.bytes(lease.memory().slice(0, BYTES));
+            for (int i = 0; i < 4; i++) {
+                try (RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
+                    assertThat(TestPools.bytes(bytes.slice(0))).isEqualTo(expected);
+                }
+            }
+            List<Link> links = ((VerbsPeer) peer).links();
+            assertThat(links)
+                    .hasSize(2)
+                    .allSatisfy(link -> assertThat(link.connection()).isNotNull());
+            assertThat(links.get(0).target().getAddress())
+                    .isNotEqualTo(links.get(1).target().getAddress());
+            ((VerbsFabric) owner.fabric()).rails().get(1).registered().get(0).close();
+            for (int i = 0; i < 4; i++) {
+                try (RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
+                    assertThat(TestPools.bytes(bytes.slice(0))).isEqualTo(expected);
+                }
+            }
+        }
+    }
+}
