@@ -85,7 +85,7 @@ final class Connecting implements Timed {
             throw new IllegalStateException("an answer without a request");
         }
         QueuePair pair = made.link().pair();
-        pair.readyToReceive(id, QueuePairTuning.DEFAULT);
+        pair.readyToReceive(id, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
         pair.readyToSend(id, QueuePairTuning.DEFAULT);
         id.establish();
         progress.handle(id, made.link()::handle);

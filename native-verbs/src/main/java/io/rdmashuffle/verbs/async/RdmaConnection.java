@@ -6,9 +6,11 @@ import java.time.Duration;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A reliable connection with asynchronous operations.
@@ -33,7 +35,7 @@ public final class RdmaConnection implements AutoCloseable {
 
     private final Link link;
     private final Progress progress;
-    /** Old values of atomics, 8 bytes per slot, then the bytes of inline messages. */
+    /** Old values of atomics, 8 bytes per slot, then the bytes of inline messages; goes after the link has ended. */
     private final LocalRegion scratch;
 
     private final EndpointOptions options;
@@ -135,7 +137,7 @@ public final class RdmaConnection implements AutoCloseable {
         }
         long offset = (long) options.maxInFlight() * Long.BYTES;
         return link.post(
-                operation("SEND of " + message.length + " bytes inline", scratch, RdmaConnection::nothing),
+                operation("SEND of " + message.length + " bytes inline", null, RdmaConnection::nothing),
                 (chain, id, slot) -> {
                     // Under the link's lock, and the device copies while it is posted: one place serves all messages.
                     scratch.put(offset, message);
@@ -157,7 +159,7 @@ public final class RdmaConnection implements AutoCloseable {
     public CompletableFuture<Long> compareAndSwap(RemoteRegion remote, long expected, long desired) {
         requireLong(remote);
         return link.post(
-                operation("COMPARE_AND_SWAP at " + remote, scratch, this::oldValue),
+                operation("COMPARE_AND_SWAP at " + remote, null, this::oldValue),
                 (chain, id, slot) -> chain.compareAndSwap(
                         id,
                         scratch.address((long) slot * Long.BYTES),
@@ -172,7 +174,7 @@ public final class RdmaConnection implements AutoCloseable {
     public CompletableFuture<Long> fetchAndAdd(RemoteRegion remote, long addend) {
         requireLong(remote);
         return link.post(
-                operation("FETCH_AND_ADD at " + remote, scratch, this::oldValue),
+                operation("FETCH_AND_ADD at " + remote, null, this::oldValue),
                 (chain, id, slot) -> chain.fetchAndAdd(
                         id,
                         scratch.address((long) slot * Long.BYTES),
@@ -196,13 +198,13 @@ public final class RdmaConnection implements AutoCloseable {
             link.ended().copy().get(CLOSE_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
-        } catch (TimeoutException | java.util.concurrent.ExecutionException e) {
+        } catch (TimeoutException | ExecutionException e) {
             throw new CompletionException("connection to " + peer() + " did not end within " + CLOSE_SECONDS + " s", e);
         }
     }
 
-    private <T> Operation<T> operation(String name, LocalRegion region, Operation.Result<T> result) {
-        if (region != scratch && !check.knows(region)) {
+    private <T> Operation<T> operation(String name, @Nullable LocalRegion region, Operation.Result<T> result) {
+        if (region != null && !check.knows(region)) {
             throw new IllegalArgumentException(name + ": the region is of another endpoint");
         }
         return new Operation<>(name, region, timeoutNanos, result);

@@ -74,7 +74,7 @@ public final class RdmaListener implements AutoCloseable {
             RdmaConnection accepted = connection;
             progress.handle(peer, event -> answered(accepted, event));
             QueuePair pair = link.pair();
-            pair.readyToReceive(peer, QueuePairTuning.DEFAULT);
+            pair.readyToReceive(peer, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
             pair.readyToSend(peer, QueuePairTuning.DEFAULT);
             peer.accept(resources.answer(pair, request.initiatorDepth(), request.responderResources()));
         } catch (IOException | RuntimeException e) {

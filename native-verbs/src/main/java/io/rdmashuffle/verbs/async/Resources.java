@@ -27,6 +27,9 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p><b>Ownership:</b> owns all of it; close comes after the connections are over and the progress thread has ended.
  */
 final class Resources implements AutoCloseable {
+    /** 0.64 ms: soon enough for a peer that is about to post a receive, rare enough for a link that waits. */
+    static final int MIN_RNR_TIMER = 12;
+
     /** READs outstanding per connection: enough for 16 x 64 KiB on the wire. The device may allow fewer. */
     private static final int READ_DEPTH = 16;
 
