@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.VerbsConstants;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -90,6 +91,31 @@ class WorkRequestLayoutTest {
         assertThat(intAt(first, 64)).isEqualTo(6);
         assertThat(intAt(first + 128, 28)).isEqualTo(6);
         assertThat(longAt(first + 128, 48)).isEqualTo(90);
+    }
+
+    @Test
+    void bindingAndInvalidation() {
+        try (FakeDevice device = new FakeDevice();
+                Context context = device.open()) {
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            MemoryRegion region = domain.registerMemory(LOCAL, 1000, Set.of());
+            MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TWO);
+            window.rebound(0x12ff);
+            assertThat(window.nextRemoteKey()).as("only the last byte counts").isEqualTo(0x1200);
+            chain.bindWindow(1, window, 0x1200, region, LOCAL + 100, 200, Set.of(Access.REMOTE_READ))
+                    .invalidate(2, 0x1200);
+            long first = chain.head();
+            assertThat(intAt(first, 24)).isZero();
+            assertThat(intAt(first, 28)).isEqualTo(8); // IBV_WR_BIND_MW
+            assertThat(longAt(first, 80)).isEqualTo(window.handle());
+            assertThat(intAt(first, 88)).isEqualTo(0x1200);
+            assertThat(longAt(first, 96)).isEqualTo(region.handle());
+            assertThat(longAt(first, 104)).isEqualTo(LOCAL + 100);
+            assertThat(longAt(first, 112)).isEqualTo(200);
+            assertThat(intAt(first, 120)).isEqualTo(4);
+            assertThat(intAt(first + 128, 28)).isEqualTo(7); // IBV_WR_LOCAL_INV
+            assertThat(intAt(first + 128, 36)).isEqualTo(0x1200);
+        }
     }
 
     @Test
