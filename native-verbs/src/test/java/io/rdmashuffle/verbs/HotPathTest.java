@@ -29,6 +29,8 @@ class HotPathTest {
             }
             ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
             long before = threads.getCurrentThreadAllocatedBytes();
+            assertThat(before).as("allocation is measured").isPositive();
+            before = threads.getCurrentThreadAllocatedBytes();
             long polls = 0;
             for (int i = 0; i < ROUNDS; i++) {
                 polls += reads(loopback, memory, chain, completions);

@@ -59,7 +59,13 @@ public final class RdmaEndpoint implements AutoCloseable {
     /** Opens the device that a local address belongs to, with these native functions. */
     public static RdmaEndpoint open(VerbsLibrary library, InetAddress local, EndpointOptions options)
             throws IOException {
-        return new RdmaEndpoint(local, Resources.open(library, local, options), options);
+        Resources resources = Resources.open(library, local, options);
+        try {
+            return new RdmaEndpoint(local, resources, options);
+        } catch (RuntimeException e) {
+            resources.close();
+            throw e;
+        }
     }
 
     /** Opens a device by its name, at the first address of its first active port. */
