@@ -130,7 +130,10 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Ends a connection; both sides get DISCONNECTED. Returns false if there was none any more. */
+    /**
+     * Ends a connection. The peer gets DISCONNECTED; this side gets it when the peer has called this too, or after the
+     * connection manager has waited for that in vain. Returns false if there was no connection any more.
+     */
     public boolean disconnect() {
         long id = enter();
         try {

@@ -30,6 +30,11 @@ public final class MemoryRegion extends NativeResource {
         this.remoteKey = remoteKey;
     }
 
+    /** Returns the protection domain. */
+    public ProtectionDomain domain() {
+        return domain;
+    }
+
     /** Returns the first byte, as this process sees it; peers name it by the same number. */
     public long address() {
         return address;

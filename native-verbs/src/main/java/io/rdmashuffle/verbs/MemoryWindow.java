@@ -17,6 +17,9 @@ import java.util.Set;
  * <p><b>Source:</b> ibv_alloc_mw(3), ibv_bind_mw(3).
  */
 public final class MemoryWindow extends NativeResource {
+    /** The part of an rkey that its user chooses. */
+    private static final int KEY_MASK = 0xff;
+
     private final ProtectionDomain domain;
 
     MemoryWindow(ProtectionDomain domain, long handle, Type type) {
@@ -47,6 +50,22 @@ public final class MemoryWindow extends NativeResource {
         long window = enter();
         try {
             return RawMemory.getInt(window + ibv_mw.rkey);
+        } finally {
+            exit();
+        }
+    }
+
+    /** Returns the key to bind a window of type two under next: the same but for its last byte, counted up. */
+    public int nextRemoteKey() {
+        int key = remoteKey();
+        return (key & ~KEY_MASK) | ((key + 1) & KEY_MASK);
+    }
+
+    /** Notes that a window of type two is bound under this key, once {@link SendRequests#bindWindow} has completed. */
+    public void rebound(int remoteKey) {
+        long window = enter();
+        try {
+            RawMemory.putInt(window + ibv_mw.rkey, remoteKey);
         } finally {
             exit();
         }

@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -31,6 +32,7 @@ public abstract class NativeResource implements AutoCloseable {
     private final AtomicInteger calls = new AtomicInteger();
 
     private volatile @Nullable Throwable closedAt;
+    private volatile boolean gone;
 
     NativeResource(String name, long handle, NativeResource... parents) {
         this.name = name;
@@ -104,7 +106,7 @@ public abstract class NativeResource implements AutoCloseable {
     abstract void destroy(long handle);
 
     /**
-     * Closes the children, newest first, then this object; idempotent.
+     * Closes the children, newest first, then this object; idempotent, also while another thread is closing it.
      *
      * @throws RuntimeException the first failure, with later ones suppressed; what could be closed is closed
      */
@@ -115,7 +117,23 @@ public abstract class NativeResource implements AutoCloseable {
             return;
         }
         closedAt = new IllegalStateException("closed here");
-        awaitCalls();
+        await(() -> calls.get() == CLOSED, "still in use");
+        RuntimeException failure = closeChildren();
+        failure = closing(() -> destroy(handle), failure);
+        gone = true;
+        parents.forEach(parent -> parent.forget(this));
+        ResourceLedger.closed(this);
+        if (failure != null) {
+            throw failure;
+        }
+    }
+
+    /**
+     * Closes what is left of the children, and waits for those that another thread is closing.
+     *
+     * @throws IllegalStateException if a child is still alive, so that this object must stay
+     */
+    private @Nullable RuntimeException closeChildren() {
         List<NativeResource> left;
         synchronized (children) {
             left = new ArrayList<>(children);
@@ -124,12 +142,18 @@ public abstract class NativeResource implements AutoCloseable {
         for (int i = left.size() - 1; i >= 0; i--) {
             failure = closing(left.get(i)::close, failure);
         }
-        failure = closing(() -> destroy(handle), failure);
-        parents.forEach(parent -> parent.forget(this));
-        ResourceLedger.closed(this);
-        if (failure != null) {
-            throw failure;
+        for (NativeResource child : left) {
+            try {
+                child.await(() -> child.gone, "not gone");
+            } catch (IllegalStateException e) {
+                IllegalStateException kept = new IllegalStateException(name + " is kept because of " + child.name, e);
+                if (failure != null) {
+                    kept.addSuppressed(failure);
+                }
+                throw kept;
+            }
         }
+        return failure;
     }
 
     private void forget(NativeResource child) {
@@ -138,12 +162,12 @@ public abstract class NativeResource implements AutoCloseable {
         }
     }
 
-    private void awaitCalls() {
+    private void await(BooleanSupplier condition, String otherwise) {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(CLOSE_SECONDS);
-        while (calls.get() != CLOSED) {
+        while (!condition.getAsBoolean()) {
             if (System.nanoTime() - deadline >= 0) {
                 throw new IllegalStateException(
-                        name + " is still in use " + CLOSE_SECONDS + " s after close; its memory is kept");
+                        name + " is " + otherwise + " " + CLOSE_SECONDS + " s after close; its memory is kept");
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }

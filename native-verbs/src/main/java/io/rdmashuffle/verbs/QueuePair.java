@@ -118,20 +118,30 @@ public final class QueuePair extends NativeResource {
      * @param remoteRights what the peer may do through this pair, besides SEND
      */
     public void initialize(CmId id, Set<Access> remoteRights) {
-        modify(id, VerbsConstants.IBV_QPS_INIT, QueuePairTuning.DEFAULT, remoteRights);
+        modify(id, VerbsConstants.IBV_QPS_INIT, QueuePairTuning.DEFAULT, remoteRights, QueuePairTuning.AS_PROPOSED);
     }
 
     /** INIT to RTR, once the id knows the peer: after CONNECT_REQUEST or CONNECT_RESPONSE. */
     public void readyToReceive(CmId id, QueuePairTuning tuning) {
-        modify(id, VerbsConstants.IBV_QPS_RTR, tuning, Set.of());
+        modify(id, VerbsConstants.IBV_QPS_RTR, tuning, Set.of(), QueuePairTuning.AS_PROPOSED);
+    }
+
+    /**
+     * INIT to RTR, as the other one, with a time of one's own after which a peer sends again that found no receive posted here.
+     *
+     * @param minRnrTimer code of the InfiniBand specification: 1 is 0.01 ms, 12 is 0.64 ms, 14 is 1.28 ms, 31 is 491.52 ms. The
+     *     connection manager proposes 0, which is the longest, 655.36 ms
+     */
+    public void readyToReceive(CmId id, QueuePairTuning tuning, int minRnrTimer) {
+        modify(id, VerbsConstants.IBV_QPS_RTR, tuning, Set.of(), minRnrTimer);
     }
 
     /** RTR to RTS. */
     public void readyToSend(CmId id, QueuePairTuning tuning) {
-        modify(id, VerbsConstants.IBV_QPS_RTS, tuning, Set.of());
+        modify(id, VerbsConstants.IBV_QPS_RTS, tuning, Set.of(), QueuePairTuning.AS_PROPOSED);
     }
 
-    private void modify(CmId id, int state, QueuePairTuning tuning, Set<Access> remoteRights) {
+    private void modify(CmId id, int state, QueuePairTuning tuning, Set<Access> remoteRights, int minRnrTimer) {
         VerbsLibrary library = domain.context().library();
         long pair = enter();
         long idHandle = id.enter();
@@ -143,6 +153,9 @@ public final class QueuePair extends NativeResource {
                     () -> "rdma_init_qp_attr(state=" + state + ") of " + name());
             if (state == VerbsConstants.IBV_QPS_INIT) {
                 attributes.putInt(ibv_qp_attr.qp_access_flags, Access.flags(remoteRights));
+            }
+            if (minRnrTimer != QueuePairTuning.AS_PROPOSED) {
+                attributes.putByte(ibv_qp_attr.min_rnr_timer, (byte) minRnrTimer);
             }
             int mask = tuning.apply(attributes, maskAt.getInt(0), id.isEthernet());
             NativeResult.checkReturned(

@@ -5,6 +5,7 @@ import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.ffi.WorkLayout.ibv_send_wr;
 import io.rdmashuffle.ffi.WorkLayout.ibv_sge;
+import java.util.Set;
 
 /**
  * A chain of requests that one call posts and one doorbell starts: native arrays used again and again, no garbage.
@@ -120,6 +121,37 @@ public final class SendRequests implements AutoCloseable {
     public SendRequests fetchAndAdd(long id, long local, int localKey, long remote, int remoteKey, long addend) {
         long request = add(id, VerbsConstants.IBV_WR_ATOMIC_FETCH_AND_ADD, true, local, Long.BYTES, localKey);
         return atomic(request, remote, remoteKey, addend, 0);
+    }
+
+    /**
+     * Adds the binding of a window of type two to a part of a region; done when it completes with success, after which the
+     * window must be told by {@link MemoryWindow#rebound}.
+     *
+     * @param remoteKey the key from then on: {@link MemoryWindow#nextRemoteKey()}
+     */
+    public SendRequests bindWindow(
+            long id,
+            MemoryWindow window,
+            int remoteKey,
+            MemoryRegion region,
+            long address,
+            long length,
+            Set<Access> remoteRights) {
+        long request = add(id, VerbsConstants.IBV_WR_BIND_MW, true, 0, 0, 0);
+        RawMemory.putLong(request + ibv_send_wr.bind_mw__mw, window.handle());
+        RawMemory.putInt(request + ibv_send_wr.bind_mw__rkey, remoteKey);
+        RawMemory.putLong(request + ibv_send_wr.bind_mw__bind_info__mr, region.handle());
+        RawMemory.putLong(request + ibv_send_wr.bind_mw__bind_info__addr, address);
+        RawMemory.putLong(request + ibv_send_wr.bind_mw__bind_info__length, length);
+        RawMemory.putInt(request + ibv_send_wr.bind_mw__bind_info__mw_access_flags, Access.flags(remoteRights));
+        return this;
+    }
+
+    /** Adds the taking back of a window of type two's key; once it has completed the peer is refused. */
+    public SendRequests invalidate(long id, int remoteKey) {
+        long request = add(id, VerbsConstants.IBV_WR_LOCAL_INV, true, 0, 0, 0);
+        RawMemory.putInt(request + ibv_send_wr.invalidate_rkey, remoteKey);
+        return this;
     }
 
     /** Adds a further piece of local memory to the request added last. */

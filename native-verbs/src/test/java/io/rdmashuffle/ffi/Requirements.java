@@ -10,7 +10,7 @@ import java.nio.file.Path;
  * What a test needs of the machine. Without it the test is skipped with the reason; {@code REQUIRE_RDMA=1} in the
  * environment turns the skip into a failure, so that a pipeline cannot be green with everything skipped.
  */
-final class Requirements {
+public final class Requirements {
     private static final String HEADERS =
             "#include <infiniband/verbs.h>\n#include <rdma/rdma_cma.h>\nint main(void) { return 0; }\n";
 
@@ -40,7 +40,7 @@ final class Requirements {
     }
 
     /** Skips the test, or fails it with {@code REQUIRE_RDMA=1}, when something is missing. */
-    static void require(boolean met, String reason) {
+    public static void require(boolean met, String reason) {
         if (!met) {
             if ("1".equals(System.getenv("REQUIRE_RDMA"))) {
                 fail("REQUIRE_RDMA=1, but " + reason);

@@ -162,7 +162,7 @@ final class Connector implements AutoCloseable {
                 fail(Reason.TRANSPORT_ERROR, "it does not know this application's secret (spark.authenticate)", null);
                 return;
             }
-            connected.readyToReceive(of, settings.tuning());
+            connected.readyToReceive(of, settings.tuning(), Acceptor.RNR_TIMER);
             connected.readyToSend(of, settings.tuning());
             of.establish();
             attempts.remove(this);

@@ -1,0 +1,123 @@
+package io.rdmashuffle.verbs.async;
+
+import io.rdmashuffle.verbs.CmEvent;
+import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.QueuePairTuning;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The client's part of a connection being made: address, route, request, answer.
+ *
+ * <p><b>Threading:</b> the progress thread.
+ *
+ * <p><b>Ownership:</b> owns the id until there is a link, which then owns it.
+ */
+final class Connecting implements Timed {
+    private final Resources resources;
+    private final Progress progress;
+    private final CmId id;
+    private final InetSocketAddress remote;
+    private final Duration timeout;
+    private final long deadline;
+    private final CompletableFuture<RdmaConnection> future;
+    private @Nullable RdmaConnection connection;
+
+    private Connecting(
+            Resources resources,
+            Progress progress,
+            CmId id,
+            InetSocketAddress remote,
+            Duration timeout,
+            CompletableFuture<RdmaConnection> future) {
+        this.resources = resources;
+        this.progress = progress;
+        this.id = id;
+        this.remote = remote;
+        this.timeout = timeout;
+        this.future = future;
+        this.deadline = progress.now() + timeout.toNanos();
+    }
+
+    /** Begins; on the progress thread. */
+    static void start(
+            Resources resources,
+            Progress progress,
+            InetSocketAddress remote,
+            Duration timeout,
+            CompletableFuture<RdmaConnection> future) {
+        CmId id = resources.events().createId();
+        Connecting connecting = new Connecting(resources, progress, id, remote, timeout, future);
+        progress.handle(id, connecting::step);
+        progress.add(connecting);
+        try {
+            id.resolveAddress(null, remote, timeout);
+        } catch (RuntimeException e) {
+            connecting.fail(e);
+        }
+    }
+
+    private void step(CmEvent event) {
+        try {
+            switch (event.type()) {
+                case ADDRESS_RESOLVED -> id.resolveRoute(timeout);
+                case ROUTE_RESOLVED -> request();
+                case CONNECT_RESPONSE -> establish();
+                default -> fail(new IOException(remote + ": " + event.describe()));
+            }
+        } catch (IOException | RuntimeException e) {
+            fail(e);
+        }
+    }
+
+    private void request() throws IOException {
+        connection = resources.newConnection(id, progress);
+        id.connect(resources.parameters(connection.link().pair()));
+    }
+
+    private void establish() {
+        RdmaConnection made = connection;
+        if (made == null) {
+            throw new IllegalStateException("an answer without a request");
+        }
+        QueuePair pair = made.link().pair();
+        pair.readyToReceive(id, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
+        pair.readyToSend(id, QueuePairTuning.DEFAULT);
+        id.establish();
+        progress.handle(id, made.link()::handle);
+        progress.forget(this);
+        if (!future.complete(made)) {
+            made.link().fail(new IOException("nobody waits for the connection any more"));
+        }
+    }
+
+    @Override
+    public long tick(long now) {
+        if (now >= deadline) {
+            fail(new IOException(remote + ": not connected within " + timeout.toMillis()
+                    + " ms; is the peer's link up, and does it listen?"));
+        }
+        return deadline;
+    }
+
+    @Override
+    public void fail(Throwable reason) {
+        progress.forget(this);
+        if (connection != null) {
+            connection.link().fail(reason);
+        } else {
+            progress.forget(id);
+            id.close();
+        }
+        future.completeExceptionally(reason);
+    }
+
+    @Override
+    public void abort(Throwable reason) {
+        fail(reason);
+    }
+}

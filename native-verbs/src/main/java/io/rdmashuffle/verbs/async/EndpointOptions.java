@@ -1,0 +1,63 @@
+package io.rdmashuffle.verbs.async;
+
+import java.time.Duration;
+
+/**
+ * How an endpoint works; {@link #DEFAULT} with what is to differ.
+ *
+ * @param maxInFlight most operations other than receives outstanding per connection. 64 READs of 16 KiB cover 1 MiB, the
+ *     product of 10 Gb/s and 800 us
+ * @param maxReceives most receives posted per connection
+ * @param maxCompletions entries of the completion queue that all connections share; each takes {@code maxInFlight +
+ *     maxReceives}, so 4096 are 32 connections with the other defaults
+ * @param inlineBytes longest {@code send(byte[])}
+ * @param operationTimeout deadline of an operation other than a receive; passing it ends the connection
+ * @param busyPoll whether the progress thread spins on the completion queue rather than sleeping until the device wakes it: a
+ *     core for some microseconds less per operation
+ */
+public record EndpointOptions(
+        int maxInFlight,
+        int maxReceives,
+        int maxCompletions,
+        int inlineBytes,
+        Duration operationTimeout,
+        boolean busyPoll) {
+
+    /** The defaults; sleeping, not spinning. */
+    public static final EndpointOptions DEFAULT = new EndpointOptions(64, 64, 4096, 64, Duration.ofSeconds(30), false);
+
+    /** Checks ranges. */
+    public EndpointOptions {
+        requirePositive("maxInFlight", maxInFlight);
+        requirePositive("maxReceives", maxReceives);
+        requirePositive("inlineBytes", inlineBytes);
+        if (operationTimeout.isNegative() || operationTimeout.isZero()) {
+            throw new IllegalArgumentException("operationTimeout " + operationTimeout + ": must be positive");
+        }
+        if (maxCompletions < maxInFlight + maxReceives) {
+            throw new IllegalArgumentException("maxCompletions " + maxCompletions + ": must be at least maxInFlight + "
+                    + "maxReceives, " + (maxInFlight + maxReceives));
+        }
+    }
+
+    /** Returns these options with another bound of operations in flight per connection. */
+    public EndpointOptions withMaxInFlight(int operations) {
+        return new EndpointOptions(operations, maxReceives, maxCompletions, inlineBytes, operationTimeout, busyPoll);
+    }
+
+    /** Returns these options with another deadline of operations. */
+    public EndpointOptions withOperationTimeout(Duration timeout) {
+        return new EndpointOptions(maxInFlight, maxReceives, maxCompletions, inlineBytes, timeout, busyPoll);
+    }
+
+    /** Returns these options with or without spinning. */
+    public EndpointOptions withBusyPoll(boolean spin) {
+        return new EndpointOptions(maxInFlight, maxReceives, maxCompletions, inlineBytes, operationTimeout, spin);
+    }
+
+    private static void requirePositive(String name, int value) {
+        if (value < 1) {
+            throw new IllegalArgumentException(name + " " + value + ": must be at least 1");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+package io.rdmashuffle.verbs.async;
+
+import io.rdmashuffle.verbs.CmEvent;
+import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.CompletionStatus;
+import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.ReceiveRequests;
+import io.rdmashuffle.verbs.SendRequests;
+import io.rdmashuffle.verbs.WorkCompletions;
+import io.rdmashuffle.verbs.WorkFailedException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A queue pair with what is outstanding on it, from creation to the last flushed completion.
+ *
+ * <pre>
+ *  open --failure, close, disconnect--> draining --nothing outstanding, or 2 s--> over
+ * </pre>
+ *
+ * Draining: the queue pair is in error, so that the device gives back every request. What it has not given back in time is
+ * failed after the queue pair is destroyed, when the memory is out of the device's reach too.
+ *
+ * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards slots and chains;
+ * futures are completed outside of it.
+ *
+ * <p><b>Ownership:</b> owns its queue pair, id and scratch memory.
+ */
+final class Link implements Timed {
+    private static final long DRAIN_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final int RECEIVE = 1 << 31;
+
+    private final int number;
+    private final String peer;
+    private final CmId id;
+    private final QueuePair pair;
+    private final Progress progress;
+    private final Runnable afterEnd;
+    private final CompletableFuture<Throwable> ended = new CompletableFuture<>();
+    private final Object lock = new Object();
+    private final SendRequests sendChain = new SendRequests(1, 1);
+    private final ReceiveRequests receiveChain = new ReceiveRequests(1);
+    private final Slots sends;
+    private final Slots receives;
+    private @Nullable Throwable failure;
+    private long drainDeadline = Operation.NEVER;
+    private boolean over;
+
+    /** Puts a request into a chain. */
+    interface SendRequest {
+        void add(SendRequests chain, long workRequestId, int slot);
+    }
+
+    Link(int number, CmId id, QueuePair pair, Progress progress, EndpointOptions options, Runnable afterEnd) {
+        this.number = number;
+        this.peer = String.valueOf(id.remoteAddress());
+        this.id = id;
+        this.pair = pair;
+        this.progress = progress;
+        this.afterEnd = afterEnd;
+        this.sends = new Slots("operations", options.maxInFlight());
+        this.receives = new Slots("receives", options.maxReceives());
+    }
+
+    /** Returns the number of the link that a completion belongs to. */
+    static int number(long workRequestId) {
+        return (int) (workRequestId >>> Integer.SIZE);
+    }
+
+    int number() {
+        return number;
+    }
+
+    String peer() {
+        return peer;
+    }
+
+    CmId id() {
+        return id;
+    }
+
+    QueuePair pair() {
+        return pair;
+    }
+
+    /** Completes with the reason, once the link is over. */
+    CompletableFuture<Throwable> ended() {
+        return ended;
+    }
+
+    /** Posts a request; a link that is not open gives a failed future, a full queue throws. */
+    <T> CompletableFuture<T> post(Operation<T> operation, SendRequest request) {
+        return post(operation, sends, slot -> {
+            long workRequestId = ((long) number << Integer.SIZE) | slot;
+            sendChain.clear();
+            request.add(sendChain, workRequestId, slot);
+            return pair.post(sendChain);
+        });
+    }
+
+    /** Posts a receive, as {@link #post}. */
+    <T> CompletableFuture<T> postReceive(Operation<T> operation, long address, int length, int localKey) {
+        return post(operation, receives, slot -> {
+            long workRequestId = ((long) number << Integer.SIZE) | Integer.toUnsignedLong(slot | RECEIVE);
+            receiveChain.clear();
+            return pair.post(receiveChain.add(workRequestId, address, length, localKey));
+        });
+    }
+
+    /** Posts to the queue pair; returns how many requests it took. */
+    private interface Post {
+        int at(int slot);
+    }
+
+    private <T> CompletableFuture<T> post(Operation<T> operation, Slots slots, Post post) {
+        boolean posted = false;
+        synchronized (lock) {
+            try {
+                if (failure != null) {
+                    return CompletableFuture.failedFuture(
+                            new IOException(operation.name() + ": connection to " + peer + " has ended", failure));
+                }
+                operation.startedAt(progress.now());
+                int slot = slots.put(operation);
+                try {
+                    posted = post.at(slot) == 1;
+                } finally {
+                    if (!posted) {
+                        slots.take(slot);
+                    }
+                }
+                if (!posted) {
+                    throw new RejectedExecutionException("the send or receive queue of " + pair + " is full");
+                }
+            } finally {
+                if (!posted) {
+                    operation.release();
+                }
+            }
+        }
+        progress.wakeBefore(operation.deadline());
+        return operation.future();
+    }
+
+    /** Ends the operation that a completion is about. */
+    void completed(WorkCompletions completions, int index) {
+        int slot = (int) completions.workRequestId(index);
+        Operation<?> operation;
+        synchronized (lock) {
+            operation = (slot & RECEIVE) == 0 ? sends.take(slot) : receives.take(slot & ~RECEIVE);
+        }
+        if (operation == null) {
+            return;
+        }
+        if (completions.succeeded(index)) {
+            operation.succeed(completions, index, slot);
+        } else {
+            CompletionStatus status =
+                    operation.wasOverdue() ? CompletionStatus.RESPONSE_TIMEOUT : completions.status(index);
+            WorkFailedException reason =
+                    new WorkFailedException(operation.name(), peer, status, completions.vendorError(index));
+            fail(reason);
+            operation.fail(explained(reason));
+        }
+    }
+
+    /** Adds why the link failed to what it did to this operation. */
+    private WorkFailedException explained(WorkFailedException reason) {
+        Throwable first = failure;
+        if (first != null && first != reason) {
+            reason.initCause(first);
+        }
+        return reason;
+    }
+
+    /** Takes an event of an established connection. */
+    void handle(CmEvent event) {
+        if (event.type() == CmEvent.Type.DISCONNECTED || event.type() == CmEvent.Type.DEVICE_REMOVAL) {
+            fail(new IOException("peer " + peer + ": " + event.describe()));
+        }
+    }
+
+    @Override
+    public void fail(Throwable reason) {
+        synchronized (lock) {
+            if (failure != null) {
+                return;
+            }
+            failure = reason;
+            drainDeadline = progress.now() + DRAIN_NANOS;
+        }
+        try {
+            pair.fail();
+            id.disconnect();
+        } catch (RuntimeException e) {
+            reason.addSuppressed(e);
+        }
+    }
+
+    @Override
+    public long tick(long now) {
+        Operation<?> late = null;
+        boolean drained = false;
+        long next;
+        synchronized (lock) {
+            if (failure == null) {
+                next = Math.min(sends.nearestDeadline(), receives.nearestDeadline());
+                if (next <= now) {
+                    late = sends.overdue(now);
+                    late = late == null ? receives.overdue(now) : late;
+                }
+            } else {
+                next = drainDeadline;
+                drained = now >= drainDeadline || (sends.isEmpty() && receives.isEmpty());
+            }
+        }
+        if (late != null) {
+            fail(new WorkFailedException(late.name(), peer, CompletionStatus.RESPONSE_TIMEOUT, 0));
+            return now;
+        }
+        if (drained) {
+            end();
+        }
+        return next;
+    }
+
+    @Override
+    public void abort(Throwable reason) {
+        fail(reason);
+        end();
+    }
+
+    private void end() {
+        Throwable reason;
+        List<Operation<?>> left;
+        RuntimeException kept = null;
+        synchronized (lock) {
+            if (over || failure == null) {
+                return;
+            }
+            over = true;
+            reason = failure;
+        }
+        try {
+            pair.close();
+        } catch (RuntimeException e) {
+            kept = e;
+            reason.addSuppressed(e);
+        }
+        synchronized (lock) {
+            left = new ArrayList<>(sends.takeAll());
+            left.addAll(receives.takeAll());
+            sendChain.close();
+            receiveChain.close();
+        }
+        for (Operation<?> operation : left) {
+            CompletionStatus status =
+                    operation.wasOverdue() ? CompletionStatus.RESPONSE_TIMEOUT : CompletionStatus.WORK_REQUEST_FLUSHED;
+            operation.fail(explained(new WorkFailedException(operation.name(), peer, status, 0)));
+        }
+        progress.forget(id);
+        if (kept == null) {
+            closeId(reason);
+        }
+        progress.forget(this);
+        afterEnd.run();
+        ended.complete(reason);
+    }
+
+    private void closeId(Throwable reason) {
+        try {
+            id.close();
+        } catch (RuntimeException e) {
+            reason.addSuppressed(e);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+package io.rdmashuffle.verbs.async;
+
+import io.rdmashuffle.verbs.WorkCompletions;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request from its check to its end: what it is, what memory it keeps open, who waits for it.
+ *
+ * <p><b>Threading:</b> made by the caller, then handed over under the link's lock; ended by whoever took it out of its slot,
+ * which happens once.
+ *
+ * @param <T> what success brings
+ */
+final class Operation<T> {
+    /** Deadline of what may take for ever. */
+    static final long NEVER = Long.MAX_VALUE;
+
+    private final String name;
+    private final @Nullable LocalRegion region;
+    private final Result<T> result;
+    private final CompletableFuture<T> future = new CompletableFuture<>();
+    private final long timeoutNanos;
+    private long deadline = NEVER;
+    private boolean overdue;
+
+    /** What a completion says; {@code slot} is the operation's. */
+    interface Result<T> {
+        T of(WorkCompletions completions, int index, int slot);
+    }
+
+    /**
+     * Describes an operation, and keeps its region open until it ends.
+     *
+     * @param timeoutNanos how long it may take, or {@link #NEVER}
+     */
+    Operation(String name, @Nullable LocalRegion region, long timeoutNanos, Result<T> result) {
+        this.name = name;
+        this.region = region;
+        this.timeoutNanos = timeoutNanos;
+        this.result = result;
+        if (region != null) {
+            region.retain();
+        }
+    }
+
+    String name() {
+        return name;
+    }
+
+    CompletableFuture<T> future() {
+        return future;
+    }
+
+    /** Starts its time. */
+    void startedAt(long now) {
+        deadline = timeoutNanos == NEVER ? NEVER : now + timeoutNanos;
+    }
+
+    long deadline() {
+        return deadline;
+    }
+
+    /** Returns whether its deadline has passed; remembers it. */
+    boolean isOverdue(long now) {
+        overdue |= deadline <= now;
+        return overdue;
+    }
+
+    boolean wasOverdue() {
+        return overdue;
+    }
+
+    void succeed(WorkCompletions completions, int index, int slot) {
+        T value = result.of(completions, index, slot);
+        release();
+        future.complete(value);
+    }
+
+    void fail(Throwable reason) {
+        release();
+        future.completeExceptionally(reason);
+    }
+
+    /** Lets go of the memory, without ending the future: for an operation that was never posted. */
+    void release() {
+        if (region != null) {
+            region.release();
+        }
+    }
+}

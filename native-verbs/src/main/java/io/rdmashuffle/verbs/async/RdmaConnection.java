@@ -1,0 +1,250 @@
+package io.rdmashuffle.verbs.async;
+
+import io.rdmashuffle.verbs.WorkCompletions;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A reliable connection with asynchronous operations.
+ *
+ * <p>Each operation returns a future that completes exactly once: when the device has finished, so that its local memory may
+ * be used again. A failed one brings {@link io.rdmashuffle.verbs.WorkFailedException}, or {@link IOException} if it was never
+ * started because the connection had ended. A failure ends the connection: the device gives back everything outstanding,
+ * which fails as flushed with the first failure as cause. So does a deadline that passes, since a buffer belongs to the
+ * device until then. Cancelling a future does not call the device back; the memory stays in use.
+ *
+ * <p>Mistakes throw at once and change nothing: {@link IndexOutOfBoundsException}, {@link IllegalArgumentException},
+ * {@link IllegalStateException} for a closed region, {@link RejectedExecutionException} when as many operations are in flight
+ * as the endpoint allows. It does not wait: wait for one of your futures.
+ *
+ * <p><b>Threading:</b> thread-safe. Futures complete on the endpoint's progress thread: what depends on them without an
+ * executor of its own must not block.
+ *
+ * <p><b>Ownership:</b> the receiver closes it; closing the endpoint closes what is left.
+ */
+public final class RdmaConnection implements AutoCloseable {
+    private static final long CLOSE_SECONDS = 10;
+
+    private final Link link;
+    private final Progress progress;
+    /** Old values of atomics, 8 bytes per slot, then the bytes of inline messages; goes after the link has ended. */
+    private final LocalRegion scratch;
+
+    private final EndpointOptions options;
+    private final LocalRegionCheck check;
+    private volatile long timeoutNanos;
+
+    /** Whether the device knows a region under this connection's protection domain. */
+    interface LocalRegionCheck {
+        boolean knows(LocalRegion region);
+    }
+
+    RdmaConnection(Link link, Progress progress, LocalRegion scratch, EndpointOptions options, LocalRegionCheck check) {
+        this.link = link;
+        this.progress = progress;
+        this.scratch = scratch;
+        this.options = options;
+        this.check = check;
+        this.timeoutNanos = options.operationTimeout().toNanos();
+    }
+
+    static long scratchBytes(EndpointOptions options) {
+        return (long) options.maxInFlight() * Long.BYTES + options.inlineBytes();
+    }
+
+    Link link() {
+        return link;
+    }
+
+    /** Returns the peer's address, for messages. */
+    public String peer() {
+        return link.peer();
+    }
+
+    /** Gives the operations begun from now on another deadline. Receives have none. */
+    public void operationTimeout(Duration timeout) {
+        timeoutNanos = timeout.toNanos();
+    }
+
+    /** Completes with the reason when the connection has ended: closed here, closed by the peer, or failed. */
+    public CompletableFuture<Throwable> ended() {
+        return link.ended().copy();
+    }
+
+    /** Reads the peer's memory into local memory; both as long. */
+    public CompletableFuture<Void> read(LocalSlice local, RemoteRegion remote) {
+        requireEqual(local, remote);
+        return link.post(
+                operation("READ of " + local + " from " + remote, local.region(), RdmaConnection::nothing),
+                (chain, id, slot) -> chain.read(
+                        id,
+                        address(local),
+                        local.lengthBytes(),
+                        local.region().localKey(),
+                        remote.address(),
+                        remote.remoteKey(),
+                        true));
+    }
+
+    /** Writes local memory into the peer's; both as long. The peer is not told. */
+    public CompletableFuture<Void> write(LocalSlice local, RemoteRegion remote) {
+        return write("WRITE", local, remote, OptionalInt.empty());
+    }
+
+    /** Writes local memory into the peer's, then completes one of its receives with {@code immediate}. */
+    public CompletableFuture<Void> writeWithImmediate(LocalSlice local, RemoteRegion remote, int immediate) {
+        return write("WRITE with immediate", local, remote, OptionalInt.of(immediate));
+    }
+
+    private CompletableFuture<Void> write(String name, LocalSlice local, RemoteRegion remote, OptionalInt immediate) {
+        requireEqual(local, remote);
+        return link.post(
+                operation(name + " of " + local + " to " + remote, local.region(), RdmaConnection::nothing),
+                (chain, id, slot) -> {
+                    chain.write(
+                            id,
+                            address(local),
+                            local.lengthBytes(),
+                            local.region().localKey(),
+                            remote.address(),
+                            remote.remoteKey(),
+                            true);
+                    immediate.ifPresent(chain::withImmediate);
+                });
+    }
+
+    /** Sends local memory as a message, which the peer's oldest receive takes; waits for one until the deadline. */
+    public CompletableFuture<Void> send(LocalSlice local) {
+        return link.post(
+                operation("SEND of " + local, local.region(), RdmaConnection::nothing),
+                (chain, id, slot) -> chain.send(
+                        id, address(local), local.lengthBytes(), local.region().localKey(), true));
+    }
+
+    /** Sends a short message, inside the request itself: one access to memory less. The bytes are copied at once. */
+    public CompletableFuture<Void> send(byte[] message) {
+        if (message.length > options.inlineBytes()) {
+            throw new IllegalArgumentException("inline message of " + message.length + " bytes: at most "
+                    + options.inlineBytes() + "; send a slice of a region instead");
+        }
+        long offset = (long) options.maxInFlight() * Long.BYTES;
+        return link.post(
+                operation("SEND of " + message.length + " bytes inline", null, RdmaConnection::nothing),
+                (chain, id, slot) -> {
+                    // Under the link's lock, and the device copies while it is posted: one place serves all messages.
+                    scratch.put(offset, message);
+                    chain.send(id, scratch.address(offset), message.length, scratch.localKey(), true)
+                            .inline();
+                });
+    }
+
+    /** Has the next message put here; messages come in the order of receives. Has no deadline. */
+    public CompletableFuture<ReceivedMessage> receive(LocalSlice local) {
+        require(local);
+        Operation<ReceivedMessage> operation =
+                new Operation<>("RECEIVE into " + local, local.region(), Operation.NEVER, RdmaConnection::received);
+        return link.postReceive(
+                operation, address(local), local.lengthBytes(), local.region().localKey());
+    }
+
+    /** Sets the peer's 8 bytes to {@code desired} if they are {@code expected}; completes with what they were. */
+    public CompletableFuture<Long> compareAndSwap(RemoteRegion remote, long expected, long desired) {
+        requireLong(remote);
+        return link.post(
+                operation("COMPARE_AND_SWAP at " + remote, null, this::oldValue),
+                (chain, id, slot) -> chain.compareAndSwap(
+                        id,
+                        scratch.address((long) slot * Long.BYTES),
+                        scratch.localKey(),
+                        remote.address(),
+                        remote.remoteKey(),
+                        expected,
+                        desired));
+    }
+
+    /** Adds to the peer's 8 bytes; completes with what they were. */
+    public CompletableFuture<Long> fetchAndAdd(RemoteRegion remote, long addend) {
+        requireLong(remote);
+        return link.post(
+                operation("FETCH_AND_ADD at " + remote, null, this::oldValue),
+                (chain, id, slot) -> chain.fetchAndAdd(
+                        id,
+                        scratch.address((long) slot * Long.BYTES),
+                        scratch.localKey(),
+                        remote.address(),
+                        remote.remoteKey(),
+                        addend));
+    }
+
+    /**
+     * Ends the connection: the peer sees it, and what is outstanding fails as flushed. Waits until that is done, unless called
+     * on the progress thread. Idempotent.
+     */
+    @Override
+    public void close() {
+        progress.execute(() -> link.fail(new IOException("connection to " + peer() + " was closed on this side")));
+        if (progress.isCurrentThread()) {
+            return;
+        }
+        try {
+            link.ended().copy().get(CLOSE_SECONDS, TimeUnit.SECONDS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } catch (TimeoutException | ExecutionException e) {
+            throw new CompletionException("connection to " + peer() + " did not end within " + CLOSE_SECONDS + " s", e);
+        }
+    }
+
+    private <T> Operation<T> operation(String name, @Nullable LocalRegion region, Operation.Result<T> result) {
+        if (region != null && !check.knows(region)) {
+            throw new IllegalArgumentException(name + ": the region is of another endpoint");
+        }
+        return new Operation<>(name, region, timeoutNanos, result);
+    }
+
+    private void require(LocalSlice local) {
+        if (!check.knows(local.region())) {
+            throw new IllegalArgumentException(local + ": the region is of another endpoint");
+        }
+    }
+
+    private static void requireEqual(LocalSlice local, RemoteRegion remote) {
+        if (local.lengthBytes() != remote.lengthBytes()) {
+            throw new IllegalArgumentException("local " + local + ", remote " + remote + ": must be equally long");
+        }
+    }
+
+    private static void requireLong(RemoteRegion remote) {
+        if (remote.lengthBytes() != Long.BYTES || remote.address() % Long.BYTES != 0) {
+            throw new IllegalArgumentException("atomic on " + remote + ": must be 8 bytes, aligned to 8");
+        }
+    }
+
+    /** The slice's address; alive, for the operation keeps the region open. */
+    private static long address(LocalSlice local) {
+        return local.region().address(local.offset());
+    }
+
+    @SuppressWarnings("NullAway") // a future of Void knows only null
+    private static Void nothing(WorkCompletions completions, int index, int slot) {
+        return null;
+    }
+
+    private Long oldValue(WorkCompletions completions, int index, int slot) {
+        return scratch.getLong((long) slot * Long.BYTES);
+    }
+
+    private static ReceivedMessage received(WorkCompletions completions, int index, int slot) {
+        return new ReceivedMessage(
+                completions.lengthBytes(index),
+                completions.hasImmediate(index) ? OptionalInt.of(completions.immediate(index)) : OptionalInt.empty());
+    }
+}

@@ -1,0 +1,118 @@
+package io.rdmashuffle.verbs.async;
+
+import io.rdmashuffle.verbs.CmEvent;
+import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.QueuePairTuning;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes connections at a port.
+ *
+ * <p><b>Threading:</b> thread-safe; its acceptor runs on the endpoint's progress thread and must not block.
+ *
+ * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#listen} closes it; closing the endpoint closes what is left. Its
+ * connections live on.
+ */
+public final class RdmaListener implements AutoCloseable {
+    private static final int BACKLOG = 128;
+
+    private final Resources resources;
+    private final Progress progress;
+    private final CmId id;
+    private final InetSocketAddress address;
+    private final Consumer<RdmaConnection> acceptor;
+    private final Consumer<RdmaListener> onClose;
+
+    RdmaListener(
+            Resources resources,
+            Progress progress,
+            InetSocketAddress at,
+            Consumer<RdmaConnection> acceptor,
+            Consumer<RdmaListener> onClose) {
+        this.resources = resources;
+        this.progress = progress;
+        this.acceptor = acceptor;
+        this.onClose = onClose;
+        this.id = resources.events().createId();
+        InetSocketAddress bound = null;
+        try {
+            id.bind(at);
+            bound = id.localAddress();
+            if (bound == null) {
+                throw new IllegalStateException(at + " is bound, but has no address");
+            }
+            this.address = bound;
+        } finally {
+            if (bound == null) {
+                id.close();
+            }
+        }
+    }
+
+    /** Has requests arrive; after the endpoint knows this listener. */
+    void listen() {
+        id.listen(BACKLOG);
+    }
+
+    /** Returns where peers connect. */
+    public InetSocketAddress address() {
+        return address;
+    }
+
+    /** Answers a request; on the progress thread. */
+    void requested(CmEvent request) {
+        CmId peer = request.id();
+        RdmaConnection connection = null;
+        try {
+            connection = resources.newConnection(peer, progress);
+            Link link = connection.link();
+            RdmaConnection accepted = connection;
+            progress.handle(peer, event -> answered(accepted, event));
+            QueuePair pair = link.pair();
+            pair.readyToReceive(peer, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
+            pair.readyToSend(peer, QueuePairTuning.DEFAULT);
+            peer.accept(resources.answer(pair, request.initiatorDepth(), request.responderResources()));
+        } catch (IOException | RuntimeException e) {
+            refuse(peer, connection, e);
+        }
+    }
+
+    private static void refuse(CmId peer, @Nullable RdmaConnection connection, Exception reason) {
+        try {
+            peer.reject(reason.getClass().getSimpleName().getBytes(StandardCharsets.US_ASCII));
+        } catch (RuntimeException e) {
+            reason.addSuppressed(e);
+        }
+        if (connection == null) {
+            peer.close();
+        } else {
+            connection.link().fail(reason);
+        }
+    }
+
+    private void answered(RdmaConnection connection, CmEvent event) {
+        Link link = connection.link();
+        if (event.type() != CmEvent.Type.ESTABLISHED) {
+            link.fail(new IOException("peer " + link.peer() + ": " + event.describe()));
+            return;
+        }
+        progress.handle(event.id(), link::handle);
+        try {
+            acceptor.accept(connection);
+        } catch (RuntimeException e) {
+            link.fail(new IOException("the acceptor failed", e));
+        }
+    }
+
+    /** Takes no further connections; idempotent. */
+    @Override
+    public void close() {
+        onClose.accept(this);
+        id.close();
+    }
+}

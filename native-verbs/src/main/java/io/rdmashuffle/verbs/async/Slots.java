@@ -1,0 +1,89 @@
+package io.rdmashuffle.verbs.async;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The operations outstanding on one queue, by number; as many as the queue is long.
+ *
+ * <p><b>Threading:</b> guarded by the link's lock.
+ */
+final class Slots {
+    private final String what;
+    private final @Nullable Operation<?>[] operations;
+    private final int[] free;
+    private int freeCount;
+
+    Slots(String what, int count) {
+        this.what = what;
+        this.operations = new Operation<?>[count];
+        this.free = new int[count];
+        for (int slot = count - 1; slot >= 0; slot--) {
+            free[freeCount++] = slot;
+        }
+    }
+
+    /** Takes a slot. Throws {@link RejectedExecutionException} if there is none. */
+    int put(Operation<?> operation) {
+        if (freeCount == 0) {
+            throw new RejectedExecutionException(operations.length + " " + what
+                    + " outstanding on this connection; wait for one of their futures, or open the endpoint with a higher"
+                    + " bound");
+        }
+        int slot = free[--freeCount];
+        operations[slot] = operation;
+        return slot;
+    }
+
+    /** Empties a slot; returns what was in it, null if nothing. */
+    @Nullable
+    Operation<?> take(int slot) {
+        Operation<?> operation = operations[slot];
+        if (operation != null) {
+            operations[slot] = null;
+            free[freeCount++] = slot;
+        }
+        return operation;
+    }
+
+    boolean isEmpty() {
+        return freeCount == operations.length;
+    }
+
+    /** Returns the operation that has waited past its deadline, null if none has. */
+    @Nullable
+    Operation<?> overdue(long now) {
+        Operation<?> found = null;
+        for (Operation<?> operation : operations) {
+            if (operation != null && operation.isOverdue(now)) {
+                found = operation;
+            }
+        }
+        return found;
+    }
+
+    /** Returns the nearest deadline, {@link Operation#NEVER} if there is none. */
+    long nearestDeadline() {
+        long nearest = Operation.NEVER;
+        for (Operation<?> operation : operations) {
+            if (operation != null) {
+                nearest = Math.min(nearest, operation.deadline());
+            }
+        }
+        return nearest;
+    }
+
+    /** Empties all slots. */
+    List<Operation<?>> takeAll() {
+        List<Operation<?>> all = new ArrayList<>();
+        for (int slot = 0; slot < operations.length; slot++) {
+            Operation<?> operation = take(slot);
+            if (operation != null) {
+                all.add(operation);
+            }
+        }
+        return all;
+    }
+}

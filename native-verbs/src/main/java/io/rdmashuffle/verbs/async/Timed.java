@@ -1,0 +1,18 @@
+package io.rdmashuffle.verbs.async;
+
+/** Something that the progress thread looks after until it is over. */
+interface Timed {
+    /**
+     * Does what is due; on the progress thread.
+     *
+     * @param now by the progress thread's clock
+     * @return when to look again at the latest, {@link Operation#NEVER} if only events matter
+     */
+    long tick(long now);
+
+    /** Begins to end, for this reason, unless that has begun; on the progress thread. */
+    void fail(Throwable reason);
+
+    /** Ends at once, since the progress thread itself is ending for this reason. */
+    void abort(Throwable reason);
+}

@@ -1,0 +1,12 @@
+/**
+ * RDMA as asynchronous operations that cannot hurt the process: allocate, describe, connect, read, write, send, receive.
+ *
+ * <p>Every operation is checked before it is posted and completes exactly once, with a result or with a reason; its memory
+ * cannot be freed before that. One thread per {@link io.rdmashuffle.verbs.async.RdmaEndpoint} moves everything on. May use
+ * {@code io.rdmashuffle.verbs} and {@code io.rdmashuffle.ffi}; must never log, retry a work request, or complete a future
+ * while the device may still touch the memory that it is about. For the last microsecond use {@code io.rdmashuffle.verbs}.
+ */
+@NullMarked
+package io.rdmashuffle.verbs.async;
+
+import org.jspecify.annotations.NullMarked;

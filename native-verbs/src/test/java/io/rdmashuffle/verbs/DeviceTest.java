@@ -1,0 +1,129 @@
+package io.rdmashuffle.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.NativeException;
+import java.util.Set;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What a device says about itself, and registration without a connection. */
+@Tag("rdma")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+class DeviceTest {
+    @SuppressWarnings("NullAway.Init") // by the method before each test
+    private RdmaTestDevice device;
+
+    @BeforeEach
+    void needDevice() {
+        device = RdmaTestDevice.require();
+    }
+
+    private Context open() {
+        try (DeviceList list = DeviceList.read(device.library())) {
+            return list.devices().stream()
+                    .filter(each -> each.name().equals(device.name()))
+                    .findFirst()
+                    .orElseThrow()
+                    .open();
+        }
+    }
+
+    @Test
+    void isListed() {
+        DeviceList list = DeviceList.read(device.library());
+        DeviceList.Device first = list.devices().get(0);
+        assertThat(list.devices()).extracting(DeviceList.Device::name).contains(device.name());
+        assertThat(first.guid()).isNotZero();
+        list.close();
+        assertThatThrownBy(first::open).hasMessageContaining("device list is closed");
+    }
+
+    @Test
+    void tellsLimits() {
+        try (Context context = open()) {
+            DeviceLimits limits = context.limits();
+            System.out.println(device.name() + ": " + limits);
+            assertThat(limits.maxQueuePairs()).isGreaterThan(1);
+            assertThat(limits.maxWorkRequests()).isGreaterThan(1);
+            assertThat(limits.maxPieces()).isPositive();
+            assertThat(limits.maxCompletions()).isGreaterThan(1);
+            assertThat(limits.maxReadsAsInitiator()).isPositive();
+            assertThat(limits.maxReadsAsTarget()).isPositive();
+            assertThat(limits.ports()).isPositive();
+        }
+    }
+
+    @Test
+    void tellsPortsAndAddresses() {
+        try (Context context = open()) {
+            assertThat(context.gids())
+                    .extracting(GidEntry::address)
+                    .contains(device.address())
+                    .doesNotContainNull();
+            GidEntry gid = context.gids().get(0);
+            assertThat(gid.type()).isNotEqualTo(GidEntry.Type.UNKNOWN);
+            PortAttributes port = context.port(gid.port());
+            System.out.println(device.name() + ": " + port);
+            assertThat(port.active()).isTrue();
+            assertThat(port.activeMtuBytes()).isBetween(256, 4096);
+            assertThat(port.maxMessageBytes()).isGreaterThanOrEqualTo(1 << 20);
+            assertThatThrownBy(() -> context.port(99))
+                    .isInstanceOf(NativeException.class)
+                    .hasMessageContaining("ibv_query_port(" + device.name() + ", port=99)");
+        }
+    }
+
+    @Test
+    void contextOutlivesTheList() {
+        Context context = open();
+        assertThat(context.asyncFileDescriptor()).isPositive();
+        assertThat(context.nextAsyncEvent()).isNull();
+        context.close();
+        assertThatThrownBy(context::limits).hasMessageContaining("is closed");
+    }
+
+    @Test
+    void registersWithTheRightsAsked() {
+        try (NativeBuffer buffer = new NativeBuffer(100_000);
+                Context context = open()) {
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            MemoryRegion region = domain.registerMemory(
+                    buffer.address(), 100_000, Set.of(Access.LOCAL_WRITE, Access.RELAXED_ORDERING));
+            assertThat(region.address()).isEqualTo(buffer.address());
+            assertThat(region.lengthBytes()).isEqualTo(100_000);
+            region.close();
+            assertThatThrownBy(() -> domain.registerMemory(8, 4096, Set.of()))
+                    .as("memory that is not mapped")
+                    .isInstanceOf(NativeException.class)
+                    .hasMessageContaining("EFAULT (14)");
+            // EINVAL from the kernel: the specification wants LOCAL_WRITE with REMOTE_WRITE.
+            assertThatThrownBy(() -> domain.registerMemory(buffer.address(), 4096, Set.of(Access.REMOTE_WRITE)))
+                    .hasMessageContaining("EINVAL (22)");
+        }
+    }
+
+    @Test
+    void registersOnDemandWhereOfferedAndSaysSoWhereNot() {
+        try (NativeBuffer buffer = new NativeBuffer(8192);
+                Context context = open()) {
+            boolean offered = context.limits().onDemandPaging();
+            System.out.println(device.name() + ": on-demand paging " + offered);
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            Set<Access> rights = Set.of(Access.LOCAL_WRITE, Access.ON_DEMAND);
+            if (offered) {
+                domain.registerMemory(buffer.address(), 8192, rights).close();
+            } else {
+                assertThatThrownBy(() -> domain.registerMemory(buffer.address(), 8192, rights))
+                        .isInstanceOf(NativeException.class)
+                        .hasMessageContaining("ON_DEMAND");
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.verbs.async.EndpointOptions;
+import io.rdmashuffle.verbs.async.LocalRegion;
+import io.rdmashuffle.verbs.async.RdmaConnection;
+import io.rdmashuffle.verbs.async.RdmaEndpoint;
+import io.rdmashuffle.verbs.async.RdmaListener;
+import io.rdmashuffle.verbs.async.ReceivedMessage;
+import io.rdmashuffle.verbs.async.RemoteRegion;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+
+/** The examples of docs/native-verbs.md: each marked region is a code block there, and runs in {@link ExamplesTest}. */
+final class Examples {
+    private Examples() {}
+
+    static void open(InetAddress local) throws Exception {
+        // example: open
+        try (RdmaEndpoint endpoint = RdmaEndpoint.open(local, EndpointOptions.DEFAULT)) {
+            System.out.println("on " + endpoint.deviceName());
+        }
+        // end
+    }
+
+    static void options(InetAddress local) throws Exception {
+        // example: options
+        EndpointOptions options = EndpointOptions.DEFAULT
+                .withMaxInFlight(16) // one more throws RejectedExecutionException
+                .withOperationTimeout(Duration.ofSeconds(5)) // passing it ends the connection
+                .withBusyPoll(true); // a core for a few microseconds; the default sleeps
+        try (RdmaEndpoint endpoint = RdmaEndpoint.open(local, options)) {
+            System.out.println("spinning on " + endpoint.deviceName());
+        }
+        // end
+    }
+
+    static RdmaListener listen(RdmaEndpoint server, CompletableFuture<RdmaConnection> accepted) {
+        // example: listen
+        RdmaListener listener = server.listen(0, connection -> accepted.complete(connection));
+        System.out.println("listening at " + listener.address());
+        // end
+        return listener;
+    }
+
+    static RdmaConnection connect(RdmaEndpoint client, InetSocketAddress server) throws Exception {
+        // example: connect
+        RdmaConnection connection =
+                client.connect(server, Duration.ofSeconds(10)).get();
+        // end
+        return connection;
+    }
+
+    static void describe(RdmaEndpoint endpoint) {
+        // example: describe
+        try (LocalRegion region = endpoint.allocate(1 << 20)) {
+            region.put(0, new byte[] {1, 2, 3});
+            byte[] toThePeer = region.describe().encode();
+            RemoteRegion asThePeerSeesIt = RemoteRegion.decode(toThePeer);
+            System.out.println(asThePeerSeesIt.slice(0, 3));
+        } // closing takes the rkey back
+        // end
+    }
+
+    static void read(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {
+        // example: read
+        connection.read(local.slice(0, 4096), remote.slice(0, 4096)).get();
+        byte[] bytes = local.get(0, 4096);
+        // end
+        System.out.println(bytes.length + " bytes read");
+    }
+
+    static void write(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {
+        // example: write
+        local.put(0, new byte[] {1, 2, 3});
+        connection.write(local.slice(0, 3), remote.slice(100, 3)).get();
+        // end
+    }
+
+    static void send(RdmaConnection sender, LocalRegion from, RdmaConnection receiver, LocalRegion into)
+            throws Exception {
+        // example: send
+        CompletableFuture<ReceivedMessage> first = receiver.receive(into.slice(0, 4096));
+        CompletableFuture<ReceivedMessage> second = receiver.receive(into.slice(4096, 64));
+        sender.send(from.slice(0, 1000)).get();
+        sender.send(new byte[] {4, 5, 6}).get(); // short ones travel inline, in the request itself
+        System.out.println(first.get().lengthBytes() + " and " + second.get().lengthBytes() + " bytes");
+        // end
+    }
+
+    static void writeWithImmediate(RdmaConnection sender, LocalRegion from, RdmaConnection receiver, LocalRegion into)
+            throws Exception {
+        // example: immediate
+        CompletableFuture<ReceivedMessage> told = receiver.receive(into.slice(0, 0));
+        sender.writeWithImmediate(from.slice(0, 10), into.describe().slice(50, 10), 42)
+                .get();
+        System.out.println(told.get().immediate().orElseThrow() + ": 10 bytes have been written");
+        // end
+    }
+
+    static void atomics(RdmaConnection connection, RemoteRegion remote) throws Exception {
+        // example: atomics
+        RemoteRegion counter = remote.slice(8, 8);
+        long before = connection.fetchAndAdd(counter, 5).get();
+        long seen = connection.compareAndSwap(counter, before + 5, 0).get();
+        System.out.println(seen == before + 5 ? "swapped" : "somebody else was faster");
+        // end
+    }
+
+    static void failure(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {
+        // example: failure
+        RemoteRegion wrong = new RemoteRegion(remote.address(), 100, remote.remoteKey() ^ 0x5500);
+        try {
+            connection.read(local.slice(0, 100), wrong).get();
+        } catch (ExecutionException e) {
+            // READ of 100 bytes at offset 0 from 100 bytes at 0x7f... rkey 0x..., peer /10.77.0.1:41234:
+            // REMOTE_ACCESS_ERROR (vendor error 0); the peer's region is not registered under that rkey, ...
+            System.out.println(e.getMessage());
+        }
+        connection.ended().get(); // a failed work request ends its connection, as the hardware does
+        // end
+    }
+
+    static void devices() throws Exception {
+        // example: devices
+        try (DeviceList list = DeviceList.read(VerbsLibrary.load())) {
+            for (DeviceList.Device device : list.devices()) {
+                try (Context context = device.open()) {
+                    System.out.println(device + ": " + context.limits());
+                    System.out.println(context.port(1) + " " + context.gids());
+                }
+            }
+        }
+        // end
+    }
+
+    static void chain(QueuePair pair, CompletionQueue queue, MemoryRegion local, MemoryRegion remote) {
+        // example: chain
+        try (SendRequests chain = new SendRequests(16, 1);
+                WorkCompletions completions = new WorkCompletions(16)) {
+            for (int i = 0; i < 4; i++) {
+                chain.read(
+                        i,
+                        local.address() + i * 100L,
+                        100,
+                        local.localKey(),
+                        remote.address() + i * 100L,
+                        remote.remoteKey(),
+                        false);
+            }
+            chain.signaled(); // only the last one completes, which means that all have
+            int taken = pair.post(chain); // one doorbell; fewer than chain.size() if the queue is full
+            while (queue.poll(completions) == 0) {
+                Thread.onSpinWait();
+            }
+            System.out.println(taken + " READs: " + completions.status(0));
+        }
+        // end
+    }
+
+    static void events(CompletionChannel channel, CompletionQueue queue, Runnable post) {
+        // example: events
+        try (WaitSet waits = new WaitSet(1);
+                WorkCompletions completions = new WorkCompletions(16)) {
+            waits.add(channel.fileDescriptor());
+            queue.arm();
+            post.run();
+            while (queue.poll(completions) == 0) {
+                waits.await(Duration.ofSeconds(1).toNanos()); // sleeps
+                if (channel.nextEvent() == queue) { // taken and acknowledged
+                    queue.arm(); // before the poll that follows, so that none is missed
+                }
+            }
+            System.out.println(completions.count() + " completed");
+        }
+        // end
+    }
+
+    static void window(QueuePair pair, CompletionQueue queue, MemoryRegion region) {
+        // example: window
+        try (MemoryWindow window = pair.domain().allocateMemoryWindow(MemoryWindow.Type.TWO);
+                SendRequests chain = new SendRequests(1, 1);
+                WorkCompletions completions = new WorkCompletions(1)) {
+            int key = window.nextRemoteKey();
+            Set<Access> rights = Set.of(Access.REMOTE_READ);
+            pair.post(chain.bindWindow(1, window, key, region, region.address(), 100, rights));
+            while (queue.poll(completions) == 0) {
+                Thread.onSpinWait();
+            }
+            window.rebound(key); // give key to the peer: it reads these 100 bytes and nothing else
+            chain.clear();
+            pair.post(chain.invalidate(2, key)); // and take it back
+            while (queue.poll(completions) == 0) {
+                Thread.onSpinWait();
+            }
+            System.out.println("window: " + completions.status(0));
+        }
+        // end
+    }
+}

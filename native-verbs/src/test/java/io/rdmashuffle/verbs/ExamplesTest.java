@@ -1,0 +1,78 @@
+package io.rdmashuffle.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.verbs.async.EndpointOptions;
+import io.rdmashuffle.verbs.async.LocalRegion;
+import io.rdmashuffle.verbs.async.RdmaConnection;
+import io.rdmashuffle.verbs.async.RdmaEndpoint;
+import io.rdmashuffle.verbs.async.RdmaListener;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Runs the examples of the documentation. */
+@Tag("rdma")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+class ExamplesTest {
+    @SuppressWarnings("NullAway.Init") // by the method before each test
+    private RdmaTestDevice device;
+
+    @BeforeEach
+    void needDevice() {
+        device = RdmaTestDevice.require();
+    }
+
+    @Test
+    void highLevel() throws Exception {
+        Examples.open(device.address());
+        Examples.options(device.address());
+        try (RdmaEndpoint server = RdmaEndpoint.open(device.address(), EndpointOptions.DEFAULT);
+                RdmaEndpoint client = RdmaEndpoint.open(device.address(), EndpointOptions.DEFAULT)) {
+            CompletableFuture<RdmaConnection> accepted = new CompletableFuture<>();
+            RdmaListener listener = Examples.listen(server, accepted);
+            RdmaConnection connection = Examples.connect(client, listener.address());
+            RdmaConnection other = accepted.get(30, TimeUnit.SECONDS);
+            Examples.describe(client);
+            LocalRegion here = client.allocate(8192);
+            LocalRegion there = server.allocate(8192);
+            Examples.read(connection, here, there.describe());
+            Examples.write(connection, here, there.describe());
+            assertThat(there.get(100, 3)).containsExactly(1, 2, 3);
+            Examples.send(connection, here, other, there);
+            assertThat(there.get(4096, 3)).containsExactly(4, 5, 6);
+            Examples.writeWithImmediate(connection, here, other, there);
+            there.putLong(8, 37);
+            Examples.atomics(connection, there.describe());
+            assertThat(there.getLong(8)).isZero();
+            Examples.failure(connection, here, there.describe());
+        }
+    }
+
+    private static void read(Loopback loopback, Memory local, Memory remote) {
+        try (SendRequests chain = new SendRequests(1, 1)) {
+            chain.read(1, local.at(0), 10, local.localKey(), remote.at(0), remote.remoteKey(), true);
+            assertThat(loopback.client.post(chain)).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void lowLevel() throws Exception {
+        Examples.devices();
+        try (Loopback loopback = Loopback.connect()) {
+            Memory local = Memory.of(loopback.domain, 4096);
+            Memory remote = Memory.of(loopback.domain, 4096).with(new byte[] {1, 2, 3});
+            Examples.chain(loopback.client, loopback.clientQueue, local.region(), remote.region());
+            assertThat(local.bytes(3)).containsExactly(1, 2, 3);
+            Examples.events(loopback.channel, loopback.clientQueue, () -> read(loopback, local, remote));
+            Examples.window(loopback.server, loopback.serverQueue, remote.region());
+            local.close();
+            remote.close();
+        }
+    }
+}

@@ -1,0 +1,150 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.ContextOps;
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.IbVerbs;
+import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.RdmaCm;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import jnr.ffi.LastError;
+import jnr.ffi.Runtime;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Native functions without a device: every object is a zeroed block of memory, calls are noted, failures are injected, and a
+ * call on an object that was destroyed is a violation.
+ *
+ * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> the test closes it.
+ */
+final class FakeDevice implements AutoCloseable {
+    private static final int OBJECT_BYTES = 1024;
+
+    private final Map<String, Errno> failures = new ConcurrentHashMap<>();
+    private final Set<Long> alive = ConcurrentHashMap.newKeySet();
+    private final Queue<NativeBuffer> memory = new ConcurrentLinkedQueue<>();
+    private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
+    private final Queue<String> violations = new ConcurrentLinkedQueue<>();
+    private final int descriptor = LibC.load().eventfd(0, LibC.EFD_NONBLOCK);
+    private volatile Runnable duringHotCall = () -> {};
+    private volatile int postError;
+
+    final VerbsLibrary library = new VerbsLibrary(
+            proxy(IbVerbs.class, (self, method, arguments) -> call(method, arguments)),
+            proxy(RdmaCm.class, (self, method, arguments) -> call(method, arguments)),
+            context -> proxy(ContextOps.class, (self, method, arguments) -> call(method, arguments)));
+
+    /** Returns an open context. */
+    Context open() {
+        return Context.opened(library, create(), "fake0");
+    }
+
+    /** Has a function fail from now on. */
+    void fail(String function, Errno errno) {
+        failures.put(function, errno);
+    }
+
+    /** Has posting fail with this errno, naming the first request of the chain. */
+    void failPost(int errno) {
+        postError = errno;
+    }
+
+    /** Runs something inside each post and poll. */
+    void duringHotCall(Runnable action) {
+        duringHotCall = action;
+    }
+
+    /** Returns the names of the functions called that destroy something. */
+    List<String> destructions() {
+        synchronized (calls) {
+            return calls.stream().filter(FakeDevice::destroys).toList();
+        }
+    }
+
+    /** Returns calls on objects that were destroyed. */
+    List<String> violations() {
+        return List.copyOf(violations);
+    }
+
+    private static boolean creates(String name) {
+        return name.matches("(ibv|rdma)_(create|alloc|reg|open)_.*");
+    }
+
+    private static boolean destroys(String name) {
+        return name.matches("(ibv|rdma)_(destroy|dealloc|dereg|close)_.*");
+    }
+
+    private @Nullable Object call(Method method, Object[] arguments) {
+        String name = method.getName();
+        if (method.getReturnType() == String.class) {
+            return "fake0";
+        }
+        long first = arguments == null || arguments.length == 0 ? 0 : ((Number) arguments[0]).longValue();
+        boolean hot = name.contains("post") || name.contains("poll");
+        if (!hot) {
+            calls.add(name);
+        }
+        if (first != 0 && !alive.contains(first)) {
+            violations.add(name + " on an object that is gone");
+        }
+        Errno errno = failures.get(name);
+        if (errno != null) {
+            LastError.setLastError(Runtime.getSystemRuntime(), errno.number());
+        }
+        if (creates(name) && !name.equals("rdma_create_id")) {
+            return errno == null ? create() : 0L;
+        }
+        if (hot) {
+            duringHotCall.run();
+            if (!alive.contains(first)) {
+                violations.add(name + " while its object went");
+            }
+        }
+        if (destroys(name) && errno == null) {
+            alive.remove(first);
+        }
+        return method.getReturnType() == void.class ? null : number(method, name, arguments, errno);
+    }
+
+    private Object number(Method method, String name, Object[] arguments, @Nullable Errno errno) {
+        int result = errno == null ? 0 : name.startsWith("rdma_") ? -1 : errno.number();
+        if (name.contains("post") && postError != 0) {
+            RawMemory.putLong((Long) arguments[2], (Long) arguments[1]);
+            result = postError;
+        }
+        if (name.equals("rdma_create_id") && errno == null) {
+            RawMemory.putLong((Long) arguments[1], create());
+        }
+        return method.getReturnType() == long.class ? (Object) (long) result : (Object) result;
+    }
+
+    /** Makes an object; where a descriptor is expected, at offset 0 or 8, there is one that never becomes ready. */
+    private long create() {
+        NativeBuffer object = new NativeBuffer(OBJECT_BYTES);
+        object.putInt(0, descriptor);
+        memory.add(object);
+        alive.add(object.address());
+        return object.address();
+    }
+
+    private static <T> T proxy(Class<T> type, InvocationHandler handler) {
+        return type.cast(Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler));
+    }
+
+    @Override
+    public void close() {
+        LibC.load().close(descriptor);
+        memory.forEach(NativeBuffer::close);
+    }
+}

@@ -1,0 +1,157 @@
+package io.rdmashuffle.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.VerbsConstants;
+import java.util.Set;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The bytes of work requests, at the offsets that verbs.h gives them; numbers written out. */
+@Tag("unit")
+@Timeout(60)
+class WorkRequestLayoutTest {
+    private static final long LOCAL = 0x1111111122222222L;
+    private static final long REMOTE = 0x3333333344444444L;
+
+    private final SendRequests chain = new SendRequests(3, 2);
+    private final ReceiveRequests receives = new ReceiveRequests(2);
+
+    @AfterEach
+    void close() {
+        chain.close();
+        receives.close();
+    }
+
+    private static long longAt(long base, int offset) {
+        return RawMemory.getLong(base + offset);
+    }
+
+    private static int intAt(long base, int offset) {
+        return RawMemory.getInt(base + offset);
+    }
+
+    private static void assertPiece(long piece, long address, int length, int key) {
+        assertThat(longAt(piece, 0)).isEqualTo(address);
+        assertThat(intAt(piece, 8)).isEqualTo(length);
+        assertThat(intAt(piece, 12)).isEqualTo(key);
+    }
+
+    @Test
+    void readThenWriteWithImmediate() {
+        chain.read(7, LOCAL, 100, 5, REMOTE, 6, false)
+                .andLocal(LOCAL + 200, 300, 8)
+                .write(9, LOCAL, 0, 5, REMOTE, 6, true)
+                .withImmediate(0x01020304)
+                .inline()
+                .fenced();
+        long first = chain.head();
+        assertThat(longAt(first, 0)).isEqualTo(7);
+        assertThat(longAt(first, 8)).isEqualTo(first + 128);
+        assertPiece(longAt(first, 16), LOCAL, 100, 5);
+        assertPiece(longAt(first, 16) + 16, LOCAL + 200, 300, 8);
+        assertThat(intAt(first, 24)).isEqualTo(2);
+        assertThat(intAt(first, 28)).isEqualTo(4); // IBV_WR_RDMA_READ
+        assertThat(intAt(first, 32)).isZero();
+        assertThat(longAt(first, 40)).isEqualTo(REMOTE);
+        assertThat(intAt(first, 48)).isEqualTo(6);
+
+        long second = first + 128;
+        assertThat(longAt(second, 8)).isZero();
+        assertThat(longAt(second, 16)).isEqualTo(longAt(first, 16) + 32);
+        assertThat(intAt(second, 24)).as("a piece of nothing is no piece").isZero();
+        assertThat(intAt(second, 28)).isEqualTo(1); // IBV_WR_RDMA_WRITE_WITH_IMM
+        assertThat(intAt(second, 32)).isEqualTo(2 | 8 | 1); // signaled, inline, fence
+        assertThat(intAt(second, 36)).isEqualTo(0x04030201);
+        assertThat(chain.indexOf(second)).isEqualTo(1);
+    }
+
+    @Test
+    void sendThenSignaled() {
+        chain.send(1, LOCAL, 10, 5, false).signaled();
+        assertThat(intAt(chain.head(), 28)).isEqualTo(2); // IBV_WR_SEND
+        assertThat(intAt(chain.head(), 32)).isEqualTo(2);
+        chain.withImmediate(1);
+        assertThat(intAt(chain.head(), 28)).isEqualTo(3); // IBV_WR_SEND_WITH_IMM
+    }
+
+    @Test
+    void atomics() {
+        chain.compareAndSwap(1, LOCAL, 5, REMOTE, 6, 70, 80).fetchAndAdd(2, LOCAL, 5, REMOTE, 6, 90);
+        long first = chain.head();
+        assertPiece(longAt(first, 16), LOCAL, 8, 5);
+        assertThat(intAt(first, 28)).isEqualTo(5);
+        assertThat(longAt(first, 40)).isEqualTo(REMOTE);
+        assertThat(longAt(first, 48)).isEqualTo(70);
+        assertThat(longAt(first, 56)).isEqualTo(80);
+        assertThat(intAt(first, 64)).isEqualTo(6);
+        assertThat(intAt(first + 128, 28)).isEqualTo(6);
+        assertThat(longAt(first + 128, 48)).isEqualTo(90);
+    }
+
+    @Test
+    void bindingAndInvalidation() {
+        try (FakeDevice device = new FakeDevice();
+                Context context = device.open()) {
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            MemoryRegion region = domain.registerMemory(LOCAL, 1000, Set.of());
+            MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.TWO);
+            window.rebound(0x12ff);
+            assertThat(window.nextRemoteKey()).as("only the last byte counts").isEqualTo(0x1200);
+            chain.bindWindow(1, window, 0x1200, region, LOCAL + 100, 200, Set.of(Access.REMOTE_READ))
+                    .invalidate(2, 0x1200);
+            long first = chain.head();
+            assertThat(intAt(first, 24)).isZero();
+            assertThat(intAt(first, 28)).isEqualTo(8); // IBV_WR_BIND_MW
+            assertThat(longAt(first, 80)).isEqualTo(window.handle());
+            assertThat(intAt(first, 88)).isEqualTo(0x1200);
+            assertThat(longAt(first, 96)).isEqualTo(region.handle());
+            assertThat(longAt(first, 104)).isEqualTo(LOCAL + 100);
+            assertThat(longAt(first, 112)).isEqualTo(200);
+            assertThat(intAt(first, 120)).isEqualTo(4);
+            assertThat(intAt(first + 128, 28)).isEqualTo(7); // IBV_WR_LOCAL_INV
+            assertThat(intAt(first + 128, 36)).isEqualTo(0x1200);
+        }
+    }
+
+    @Test
+    void usedAgainNothingIsLeft() {
+        chain.send(1, LOCAL, 10, 5, true).inline().withImmediate(5).send(2, LOCAL, 10, 5, true);
+        chain.clear();
+        assertThat(chain.head()).isZero();
+        chain.read(3, LOCAL, 10, 5, REMOTE, 6, false);
+        assertThat(longAt(chain.head(), 8)).isZero();
+        assertThat(intAt(chain.head(), 32)).isZero();
+        assertThat(intAt(chain.head(), 36)).isZero();
+        assertThat(intAt(chain.head(), 24)).isEqualTo(1);
+    }
+
+    @Test
+    void refusesWhatDoesNotFit() {
+        assertThatThrownBy(chain::signaled).hasMessageContaining("empty");
+        chain.send(1, LOCAL, 1, 5, true).andLocal(LOCAL, 1, 5);
+        assertThatThrownBy(() -> chain.andLocal(LOCAL, 1, 5)).hasMessageContaining("at most 2 pieces");
+        chain.send(2, LOCAL, 1, 5, true).send(3, LOCAL, 1, 5, true);
+        assertThat(chain.isFull()).isTrue();
+        assertThatThrownBy(() -> chain.send(4, LOCAL, 1, 5, true)).hasMessageContaining("at most 3 requests");
+    }
+
+    @Test
+    void receives() {
+        receives.add(0x8000000000000001L, LOCAL, 10, 5).add(2, LOCAL, 0, 5);
+        long first = receives.head();
+        assertThat(longAt(first, 0)).isEqualTo(0x8000000000000001L);
+        assertThat(longAt(first, 8)).isEqualTo(first + 32);
+        assertPiece(longAt(first, 16), LOCAL, 10, 5);
+        assertThat(intAt(first, 24)).isEqualTo(1);
+        assertThat(longAt(first + 32, 8)).isZero();
+        assertThat(intAt(first + 32, 24)).isZero();
+        assertThat(receives.indexOf(first + 32)).isEqualTo(1);
+        assertThatThrownBy(() -> receives.add(3, LOCAL, 1, 5)).hasMessageContaining("at most 2 receives");
+        assertThat(VerbsConstants.IBV_WC_RECV).isEqualTo(128);
+    }
+}

@@ -1,0 +1,177 @@
+package io.rdmashuffle.verbs.async;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.verbs.LeakCheck;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Every operation of a connection, sleeping and spinning; contents compared. */
+@Tag("rdma")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+class RdmaConnectionTest {
+    private static final int LENGTH = 100_000;
+
+    @SuppressWarnings("NullAway.Init") // by the first line of each test
+    private ConnectedEndpoints endpoints;
+
+    @SuppressWarnings("NullAway.Init") // by the first line of each test
+    private LocalRegion here;
+
+    @SuppressWarnings("NullAway.Init") // by the first line of each test
+    private LocalRegion there;
+
+    private final byte[] content = content();
+
+    private static byte[] content() {
+        long seed = System.nanoTime();
+        System.out.println("RdmaConnectionTest seed " + seed);
+        byte[] content = new byte[LENGTH];
+        new Random(seed).nextBytes(content);
+        return content;
+    }
+
+    private ConnectedEndpoints.Pair connect(boolean busyPoll) throws Exception {
+        endpoints = new ConnectedEndpoints(EndpointOptions.DEFAULT.withBusyPoll(busyPoll));
+        here = endpoints.client.allocate(LENGTH);
+        there = endpoints.server.allocate(LENGTH);
+        return endpoints.connect();
+    }
+
+    @AfterEach
+    void close() {
+        if (endpoints != null) { // null if the test was skipped
+            endpoints.close();
+        }
+    }
+
+    private static <T> T get(CompletableFuture<T> future) throws Exception {
+        return ConnectedEndpoints.get(future);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void readsAndWrites(boolean busyPoll) throws Exception {
+        RdmaConnection connection = connect(busyPoll).client();
+        there.put(0, content);
+        RemoteRegion remote = RemoteRegion.decode(there.describe().encode());
+        get(connection.read(here.slice(0, LENGTH), remote));
+        assertThat(here.get(0, LENGTH)).isEqualTo(content);
+
+        here.put(0, new byte[500]);
+        get(connection.write(here.slice(0, 500), remote.slice(1000, 500)));
+        assertThat(there.get(1000, 500)).containsOnly(0);
+        assertThat(there.get(0, 1)).containsExactly(content[0]);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void sendsAndReceives(boolean busyPoll) throws Exception {
+        ConnectedEndpoints.Pair pair = connect(busyPoll);
+        here.put(0, content);
+        CompletableFuture<ReceivedMessage> first = pair.server().receive(there.slice(0, LENGTH));
+        CompletableFuture<ReceivedMessage> second = pair.server().receive(there.slice(0, 100));
+        CompletableFuture<ReceivedMessage> third = pair.server().receive(there.slice(0, 0));
+        get(pair.client().send(here.slice(0, LENGTH)));
+        assertThat(get(first)).isEqualTo(new ReceivedMessage(LENGTH, OptionalInt.empty()));
+        assertThat(there.get(0, LENGTH)).isEqualTo(content);
+
+        byte[] message = "inline".getBytes(StandardCharsets.US_ASCII);
+        get(pair.client().send(message));
+        assertThat(get(second).lengthBytes()).isEqualTo(6);
+        assertThat(there.get(0, 6)).isEqualTo(message);
+
+        get(pair.client().writeWithImmediate(here.slice(0, 10), there.describe().slice(50, 10), -2));
+        assertThat(get(third)).isEqualTo(new ReceivedMessage(10, OptionalInt.of(-2)));
+
+        // A message that is there before its receive waits for it.
+        CompletableFuture<Void> early = pair.server().send(message);
+        get(pair.client().receive(here.slice(200, 10)));
+        get(early);
+        assertThat(here.get(200, 6)).isEqualTo(message);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void countsAndSwaps(boolean busyPoll) throws Exception {
+        RdmaConnection connection = connect(busyPoll).client();
+        RemoteRegion counter = there.describe().slice(8, 8);
+        List<CompletableFuture<Long>> adds = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+            adds.add(connection.fetchAndAdd(counter, 2));
+        }
+        for (int i = 0; i < 50; i++) {
+            assertThat(get(adds.get(i))).isEqualTo(2L * i);
+        }
+        assertThat(get(connection.compareAndSwap(counter, 100, -1))).isEqualTo(100);
+        assertThat(get(connection.compareAndSwap(counter, 100, 5))).isEqualTo(-1);
+        assertThat(there.getLong(8)).isEqualTo(-1);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void matchesManyInFlight(boolean busyPoll) throws Exception {
+        RdmaConnection connection = connect(busyPoll).client();
+        there.put(0, content);
+        int pieces = EndpointOptions.DEFAULT.maxInFlight();
+        int length = LENGTH / pieces;
+        Random random = new Random(1);
+        for (int round = 0; round < 5; round++) {
+            List<CompletableFuture<?>> reads = new ArrayList<>();
+            int[] from = new int[pieces];
+            for (int i = 0; i < pieces; i++) {
+                from[i] = random.nextInt(pieces) * length;
+                int at = i * length;
+                byte[] expected = java.util.Arrays.copyOfRange(content, from[i], from[i] + length);
+                reads.add(connection
+                        .read(here.slice(at, length), there.describe().slice(from[i], length))
+                        .thenRun(() -> assertThat(here.get(at, length)).isEqualTo(expected)));
+            }
+            for (CompletableFuture<?> read : reads) {
+                get(read);
+            }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void refusesMistakesBeforePosting(boolean busyPoll) throws Exception {
+        ConnectedEndpoints.Pair pair = connect(busyPoll);
+        RdmaConnection connection = pair.client();
+        RemoteRegion remote = there.describe();
+        assertThatThrownBy(() -> here.slice(LENGTH - 1, 2)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> remote.slice(-1, 2)).isInstanceOf(IndexOutOfBoundsException.class);
+        assertThatThrownBy(() -> connection.read(here.slice(0, 10), remote.slice(0, 11)))
+                .hasMessageContaining("equally long");
+        assertThatThrownBy(() -> connection.read(there.slice(0, 10), remote.slice(0, 10)))
+                .hasMessageContaining("another endpoint");
+        assertThatThrownBy(() -> connection.fetchAndAdd(remote.slice(4, 8), 1)).hasMessageContaining("aligned to 8");
+        assertThatThrownBy(() -> connection.send(new byte[65])).hasMessageContaining("at most 64");
+        LocalRegion closed = endpoints.client.allocate(10);
+        closed.close();
+        assertThatThrownBy(() -> connection.write(closed.slice(0, 10), remote.slice(0, 10)))
+                .isInstanceOf(IllegalStateException.class)
+                .hasMessageContaining("is closed");
+        for (int i = 0; i < EndpointOptions.DEFAULT.maxReceives(); i++) {
+            CompletableFuture<ReceivedMessage> receive = connection.receive(here.slice(0, 10));
+            assertThat(receive).isNotDone();
+        }
+        assertThatThrownBy(() -> connection.receive(here.slice(0, 10)))
+                .isInstanceOf(RejectedExecutionException.class)
+                .hasMessageContaining("64 receives outstanding");
+        get(connection.read(here.slice(0, 10), remote.slice(0, 10)));
+    }
+}

@@ -1,0 +1,131 @@
+package io.rdmashuffle.verbs.async;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.verbs.LeakCheck;
+import io.rdmashuffle.verbs.RdmaTestDevice;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Endpoints: how they open, connect, refuse and close. */
+@Tag("rdma")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+class RdmaEndpointTest {
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+    @SuppressWarnings("NullAway.Init") // by the method before each test
+    private RdmaTestDevice device;
+
+    @BeforeEach
+    void needDevice() {
+        device = RdmaTestDevice.require();
+    }
+
+    private RdmaEndpoint open() throws Exception {
+        return RdmaEndpoint.open(device.address(), EndpointOptions.DEFAULT);
+    }
+
+    @Test
+    void opensByAddressAndByName() throws Exception {
+        try (RdmaEndpoint byAddress = open();
+                RdmaEndpoint byName = RdmaEndpoint.openDevice(device.name(), EndpointOptions.DEFAULT)) {
+            assertThat(byAddress.deviceName()).isEqualTo(device.name());
+            assertThat(byName.deviceName()).isEqualTo(device.name());
+            assertThat(byName.address()).isNotNull();
+        }
+        assertThatThrownBy(() -> RdmaEndpoint.openDevice("nonesuch0", EndpointOptions.DEFAULT))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(device.name());
+        assertThatThrownBy(() -> RdmaEndpoint.open(InetAddress.getByName("192.0.2.1"), EndpointOptions.DEFAULT))
+                .hasMessageContaining("rdma_bind_addr");
+    }
+
+    @Test
+    void refusedWhereNobodyListens() throws Exception {
+        try (RdmaEndpoint endpoint = open()) {
+            assertThatThrownBy(() -> get(endpoint.connect(new InetSocketAddress(device.address(), 1), TIMEOUT)))
+                    .isInstanceOf(ExecutionException.class)
+                    .hasMessageContaining("REJECTED: nobody listens there");
+        }
+    }
+
+    @Test
+    void givesUpOnAnAddressThatDoesNotAnswer() throws Exception {
+        try (RdmaEndpoint endpoint = open()) {
+            byte[] other = device.address().getAddress();
+            other[3] = (byte) 250;
+            InetSocketAddress nobody = new InetSocketAddress(InetAddress.getByAddress(other), 1);
+            assertThatThrownBy(() -> get(endpoint.connect(nobody, Duration.ofSeconds(1))))
+                    .isInstanceOf(ExecutionException.class)
+                    .hasCauseInstanceOf(IOException.class)
+                    .hasMessageContaining(nobody.toString());
+        }
+    }
+
+    @Test
+    void closeFailsAConnectThatIsGoingOn() throws Exception {
+        CompletableFuture<RdmaConnection> connecting;
+        try (RdmaEndpoint endpoint = open()) {
+            byte[] other = device.address().getAddress();
+            other[3] = (byte) 250;
+            connecting = endpoint.connect(new InetSocketAddress(InetAddress.getByAddress(other), 1), TIMEOUT);
+        }
+        assertThatThrownBy(() -> get(connecting)).hasMessageContaining("closed");
+    }
+
+    @Test
+    void refusesAfterClose() throws Exception {
+        RdmaEndpoint endpoint = open();
+        LocalRegion region = endpoint.allocate(100);
+        endpoint.close();
+        endpoint.close();
+        assertThatThrownBy(() -> endpoint.allocate(1)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> endpoint.listen(0, connection -> {})).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> endpoint.connect(new InetSocketAddress(device.address(), 1), TIMEOUT))
+                .isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> region.getLong(0)).hasMessageContaining("closed");
+    }
+
+    @Test
+    void acceptorThatThrowsEndsItsConnectionOnly() throws Exception {
+        try (RdmaEndpoint server = open();
+                RdmaEndpoint client = open();
+                RdmaListener listener = server.listen(0, connection -> {
+                    throw new IllegalStateException("no");
+                })) {
+            RdmaConnection connection = get(client.connect(listener.address(), TIMEOUT));
+            assertThat(get(connection.ended())).hasMessageContaining("DISCONNECTED");
+            connection.close();
+        }
+    }
+
+    @Test
+    void noRoomInTheCompletionQueueIsSaid() throws Exception {
+        EndpointOptions small = new EndpointOptions(8, 8, 20, 64, TIMEOUT, false);
+        try (RdmaEndpoint server = open();
+                RdmaEndpoint client = RdmaEndpoint.open(device.address(), small);
+                RdmaListener listener = server.listen(0, connection -> {})) {
+            RdmaConnection first = get(client.connect(listener.address(), TIMEOUT));
+            assertThatThrownBy(() -> get(client.connect(listener.address(), TIMEOUT)))
+                    .hasMessageContaining("maxCompletions=20");
+            first.close();
+            get(client.connect(listener.address(), TIMEOUT)).close();
+        }
+    }
+
+    private static <T> T get(CompletableFuture<T> future) throws Exception {
+        return future.get(30, TimeUnit.SECONDS);
+    }
+}
