@@ -3,8 +3,7 @@ package io.rdmashuffle.verbs;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.QueueLayout.ibv_comp_channel;
 import io.rdmashuffle.ffi.RawMemory;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,7 +19,9 @@ import org.jspecify.annotations.Nullable;
 public final class CompletionChannel extends NativeResource {
     private final Context context;
     private final int descriptor;
-    private final Map<Long, CompletionQueue> queues = new ConcurrentHashMap<>();
+    /** Replaced as a whole, so that looking one up makes no garbage. */
+    private volatile CompletionQueue[] queues = new CompletionQueue[0];
+
     private final NativeBuffer result = new NativeBuffer(2L * Long.BYTES);
 
     CompletionChannel(Context context, long handle) {
@@ -35,12 +36,25 @@ public final class CompletionChannel extends NativeResource {
         return descriptor;
     }
 
-    void attach(CompletionQueue queue) {
-        queues.put(queue.handle(), queue);
+    synchronized void attach(CompletionQueue queue) {
+        CompletionQueue[] more = Arrays.copyOf(queues, queues.length + 1);
+        more[queues.length] = queue;
+        queues = more;
     }
 
-    void detach(long queue) {
-        queues.remove(queue);
+    synchronized void detach(long queue) {
+        queues = Arrays.stream(queues)
+                .filter(candidate -> candidate.handle() != queue)
+                .toArray(CompletionQueue[]::new);
+    }
+
+    private @Nullable CompletionQueue find(long queue) {
+        for (CompletionQueue candidate : queues) {
+            if (candidate.handle() == queue) {
+                return candidate;
+            }
+        }
+        return null;
     }
 
     /** Takes and acknowledges the next event; returns the queue that it is about, null if there is none. */
@@ -55,7 +69,7 @@ public final class CompletionChannel extends NativeResource {
                 long queue = result.getLong(0);
                 // The queue is alive: destroying one waits until its events are acknowledged.
                 context.library().verbs().ibv_ack_cq_events(queue, 1);
-                return queues.get(queue);
+                return find(queue);
             }
         } finally {
             exit();
