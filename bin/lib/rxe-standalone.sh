@@ -12,5 +12,8 @@ if [ "$RXE_HOST" = 1 ]; then
     --host "$SPARK_LOCAL_IP" --port 7077 --webui-port 0 &
   exec "$@"
 fi
+until (exec 3<>/dev/tcp/10.77.0.1/7077) 2>/dev/null; do
+  sleep 1
+done
 exec "$JAVA" "${options[@]}" -cp "$JARS" org.apache.spark.deploy.worker.Worker \
   --host "$SPARK_LOCAL_IP" --cores 1 --memory 1g --webui-port 0 spark://10.77.0.1:7077

@@ -10,6 +10,7 @@ import io.rdmashuffle.ffi.VerbsConstants;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -118,12 +119,16 @@ public final class QueuePair extends NativeResource {
      * @param remoteRights what the peer may do through this pair, besides SEND
      */
     public void initialize(CmId id, Set<Access> remoteRights) {
-        modify(id, VerbsConstants.IBV_QPS_INIT, QueuePairTuning.DEFAULT, remoteRights, QueuePairTuning.AS_PROPOSED);
+        modify(
+                id,
+                VerbsConstants.IBV_QPS_INIT,
+                QueuePairTuning.DEFAULT,
+                attributes -> attributes.putInt(ibv_qp_attr.qp_access_flags, Access.flags(remoteRights)));
     }
 
     /** INIT to RTR, once the id knows the peer: after CONNECT_REQUEST or CONNECT_RESPONSE. */
     public void readyToReceive(CmId id, QueuePairTuning tuning) {
-        modify(id, VerbsConstants.IBV_QPS_RTR, tuning, Set.of(), QueuePairTuning.AS_PROPOSED);
+        readyToReceive(id, tuning, QueuePairTuning.AS_PROPOSED, QueuePairTuning.AS_PROPOSED);
     }
 
     /**
@@ -133,15 +138,32 @@ public final class QueuePair extends NativeResource {
      *     connection manager proposes 0, which is the longest, 655.36 ms
      */
     public void readyToReceive(CmId id, QueuePairTuning tuning, int minRnrTimer) {
-        modify(id, VerbsConstants.IBV_QPS_RTR, tuning, Set.of(), minRnrTimer);
+        readyToReceive(id, tuning, minRnrTimer, QueuePairTuning.AS_PROPOSED);
+    }
+
+    /**
+     * INIT to RTR, as {@link #readyToReceive(CmId, QueuePairTuning, int)}.
+     *
+     * @param maxReads most READs and atomics of the peer served at once; what the connection manager proposes is the peer's
+     *     wish, which this side's device may not be able to fulfil
+     */
+    public void readyToReceive(CmId id, QueuePairTuning tuning, int minRnrTimer, int maxReads) {
+        modify(id, VerbsConstants.IBV_QPS_RTR, tuning, attributes -> {
+            if (minRnrTimer != QueuePairTuning.AS_PROPOSED) {
+                attributes.putByte(ibv_qp_attr.min_rnr_timer, (byte) minRnrTimer);
+            }
+            if (maxReads != QueuePairTuning.AS_PROPOSED) {
+                attributes.putByte(ibv_qp_attr.max_dest_rd_atomic, (byte) maxReads);
+            }
+        });
     }
 
     /** RTR to RTS. */
     public void readyToSend(CmId id, QueuePairTuning tuning) {
-        modify(id, VerbsConstants.IBV_QPS_RTS, tuning, Set.of(), QueuePairTuning.AS_PROPOSED);
+        modify(id, VerbsConstants.IBV_QPS_RTS, tuning, attributes -> {});
     }
 
-    private void modify(CmId id, int state, QueuePairTuning tuning, Set<Access> remoteRights, int minRnrTimer) {
+    private void modify(CmId id, int state, QueuePairTuning tuning, Consumer<NativeBuffer> changes) {
         VerbsLibrary library = domain.context().library();
         long pair = enter();
         long idHandle = id.enter();
@@ -151,12 +173,7 @@ public final class QueuePair extends NativeResource {
             NativeResult.checkSet(
                     library.cm().rdma_init_qp_attr(idHandle, attributes.address(), maskAt.address()),
                     () -> "rdma_init_qp_attr(state=" + state + ") of " + name());
-            if (state == VerbsConstants.IBV_QPS_INIT) {
-                attributes.putInt(ibv_qp_attr.qp_access_flags, Access.flags(remoteRights));
-            }
-            if (minRnrTimer != QueuePairTuning.AS_PROPOSED) {
-                attributes.putByte(ibv_qp_attr.min_rnr_timer, (byte) minRnrTimer);
-            }
+            changes.accept(attributes);
             int mask = tuning.apply(attributes, maskAt.getInt(0), id.isEthernet());
             NativeResult.checkReturned(
                     library.verbs().ibv_modify_qp(pair, attributes.address(), mask),

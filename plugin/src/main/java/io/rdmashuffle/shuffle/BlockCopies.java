@@ -157,7 +157,7 @@ public final class BlockCopies implements AutoCloseable {
             try {
                 if (verify && !block.range().matches(bytes.slices())) {
                     LOG.warn("wrong checksum of block {} read from executor {}", block.blockId(), path.executorId());
-                    fallBack(block.blockId());
+                    fallBack(block.blockId(), () -> {});
                 } else {
                     answers.succeeded(block.blockId(), buffer, path.counter());
                 }
@@ -168,8 +168,8 @@ public final class BlockCopies implements AutoCloseable {
 
         @Override
         public void failed(ReadRequest request, ReadFailedException failure) {
-            paths.failed(path, failure);
-            fallBack(wanted(request).blockId());
+            // Not here: giving a path up may wait for a look-up at the driver, and this is the fabric's thread.
+            fallBack(wanted(request).blockId(), () -> paths.failed(path, failure));
         }
 
         private Wanted wanted(ReadRequest request) {
@@ -180,9 +180,12 @@ public final class BlockCopies implements AutoCloseable {
             return block;
         }
 
-        private void fallBack(String blockId) {
+        private void fallBack(String blockId, Runnable before) {
             try {
-                fallbacks.execute(() -> otherwise.startOne(blockId));
+                fallbacks.execute(() -> {
+                    before.run();
+                    otherwise.startOne(blockId);
+                });
             } catch (RejectedExecutionException e) {
                 answers.failed(blockId, e);
             }

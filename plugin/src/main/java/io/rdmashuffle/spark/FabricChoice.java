@@ -44,7 +44,7 @@ final class FabricChoice {
         if (mode == FabricMode.AUTO || mode == FabricMode.VERBS) {
             try {
                 fabrics.add(verbs(conf, config, pool));
-            } catch (RdmaUnavailableException e) {
+            } catch (RdmaUnavailableException | RuntimeException e) {
                 explain(mode, e);
             }
         }

@@ -38,7 +38,7 @@ import picocli.CommandLine.Option;
         showDefaultValues = true)
 public final class DeviceJobs implements Callable<Integer> {
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
-    private static final long EXECUTORS_SECONDS = 300;
+    private static final long EXECUTORS_SECONDS = 600;
 
     @Option(
             names = "--fabric",

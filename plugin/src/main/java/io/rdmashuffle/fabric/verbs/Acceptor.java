@@ -35,8 +35,11 @@ final class Acceptor implements AutoCloseable {
 
     private static final int RNR_RETRIES = 6;
 
-    /** A question that finds no receive posted comes again after 0.64 ms; the connection manager would say 655 ms. */
-    static final int RNR_TIMER = 12;
+    /**
+     * A question that finds no receive posted comes again after 20.48 ms, six times: long enough for a garbage collection. The
+     * connection manager would say 655 ms.
+     */
+    static final int RNR_TIMER = 22;
 
     private final ControlLoop control;
     private final long fabricId;
@@ -107,8 +110,9 @@ final class Acceptor implements AutoCloseable {
         if (refusal != null || request == null || desk == null) {
             Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_READY : refusal;
             LOG.info("refused a queue pair from {}: {}", id.remoteAddress(), told);
-            id.reject(Handshake.refusal(told));
-            id.close();
+            try (id) {
+                id.reject(Handshake.refusal(told));
+            }
             return;
         }
         try {
@@ -150,11 +154,11 @@ final class Acceptor implements AutoCloseable {
         QueuePair pair = desk.createQueuePair();
         boolean accepted = false;
         try {
-            pair.initialize(id, Set.of(Access.REMOTE_READ));
-            pair.readyToReceive(id, settings.tuning(), RNR_TIMER);
-            pair.readyToSend(id, settings.tuning());
             int resources =
                     Math.min(event.responderResources(), desk.rail().limits().maxReadsAsTarget());
+            pair.initialize(id, Set.of(Access.REMOTE_READ));
+            pair.readyToReceive(id, settings.tuning(), RNR_TIMER, resources);
+            pair.readyToSend(id, settings.tuning());
             id.accept(new ConnectionParameters(
                     pair, 1, resources, Connector.retries(settings), RNR_RETRIES, request.answer(settings.secret())));
             Served added =
@@ -200,12 +204,23 @@ final class Acceptor implements AutoCloseable {
             return;
         }
         LOG.debug("{} no longer reads through {}: {}", ended.id().remoteAddress(), ended.pair(), why);
-        ended.desk().remove(ended);
-        ended.pair().close();
-        ended.desk().rail().controlMemory().release(ended.slot());
         control.forget(ended.id());
-        ended.id().disconnect();
-        ended.id().close();
+        ended.desk().remove(ended);
+        try {
+            // Questions of this peer that nobody has looked at go back to the shared queue before its pair takes them
+            // along.
+            ended.pair().fail();
+            ended.desk().serve();
+        } catch (RuntimeException e) {
+            LOG.debug("{} was dead already", ended.pair(), e);
+        }
+        try {
+            ended.pair().close();
+            ended.desk().rail().controlMemory().release(ended.slot());
+        } finally {
+            ended.id().disconnect();
+            ended.id().close();
+        }
     }
 
     @Override

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * Answers, on one rail, what peers ask about this process's regions.
  *
  * <p>Questions of all peers come through one shared receive queue, so receive memory does not grow with their number. A
- * peer has one answer under way at a time; its next question is answered after that.
+ * peer has one answer under way at a time; a question that comes meanwhile is answered after that.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -44,6 +44,7 @@ final class AnswerDesk implements AutoCloseable {
     private final List<ControlMemory.Slot> questions = new ArrayList<>();
     private final Map<Integer, Acceptor.Served> byPair = new HashMap<>();
     private final Set<Integer> answering = new HashSet<>();
+    private final Map<Integer, Integer> deferred = new HashMap<>();
 
     AnswerDesk(Rail rail) {
         this.rail = rail;
@@ -76,6 +77,7 @@ final class AnswerDesk implements AutoCloseable {
     void remove(Acceptor.Served served) {
         byPair.remove(served.pair().number());
         answering.remove(served.pair().number());
+        deferred.remove(served.pair().number());
     }
 
     /** Answers what has been asked. */
@@ -106,10 +108,7 @@ final class AnswerDesk implements AutoCloseable {
         long id = completions.workRequestId(completion);
         int pairNumber = completions.queuePairNumber(completion);
         if ((id & ANSWER) != 0) {
-            answering.remove(pairNumber);
-            if (!completions.succeeded(completion)) {
-                LOG.debug("an answer on queue pair {} was lost: {}", pairNumber, completions.status(completion));
-            }
+            answered(pairNumber, completion);
             return;
         }
         int question = (int) id;
@@ -119,13 +118,31 @@ final class AnswerDesk implements AutoCloseable {
         postReceive(question);
     }
 
+    private void answered(int pairNumber, int completion) {
+        answering.remove(pairNumber);
+        Integer next = deferred.remove(pairNumber);
+        Acceptor.Served asker = byPair.get(pairNumber);
+        if (!completions.succeeded(completion)) {
+            LOG.debug("an answer on queue pair {} was lost: {}", pairNumber, completions.status(completion));
+        } else if (next != null && asker != null && answering.add(pairNumber)) {
+            send(asker, next);
+        }
+    }
+
     private void answer(int pairNumber, long question, int lengthBytes) {
         Acceptor.Served asker = byPair.get(pairNumber);
         int first = RegionTable.readQuestion(question, lengthBytes);
-        if (asker == null || first < 0 || !answering.add(pairNumber)) {
+        if (asker == null || first < 0) {
             LOG.debug("no answer to a message on queue pair {}", pairNumber);
-            return;
+        } else if (answering.add(pairNumber)) {
+            send(asker, first);
+        } else {
+            // The device has not yet said that the last answer left; the asker has it all the same.
+            deferred.put(pairNumber, first);
         }
+    }
+
+    private void send(Acceptor.Served asker, int first) {
         int length = rail.table().writeAnswer(asker.slot().address(), first);
         answer.clear();
         answer.send(ANSWER, asker.slot().address(), length, asker.slot().localKey(), true);

@@ -3,6 +3,8 @@ package io.rdmashuffle.fabric.verbs;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.QueuePair;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * An established queue pair that this process reads through, and what is outstanding on it.
@@ -21,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> owns queue pair, id and slot. After {@link #closePair} the device writes nothing more through it.
  */
 final class Connection {
+    private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
     private static final long RECEIVE = 1L << 31;
     private static final int SEQUENCE_MASK = 0x7fffffff;
 
@@ -109,6 +112,9 @@ final class Connection {
     /** Takes the next place in the ring; returns the id to post with. {@code read} is null for a control message. */
     @SuppressWarnings("NullAway") // a control message has no read
     long add(@Nullable PendingRead read) {
+        if (head - tail == ring.length) {
+            throw new IllegalStateException(pair + " has " + ring.length + " requests outstanding");
+        }
         ring[head & mask] = read;
         long workRequest = serial | (head & SEQUENCE_MASK);
         head++;
@@ -136,16 +142,28 @@ final class Connection {
         return ring[(tail + index) & mask];
     }
 
-    /** Destroys the queue pair: whatever was outstanding is written nowhere any more. */
-    void closePair() {
-        pair.close();
+    /**
+     * Destroys the queue pair. Returns whether the device has let go, so that whatever was outstanding is written nowhere any
+     * more.
+     */
+    boolean closePair() {
+        try {
+            pair.close();
+            return true;
+        } catch (RuntimeException e) {
+            LOG.error("{} could not be destroyed; the memory of its reads is kept", pair, e);
+            return false;
+        }
     }
 
     /** Ends the connection and gives the slot back, after {@link #closePair}; on the control thread. */
     void closeIdentity() {
-        id.disconnect();
-        id.close();
         memory.release(slot);
+        try {
+            id.disconnect();
+        } finally {
+            id.close();
+        }
     }
 
     CmId id() {

@@ -162,7 +162,7 @@ final class Connector implements AutoCloseable {
                 fail(Reason.TRANSPORT_ERROR, "it does not know this application's secret (spark.authenticate)", null);
                 return;
             }
-            connected.readyToReceive(of, settings.tuning(), Acceptor.RNR_TIMER);
+            connected.readyToReceive(of, settings.tuning(), Acceptor.RNR_TIMER, 1);
             connected.readyToSend(of, settings.tuning());
             of.establish();
             attempts.remove(this);
@@ -189,17 +189,22 @@ final class Connector implements AutoCloseable {
         void fail(Reason reason, String why, @Nullable Throwable cause) {
             attempts.remove(this);
             ReadFailedException failure = failure(reason, why, cause);
-            CmId endedId = id;
-            QueuePair endedPair = pair;
-            if (endedPair != null) {
-                endedPair.close();
-            }
-            if (endedId != null) {
-                control.forget(endedId);
-                endedId.close();
-            }
             LOG.debug("{}", failure.getMessage());
-            link.worker().execute(() -> link.connectFailed(failure));
+            try {
+                CmId endedId = id;
+                QueuePair endedPair = pair;
+                if (endedId != null) {
+                    control.forget(endedId);
+                }
+                if (endedPair != null) {
+                    endedPair.close();
+                }
+                if (endedId != null) {
+                    endedId.close();
+                }
+            } finally {
+                link.worker().execute(() -> link.connectFailed(failure));
+            }
         }
 
         private ReadFailedException failure(Reason reason, String why, @Nullable Throwable cause) {

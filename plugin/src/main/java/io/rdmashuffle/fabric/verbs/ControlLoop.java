@@ -13,6 +13,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,22 +22,26 @@ import org.slf4j.LoggerFactory;
 /**
  * The control thread: every step of every connection, the few messages that go by SEND, and the events of the devices.
  *
- * <p><b>Threading:</b> {@link #execute}, {@link #connect} and {@link #close} are for any thread, everything that it calls runs
+ * <p><b>Threading:</b> {@link #execute}, {@link #connect} and {@link #shutDown} are for any thread, everything that it calls runs
  * on the control thread.
  *
  * <p><b>Ownership:</b> owns thread, acceptor and attempts; the event channel is the fabric's.
  */
-final class ControlLoop implements AutoCloseable {
+final class ControlLoop {
     private static final Logger LOG = LoggerFactory.getLogger(ControlLoop.class);
     private static final long BUSY_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long IDLE_TICK_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long CLOSE_MILLIS = 10_000;
+    private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    private static final int MAX_PAUSE_DOUBLINGS = 6;
+    private static final long INSTANT_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
+    private static final int MAX_INSTANT_WAKES = 1_000;
 
     private final EventChannel events;
     private final List<Rail> rails;
     private final Acceptor acceptor;
     private final Connector connector;
-    private final Consumer<AsyncEvent> deviceEvents;
+    private final BiConsumer<Rail, AsyncEvent> deviceEvents;
     private final WaitSet waits;
     private final Thread thread;
     /** At most a few entries per connection. */
@@ -44,6 +50,7 @@ final class ControlLoop implements AutoCloseable {
     private final Map<CmId, Consumer<CmEvent>> listeners = new HashMap<>();
     private final CountDownLatch stoppedConnecting = new CountDownLatch(1);
     private volatile boolean closing;
+    private int instantWakes;
 
     /**
      * Prepares to serve; {@link #start} does.
@@ -55,7 +62,7 @@ final class ControlLoop implements AutoCloseable {
             List<Rail> rails,
             long fabricId,
             VerbsSettings settings,
-            Consumer<AsyncEvent> deviceEvents) {
+            BiConsumer<Rail, AsyncEvent> deviceEvents) {
         this.events = events;
         this.rails = List.copyOf(rails);
         this.deviceEvents = deviceEvents;
@@ -101,25 +108,45 @@ final class ControlLoop implements AutoCloseable {
     }
 
     private void run() {
-        while (!closing) {
-            try {
-                step();
-            } catch (RuntimeException e) {
-                // One connection's trouble is not the others'; what it held is closed with the fabric.
-                LOG.warn("a control step of the verbs fabric failed", e);
+        try {
+            int failures = 0;
+            while (!closing) {
+                boolean failed = !step();
+                failures = failed ? Math.min(failures + 1, MAX_PAUSE_DOUBLINGS) : 0;
+                if (failed) {
+                    LockSupport.parkNanos(FIRST_PAUSE_NANOS << failures);
+                }
             }
+        } finally {
+            quietly(connector::close);
+            stoppedConnecting.countDown();
+            quietly(acceptor::close);
+            runCommands();
         }
-        quietly(connector::close);
-        stoppedConnecting.countDown();
-        quietly(acceptor::close);
-        runCommands();
     }
 
-    private void step() {
+    /** Does what there is to do, then waits; returns false if a part failed, which the others do not suffer from. */
+    private boolean step() {
         runCommands();
+        boolean fine = quietly(this::takeEvents);
+        fine &= quietly(this::takeDeviceEvents);
+        fine &= quietly(acceptor::serve);
+        fine &= quietly(connector::expire);
+        if (fine && commands.isEmpty() && !closing) {
+            fine = quietly(this::sleep);
+        }
+        return fine;
+    }
+
+    private void takeEvents() {
         for (CmEvent event = events.nextEvent(); event != null; event = events.nextEvent()) {
             dispatch(event);
+            // Many peers that connect at once must not leave questions without a receive.
+            acceptor.serve();
         }
+    }
+
+    private void takeDeviceEvents() {
         for (Rail rail : rails) {
             AsyncEvent event = rail.context().nextAsyncEvent();
             while (event != null) {
@@ -127,10 +154,18 @@ final class ControlLoop implements AutoCloseable {
                 event = rail.context().nextAsyncEvent();
             }
         }
-        acceptor.serve();
-        connector.expire();
-        if (commands.isEmpty() && !closing && acceptor.arm()) {
-            waits.await(connector.isBusy() ? BUSY_TICK_NANOS : IDLE_TICK_NANOS);
+    }
+
+    private void sleep() {
+        if (!acceptor.arm()) {
+            return;
+        }
+        long started = System.nanoTime();
+        boolean woken = waits.await(connector.isBusy() ? BUSY_TICK_NANOS : IDLE_TICK_NANOS);
+        // A descriptor that is ready for ever, as that of a removed device, must not keep a core busy.
+        instantWakes = woken && System.nanoTime() - started < INSTANT_NANOS ? instantWakes + 1 : 0;
+        if (instantWakes > MAX_INSTANT_WAKES) {
+            LockSupport.parkNanos(FIRST_PAUSE_NANOS);
         }
     }
 
@@ -154,7 +189,7 @@ final class ControlLoop implements AutoCloseable {
             default -> LOG.debug("{}: {}", rail.port(), event.description());
         }
         acceptor.onDeviceEvent(event);
-        deviceEvents.accept(event);
+        deviceEvents.accept(rail, event);
     }
 
     private void runCommands() {
@@ -165,11 +200,14 @@ final class ControlLoop implements AutoCloseable {
         now.forEach(ControlLoop::quietly);
     }
 
-    private static void quietly(Runnable command) {
+    /** One connection's trouble is not the others'; what it held is closed with the fabric. */
+    private static boolean quietly(Runnable command) {
         try {
             command.run();
-        } catch (RuntimeException e) {
+            return true;
+        } catch (RuntimeException | Error e) {
             LOG.warn("a control step of the verbs fabric failed", e);
+            return false;
         }
     }
 
@@ -186,20 +224,18 @@ final class ControlLoop implements AutoCloseable {
         }
     }
 
-    /** Ends the thread and what it serves; what data threads have still to end is ended here. */
-    @Override
-    public void close() {
+    /**
+     * Ends the thread and what it serves; what data threads have still to end is ended here. Returns false if the thread still
+     * runs, when nothing that it uses may be closed.
+     */
+    boolean shutDown() {
         stopConnecting();
-        try {
-            thread.join(CLOSE_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        if (thread.isAlive()) {
-            LOG.warn("{} still runs {} ms after it was closed; its memory is kept", thread.getName(), CLOSE_MILLIS);
-            return;
+        if (!Threads.join(thread, CLOSE_MILLIS)) {
+            LOG.error("{} still runs {} ms after it was closed; its memory is kept", thread.getName(), CLOSE_MILLIS);
+            return false;
         }
         runCommands();
         waits.close();
+        return true;
     }
 }

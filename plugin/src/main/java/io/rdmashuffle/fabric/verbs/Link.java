@@ -2,11 +2,11 @@ package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.verbs.PeerRegions.Verdict;
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.verbs.SendRequests;
 import java.net.InetSocketAddress;
-import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,10 +38,10 @@ final class Link {
     private final InetSocketAddress target;
     private final int lane;
     private final ReadFifo waiting = new ReadFifo();
-    private volatile RegionTable regions = RegionTable.EMPTY;
+    private final PeerRegions regions = new PeerRegions();
     private @Nullable Connection connection;
     private boolean connecting;
-    private boolean asking;
+
     private boolean closed;
     private boolean listed;
     private int failures;
@@ -70,19 +70,9 @@ final class Link {
         return lane;
     }
 
-    /** Returns how many of the peer's regions are known by rkey; for any thread. */
-    int knownRegions() {
-        return regions.size();
-    }
-
-    /** Drops what is known of the peer's regions; the next read asks again. For any thread. */
-    void forgetRegions() {
-        regions = RegionTable.EMPTY;
-    }
-
-    /** Replaces what is known of the peer's regions; for tests. */
-    void knownRegions(RegionTable table) {
-        regions = table;
+    /** Returns what is known of the peer's regions. */
+    PeerRegions regions() {
+        return regions;
     }
 
     @Nullable
@@ -144,18 +134,17 @@ final class Link {
             if (read == null) {
                 break;
             }
-            if (!read.isReady() && !prepare(read)) {
-                if (asking || read != waiting.first()) {
-                    // Either the peer's answer is under way, or the read was refused and the next one has its turn.
-                    if (asking) {
-                        break;
-                    }
-                    continue;
-                }
-                if (chain.size() > 0) {
-                    // Requests are numbered in the order in which they are posted: these first.
+            Verdict verdict = read.isReady() ? Verdict.READY : regions.lookUp(read);
+            if (verdict == Verdict.IMPOSSIBLE) {
+                refuse(read);
+                continue;
+            }
+            if (verdict == Verdict.UNKNOWN) {
+                if (regions.isAsking() || chain.size() > 0) {
+                    // Requests are numbered in the order in which they are posted: what is in the chain goes first.
                     break;
                 }
+                read.askedForRegions();
                 ask(current);
                 return true;
             }
@@ -191,52 +180,39 @@ final class Link {
         return bytes;
     }
 
+    /** Posts a chain; a queue pair that does not take all of it is broken. */
     private void postAll(Connection current, SendRequests chain) {
-        int taken = current.pair().post(chain);
-        if (taken < chain.size()) {
-            throw new IllegalStateException(current.pair() + " took " + taken + " of " + chain.size()
-                    + " requests although its queue should have room");
+        try {
+            int taken = current.pair().post(chain);
+            if (taken < chain.size()) {
+                throw new IllegalStateException(current.pair() + " took " + taken + " of " + chain.size()
+                        + " requests although its queue should have room");
+            }
+        } catch (NativeException | IllegalStateException e) {
+            // What was not posted is in the ring too, and starts again with the rest.
+            broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
         }
     }
 
-    /**
-     * Looks up all regions that a read needs, once, before anything of it is posted. Returns false if the peer must be asked
-     * first, or if the read cannot be: then it has failed and left the queue.
-     */
-    private boolean prepare(PendingRead read) {
-        RegionTable table = regions;
-        List<RemoteSlice> sources = read.request().sources();
-        for (int i = 0; i < sources.size(); i++) {
-            RemoteSlice source = sources.get(i);
-            if (!table.knows(source.regionId())) {
-                if (!asking && !read.mayAskForRegions()) {
-                    refuse(read, source + ": the peer has " + table.size() + " regions");
-                }
-                return false;
-            }
-            long length = table.lengthBytes(source.regionId());
-            // Written so that offsets near the largest number do not overflow.
-            if (source.lengthBytes() > length || source.offset() > length - source.lengthBytes()) {
-                refuse(read, source + " is outside the region of " + length + " bytes");
-                return false;
-            }
-        }
-        read.use(table);
-        return true;
-    }
-
-    private void refuse(PendingRead read, String why) {
+    private void refuse(PendingRead read) {
         waiting.poll();
-        worker.reads().fail(read, new ReadFailedException(Reason.OUT_OF_BOUNDS, why + " of executor " + peer.peerId()));
+        worker.reads()
+                .fail(
+                        read,
+                        new ReadFailedException(
+                                Reason.OUT_OF_BOUNDS, regions.reasonAgainst(read) + " of executor " + peer.peerId()));
     }
 
-    /** Asks for the regions behind those that are known. */
     private void ask(Connection current) {
-        asking = true;
         SendRequests chain = worker.emptyChain();
         long question = current.slot().address();
-        RegionTable.writeQuestion(question, regions.size());
-        worker.postReceive(current);
+        regions.ask(question);
+        try {
+            worker.postReceive(current);
+        } catch (NativeException | IllegalStateException e) {
+            broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
+            return;
+        }
         long id = current.add(null);
         worker.posted();
         chain.send(id, question, RegionTable.QUESTION_BYTES, current.slot().localKey(), true)
@@ -249,19 +225,11 @@ final class Link {
         if (from != connection) {
             return;
         }
-        asking = false;
-        long answer = from.slot().address() + ReadWorker.ANSWER_OFFSET;
-        RegionTable before = regions;
         try {
-            RegionTable after = before.withAnswer(answer, lengthBytes);
-            regions = after;
-            if (after.size() > before.size() && after.size() < RegionTable.existing(answer)) {
+            if (regions.answered(from.slot().address() + ReadWorker.ANSWER_OFFSET, lengthBytes) && from.hasRoom()) {
                 ask(from);
             }
         } catch (IllegalArgumentException e) {
-            // Regions were dropped while the question was under way, or the peer is not what it should be: the next
-            // read asks again, and fails when it has asked too often.
-            regions = RegionTable.EMPTY;
             LOG.debug("executor {}: {}", peer.peerId(), e.getMessage());
         }
     }
@@ -281,13 +249,13 @@ final class Link {
     /** Takes the connection that the control thread made. */
     void connected(Connection made) {
         connecting = false;
-        asking = false;
         if (closed || !worker.register(made)) {
-            made.closePair();
-            worker.closeIdentity(made);
+            if (made.closePair()) {
+                worker.closeIdentity(made);
+            }
             return;
         }
-        regions = RegionTable.EMPTY;
+        regions.reset();
         connection = made;
         LOG.debug(
                 "connected to executor {} at {} from {}",
@@ -332,7 +300,7 @@ final class Link {
         if (first == null && !late) {
             return;
         }
-        late |= asking && first != null && first.batch().isExpired();
+        late |= regions.isAsking() && first != null && first.batch().isExpired();
         if (late) {
             pause();
             drop(expiredFailure(), true);
@@ -356,7 +324,7 @@ final class Link {
     /** Fails everything and lets nothing in any more. */
     void close(ReadFailedException failure) {
         closed = true;
-        regions = RegionTable.EMPTY;
+        regions.reset();
         drop(failure, false);
         while (!waiting.isEmpty()) {
             worker.reads().fail(pollWaiting(), failure);
@@ -371,12 +339,11 @@ final class Link {
     private void drop(ReadFailedException failure, boolean retry) {
         Connection dropped = connection;
         connection = null;
-        asking = false;
-        regions = RegionTable.EMPTY;
+        regions.reset();
         if (dropped == null) {
             return;
         }
-        dropped.closePair();
+        boolean gone = dropped.closePair();
         worker.unregister(dropped);
         // Pieces of one read are neighbours; the last of them may still be waiting, partly posted.
         PendingRead partly = waiting.first();
@@ -390,17 +357,23 @@ final class Link {
             PendingRead read = dropped.retire();
             worker.retired();
             if (read != null && read != previous && read != partly) {
-                endOfPieces(read, failure, retry);
+                endOfPieces(read, failure, retry, gone);
             }
             previous = read == null ? previous : read;
         }
         if (partly != null) {
-            endOfPieces(partly, failure, retry);
+            endOfPieces(partly, failure, retry, gone);
         }
-        worker.closeIdentity(dropped);
+        if (gone) {
+            worker.closeIdentity(dropped);
+        }
     }
 
-    private void endOfPieces(PendingRead read, ReadFailedException failure, boolean retry) {
+    private void endOfPieces(PendingRead read, ReadFailedException failure, boolean retry, boolean gone) {
+        if (!gone) {
+            worker.reads().abandon(read, failure);
+            return;
+        }
         boolean expired = read.batch().isExpired();
         boolean mayRetry = read.mayRetry();
         if (retry && mayRetry) {

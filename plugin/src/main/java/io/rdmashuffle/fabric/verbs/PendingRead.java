@@ -91,9 +91,14 @@ final class PendingRead {
         return attempts < MAX_ATTEMPTS && !batch().isExpired();
     }
 
-    /** Counts a question about the peer's regions on behalf of this read; returns whether another one makes sense. */
+    /** Counts a question about the peer's regions on behalf of this read. */
+    void askedForRegions() {
+        asked++;
+    }
+
+    /** Returns whether another question makes sense. */
     boolean mayAskForRegions() {
-        return asked++ < MAX_QUESTIONS;
+        return asked < MAX_QUESTIONS;
     }
 
     /** Returns whether the regions that this read needs are known. */
@@ -164,6 +169,13 @@ final class PendingRead {
         }
         batch().listener().succeeded(request());
         return true;
+    }
+
+    /** Tells the listener and keeps the target. */
+    void abandon(ReadFailedException failure) {
+        if (request().complete()) {
+            batch().listener().failed(request(), failure);
+        }
     }
 
     /** Gives the target back and tells the listener; nothing may be outstanding. */

@@ -55,12 +55,24 @@ final class PendingReads {
     /** Ends a read that failed; the device must not be able to write into its target any more. */
     void fail(PendingRead read, ReadFailedException failure) {
         if (read.isOutstanding()) {
-            // The lease is lost rather than given to somebody else while the device may write into it.
             LOG.error("a read ended while pieces of it are outstanding; its memory is kept");
-            limit.release(cost(read.request()));
-            return;
+            abandon(read, failure);
+        } else {
+            end(read, failure);
         }
-        end(read, failure);
+    }
+
+    /**
+     * Ends a read whose target the device may still write into: the listener is told, the lease is lost rather than given to
+     * somebody else.
+     */
+    void abandon(PendingRead read, ReadFailedException failure) {
+        limit.release(cost(read.request()));
+        try {
+            read.abandon(failure);
+        } catch (RuntimeException | Error e) {
+            LOG.error("a read listener threw", e);
+        }
     }
 
     private void end(PendingRead read, @Nullable ReadFailedException failure) {
@@ -70,7 +82,8 @@ final class PendingReads {
             if (!first) {
                 LOG.error("a read completed twice; the second completion is dropped");
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // An Error too: the other reads of this data thread have listeners of their own.
             LOG.error("a read listener threw", e);
         }
         read.clear();

@@ -25,7 +25,7 @@ import java.util.Set;
  * <p><b>Ownership:</b> owns what it opened on the device; closing ends that in reverse order.
  */
 final class Rail implements AutoCloseable {
-    private static final int BACKLOG = 128;
+    private static final int BACKLOG = 1024;
 
     private final int index;
     private final LocalPort port;

@@ -25,12 +25,12 @@ import org.slf4j.LoggerFactory;
  * <p>It looks for completions as long as they keep coming, and for the poll time after the last one; then it arms the
  * completion queue and sleeps.
  *
- * <p><b>Threading:</b> {@link #submit}, {@link #execute} and {@link #close} are for any thread; the rest is the data
+ * <p><b>Threading:</b> {@link #submit}, {@link #execute} and {@link #shutDown} are for any thread; the rest is the data
  * thread's.
  *
  * <p><b>Ownership:</b> owns thread, completion queue and channel, and the connections of its links.
  */
-final class ReadWorker implements AutoCloseable {
+final class ReadWorker {
     /** In a connection's slot the question lies in front, the answer here. */
     static final int ANSWER_OFFSET = 64;
 
@@ -61,6 +61,7 @@ final class ReadWorker implements AutoCloseable {
     private final List<Link> links = new ArrayList<>();
     private volatile boolean sleeping;
     private volatile boolean closing;
+    private volatile boolean ended;
     private final int maxPosted;
     private int posted;
     private long nextExpiry = System.nanoTime();
@@ -106,12 +107,30 @@ final class ReadWorker implements AutoCloseable {
         }
     }
 
-    /** Runs something on the data thread; dropped after close. For any thread. */
+    /** Runs something on the data thread, or here once that has ended. For any thread. */
     void execute(Runnable command) {
         commands.add(command);
-        if (sleeping) {
+        if (ended) {
+            runLateCommands();
+        } else if (sleeping) {
             waits.wake();
         }
+    }
+
+    /** All links are closed: what comes late closes what it brings. */
+    private synchronized void runLateCommands() {
+        runCommands();
+    }
+
+    /** Returns whether reads can be handed over. For any thread. */
+    boolean isAlive() {
+        return !ended && !closing;
+    }
+
+    /** Ends the thread and its reads because the device is lost; {@link #shutDown} still has to be called. For any thread. */
+    void deviceLost() {
+        closing = true;
+        waits.wake();
     }
 
     /** Returns whether the completion queue has room for the completion of another request. */
@@ -183,7 +202,12 @@ final class ReadWorker implements AutoCloseable {
         } catch (RuntimeException | Error e) {
             LOG.error("data thread of {} failed; Spark's block transfer serves every peer of it", rail.port(), e);
         }
-        closeLinks();
+        try {
+            closeLinks();
+        } finally {
+            ended = true;
+            runLateCommands();
+        }
     }
 
     private void loop() {
@@ -314,36 +338,35 @@ final class ReadWorker implements AutoCloseable {
         runCommands();
         takeReads();
         ReadFailedException failure = closedFailure();
-        links.forEach(link -> link.close(failure));
+        for (Link link : links) {
+            try {
+                link.close(failure);
+            } catch (RuntimeException | Error e) {
+                LOG.error("a link to executor {} did not close", link.peer().peerId(), e);
+            }
+        }
         PendingRead late = inbox.close();
         while (late != null) {
             PendingRead after = late.next;
             reads.fail(late, failure);
             late = after;
         }
-        // A connection that was made meanwhile finds its link closed.
-        runCommands();
     }
 
     private static ReadFailedException closedFailure() {
         return new ReadFailedException(Reason.CLOSED, "verbs fabric is closed");
     }
 
-    /** Fails what is outstanding and ends the thread; waits for it, at most 10 s. */
-    @Override
-    public void close() {
+    /**
+     * Fails what is outstanding and ends the thread; waits for it, at most 10 s. Returns false if the thread still runs, when
+     * nothing that it uses may be closed.
+     */
+    boolean shutDown() {
         closing = true;
         waits.wake();
-        boolean ended = false;
-        try {
-            thread.join(CLOSE_MILLIS);
-            ended = !thread.isAlive();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        if (!ended) {
-            LOG.warn("{} still runs {} ms after it was closed; its memory is kept", thread.getName(), CLOSE_MILLIS);
-            return;
+        if (!Threads.join(thread, CLOSE_MILLIS)) {
+            LOG.error("{} still runs {} ms after it was closed; its memory is kept", thread.getName(), CLOSE_MILLIS);
+            return false;
         }
         queue.close();
         channel.close();
@@ -351,5 +374,6 @@ final class ReadWorker implements AutoCloseable {
         completions.close();
         chain.close();
         receive.close();
+        return true;
     }
 }

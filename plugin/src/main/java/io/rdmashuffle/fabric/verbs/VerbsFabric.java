@@ -69,16 +69,19 @@ public final class VerbsFabric implements Fabric {
         VerbsLibrary library = VerbsLibrary.load();
         try {
             EventChannel events = EventChannel.open(library);
+            VerbsFabric fabric = null;
             boolean opened = false;
             try {
                 List<LocalPort> ports = LocalPort.choose(library, events, settings.ports());
-                VerbsFabric fabric = new VerbsFabric(events, ports, settings);
+                fabric = new VerbsFabric(events, ports, settings);
                 fabric.start();
                 opened = true;
                 LOG.info("verbs: {} (spark.shuffle.rdma.fabric.verbs.devices)", ports);
                 return fabric;
             } finally {
-                if (!opened) {
+                if (!opened && fabric != null) {
+                    fabric.close();
+                } else if (!opened) {
                     events.close();
                 }
             }
@@ -129,9 +132,13 @@ public final class VerbsFabric implements Fabric {
         return rails.stream().mapToLong(Rail::registrations).sum();
     }
 
-    private void onDeviceEvent(AsyncEvent event) {
-        if (event.type() == AsyncEvent.Type.QUEUE_PAIR_FATAL) {
-            workers.forEach(worker -> worker.deviceEvent(event));
+    private void onDeviceEvent(Rail rail, AsyncEvent event) {
+        switch (event.type()) {
+            case QUEUE_PAIR_FATAL -> workers.forEach(worker -> worker.deviceEvent(event));
+            // Completions are lost, so nothing on this rail would ever end but by its deadline.
+            case DEVICE_FATAL, COMPLETION_QUEUE_ERROR ->
+                workers.stream().filter(worker -> worker.rail().equals(rail)).forEach(ReadWorker::deviceLost);
+            default -> LOG.debug("{}", event);
         }
     }
 
@@ -150,9 +157,26 @@ public final class VerbsFabric implements Fabric {
         }
         closed = true;
         control.stopConnecting();
-        workers.forEach(ReadWorker::close);
-        control.close();
-        rails.forEach(Rail::close);
-        events.close();
+        boolean ended = true;
+        for (ReadWorker worker : workers) {
+            ended &= worker.shutDown();
+        }
+        ended &= control.shutDown();
+        // A thread that still runs may be inside the device: then what it uses stays, rather than being pulled away
+        // under it.
+        if (ended) {
+            for (Rail rail : rails) {
+                quietly(rail::close);
+            }
+            quietly(events::close);
+        }
+    }
+
+    private static void quietly(Runnable close) {
+        try {
+            close.run();
+        } catch (RuntimeException e) {
+            LOG.warn("a part of the verbs fabric did not close cleanly", e);
+        }
     }
 }

@@ -65,8 +65,18 @@ final class VerbsPeer implements Peer {
 
     /** Starts a read again after a link failed. */
     void submitAfter(Link failed, PendingRead read) {
-        int next = (failed.lane() + 1) % links.size();
-        links.get(next).worker().submit(read);
+        living(failed.lane() + 1).worker().submit(read);
+    }
+
+    /** Returns a link whose data thread runs, from this lane on; any if none does. */
+    private Link living(int lane) {
+        for (int i = 0; i < links.size(); i++) {
+            Link link = links.get(Math.floorMod(lane + i, links.size()));
+            if (link.worker().isAlive()) {
+                return link;
+            }
+        }
+        return links.get(0);
     }
 
     @Override
@@ -82,8 +92,7 @@ final class VerbsPeer implements Peer {
             } else if (batch.isExpired()) {
                 reads.fail(read, new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the read"));
             } else {
-                int link = Math.floorMod(nextLink.getAndIncrement(), links.size());
-                links.get(link).worker().submit(read);
+                living(nextLink.getAndIncrement()).worker().submit(read);
             }
         }
         return true;
@@ -96,12 +105,14 @@ final class VerbsPeer implements Peer {
 
     @Override
     public void releaseRegions() {
-        links.forEach(Link::forgetRegions);
+        links.forEach(link -> link.regions().forget());
     }
 
     @Override
     public int openRegions() {
-        return closed ? 0 : links.stream().mapToInt(Link::knownRegions).max().orElse(0);
+        return closed
+                ? 0
+                : links.stream().mapToInt(link -> link.regions().known()).max().orElse(0);
     }
 
     @Override

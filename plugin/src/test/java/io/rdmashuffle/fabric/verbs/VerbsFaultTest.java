@@ -138,7 +138,7 @@ class VerbsFaultTest {
         try (Peer peer = reader.connect(owner)) {
             assertReadable(peer, lease);
             Connection before = connection(link(peer));
-            onDataThread(link(peer), () -> link(peer).knownRegions(forged(rail(owner), 0, 0x5a00)));
+            onDataThread(link(peer), () -> link(peer).regions().replace(forged(rail(owner), 0, 0x5a00)));
             assertReadable(peer, lease);
             assertThat(link(peer).connection()).as("a new connection").isNotSameAs(before);
         }
@@ -150,7 +150,7 @@ class VerbsFaultTest {
         Lease lease = data(owner);
         try (Peer peer = reader.connect(owner)) {
             assertReadable(peer, lease);
-            onDataThread(link(peer), () -> link(peer).knownRegions(forged(rail(owner), 1 << 20, 0)));
+            onDataThread(link(peer), () -> link(peer).regions().replace(forged(rail(owner), 1 << 20, 0)));
             RemoteSlice beyond = new RemoteSlice(0, Node.REGION_BYTES - 100, 4096);
             assertThat(failure(peer, beyond, TIMEOUT).reason()).isEqualTo(Reason.OUT_OF_BOUNDS);
             assertReadable(peer, lease);
