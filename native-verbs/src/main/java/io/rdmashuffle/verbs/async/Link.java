@@ -153,12 +153,16 @@ final class Link implements Timed {
         Operation<?> operation;
         synchronized (lock) {
             operation = (slot & RECEIVE) == 0 ? sends.take(slot) : receives.take(slot & ~RECEIVE);
+            if (operation != null && completions.succeeded(index)) {
+                // Under the lock: with it gone the slot, and the memory that goes with it, may be the next operation's.
+                operation.takeResult(completions, index, slot);
+            }
         }
         if (operation == null) {
             return;
         }
         if (completions.succeeded(index)) {
-            operation.succeed(completions, index, slot);
+            operation.succeed();
         } else {
             CompletionStatus status =
                     operation.wasOverdue() ? CompletionStatus.RESPONSE_TIMEOUT : completions.status(index);

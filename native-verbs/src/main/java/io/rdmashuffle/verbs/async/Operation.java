@@ -23,6 +23,7 @@ final class Operation<T> {
     private final long timeoutNanos;
     private long deadline = NEVER;
     private boolean overdue;
+    private @Nullable T value;
 
     /** What a completion says; {@code slot} is the operation's. */
     interface Result<T> {
@@ -71,8 +72,13 @@ final class Operation<T> {
         return overdue;
     }
 
-    void succeed(WorkCompletions completions, int index, int slot) {
-        T value = result.of(completions, index, slot);
+    /** Reads what came back, while the slot is still this operation's. */
+    void takeResult(WorkCompletions completions, int index, int slot) {
+        value = result.of(completions, index, slot);
+    }
+
+    /** Ends with the result that was taken. */
+    void succeed() {
         release();
         future.complete(value);
     }
