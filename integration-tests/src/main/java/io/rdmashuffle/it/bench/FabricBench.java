@@ -60,6 +60,12 @@ public final class FabricBench implements Callable<Integer> {
     @Option(names = "--latency-reads", defaultValue = "500", description = "READs timed one by one")
     private int latencyReads;
 
+    @Option(
+            names = "--poll-micros",
+            defaultValue = "20",
+            description = "how long our data thread looks for completions before it sleeps; perftest never sleeps")
+    private long pollMicros;
+
     private FabricBench() {}
 
     /** Called by {@code bin/bench fabric}. */
@@ -164,7 +170,7 @@ public final class FabricBench implements Callable<Integer> {
             return VerbsFabric.open(new VerbsSettings(
                     PortSelector.parse(device),
                     1,
-                    Duration.ofNanos(20_000),
+                    Duration.ofNanos(pollMicros * 1_000),
                     16,
                     128,
                     8 << 20,
