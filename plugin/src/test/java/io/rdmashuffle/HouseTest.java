@@ -31,6 +31,7 @@ class HouseTest {
     private static final List<String> FLOORS = List.of(
             "ffi",
             "verbs",
+            "verbs.async",
             "conf",
             "memory",
             "fabric",
