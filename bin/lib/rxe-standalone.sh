@@ -8,7 +8,7 @@ export SPARK_LOCAL_IP=10.77.0.$RXE_HOST SPARK_CONF_DIR=$FOLDER/no-conf SPARK_WOR
 mapfile -t options < <(printf '%s\n' "$@" | grep -E '^(-XX:|-Xshare|--add-opens|-Dlog4j2|-Djdk|-Dio.netty)')
 
 if [ "$RXE_HOST" = 1 ]; then
-  "$JAVA" "${options[@]}" -cp "$JARS" org.apache.spark.deploy.master.Master \
+  "$JAVA" "${options[@]}" -Dspark.worker.timeout=600 -cp "$JARS" org.apache.spark.deploy.master.Master \
     --host "$SPARK_LOCAL_IP" --port 7077 --webui-port 0 &
   exec "$@"
 fi

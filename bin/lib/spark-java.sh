@@ -6,6 +6,10 @@ LEAN_JAVA=(-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto)
 mapfile -t SPARK_JAVA < <(sed -n '/<spark.jvm.options>/,/<\/spark.jvm.options>/p' "$ROOT/pom.xml" |
   sed 's/<[^>]*>//g' | tr -s ' ' '\n' | sed '/^$/d')
 
+# An emulated machine may stand still for seconds; on a real one the defaults do.
+PATIENT=(-Dspark.shuffle.rdma.fabric.verbs.connectTimeout=30s -Dspark.shuffle.rdma.fabric.verbs.ackTimeout=18
+  -Dspark.shuffle.rdma.fabric.readTimeout=100s -Dspark.shuffle.rdma.registry.timeout=60s)
+
 # Builds the jars and the test classes if they are missing or older than the sources.
 build_with_tests_if_needed() {
   local stamp=$ROOT/plugin/target/test-classpath.txt
@@ -30,7 +34,7 @@ device_jobs() {
   JOBS=(env "SPARK_CONF_DIR=$folder/no-conf" "$JAVA" -Xmx1g "${LEAN_JAVA[@]}" "${DRIVER_ARCHIVE[@]}" "${SPARK_JAVA[@]}"
     "$log4j" "-Drdmashuffle.root=$ROOT" "-Dspark.master=$master" -Dspark.ui.enabled=false
     -Dspark.sql.shuffle.partitions=4 -Dspark.sql.autoBroadcastJoinThreshold=-1
-    -Dspark.network.timeout=600s -Dspark.executor.heartbeatInterval=60s
+    -Dspark.network.timeout=600s -Dspark.executor.heartbeatInterval=60s "${PATIENT[@]}"
     "-Dspark.sql.warehouse.dir=/tmp/warehouse" "-Dspark.executor.extraClassPath=$tests"
     "-Dspark.executor.extraJavaOptions=${LEAN_JAVA[*]} $EXECUTOR_ARCHIVE $log4j"
     -cp "$SPARK_JARS" io.rdmashuffle.it.device.DeviceJobs "$@")
