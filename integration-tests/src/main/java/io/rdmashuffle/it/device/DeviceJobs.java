@@ -97,7 +97,9 @@ public final class DeviceJobs implements Callable<Integer> {
                 long started = System.nanoTime();
                 String result = result(runner, job);
                 results.put(job.label(), result);
-                String wanted = expected.getProperty(job.label(), result);
+                // Without a file to compare with, a result that came out at all is right; with one, it must be in
+                // there.
+                String wanted = expect == null ? result : expected.getProperty(job.label(), "nothing known");
                 check(
                         job.label() + " (" + (System.nanoTime() - started) / 1_000_000 + " ms)",
                         result.equals(wanted) && !result.startsWith("failed"),

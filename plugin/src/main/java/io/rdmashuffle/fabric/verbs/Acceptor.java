@@ -6,12 +6,14 @@ import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.ConnectionParameters;
 import io.rdmashuffle.verbs.QueuePair;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -47,7 +49,7 @@ final class Acceptor implements AutoCloseable {
     private final List<AnswerDesk> desks = new ArrayList<>();
     private final Map<Rail, AnswerDesk> deskByRail = new HashMap<>();
     private final Map<PeerLane, Served> served = new HashMap<>();
-    private final LinkedHashSet<java.nio.ByteBuffer> nonces = new LinkedHashSet<>();
+    private final LinkedHashSet<ByteBuffer> nonces = new LinkedHashSet<>();
     private boolean closed;
 
     Acceptor(ControlLoop control, List<Rail> rails, long fabricId, VerbsSettings settings) {
@@ -93,11 +95,6 @@ final class Acceptor implements AutoCloseable {
         return quiet;
     }
 
-    /** Returns how many queue pairs peers read through. */
-    int served() {
-        return served.size();
-    }
-
     /** Takes or refuses a request to connect. */
     void onRequest(CmEvent event) {
         CmId id = event.id();
@@ -123,8 +120,7 @@ final class Acceptor implements AutoCloseable {
         }
     }
 
-    private Handshake.@org.jspecify.annotations.Nullable Refusal check(
-            @org.jspecify.annotations.Nullable Handshake request) {
+    private Handshake.@Nullable Refusal check(@Nullable Handshake request) {
         if (closed) {
             return Handshake.Refusal.NOT_READY;
         }

@@ -103,10 +103,6 @@ final class ControlLoop {
         listeners.remove(id);
     }
 
-    Acceptor acceptor() {
-        return acceptor;
-    }
-
     private void run() {
         try {
             int failures = 0;

@@ -6,6 +6,7 @@ import java.nio.ByteOrder;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What two processes tell each other in the private data of a connection, and how each proves that it knows the
@@ -80,7 +81,7 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
     }
 
     /** Reads a request; null if it is none. */
-    static @org.jspecify.annotations.Nullable Handshake read(byte[] privateData) {
+    static @Nullable Handshake read(byte[] privateData) {
         if (privateData.length < ConnectionParameters.MAX_REQUEST_BYTES) {
             return null;
         }

@@ -274,7 +274,7 @@ final class Link {
             count++;
         }
         for (; count > 0; count--) {
-            retryOrFail(pollWaiting(), failure);
+            startAgainOrFail(pollWaiting(), failure, true, true);
         }
     }
 
@@ -357,19 +357,25 @@ final class Link {
             PendingRead read = dropped.retire();
             worker.retired();
             if (read != null && read != previous && read != partly) {
-                endOfPieces(read, failure, retry, gone);
+                startAgainOrFail(read, failure, retry, gone);
             }
             previous = read == null ? previous : read;
         }
         if (partly != null) {
-            endOfPieces(partly, failure, retry, gone);
+            startAgainOrFail(partly, failure, retry, gone);
         }
         if (gone) {
             worker.closeIdentity(dropped);
         }
     }
 
-    private void endOfPieces(PendingRead read, ReadFailedException failure, boolean retry, boolean gone) {
+    /**
+     * Deals with a read of which nothing is under way any more.
+     *
+     * @param retry whether it may start again
+     * @param gone whether the device has let go of its target
+     */
+    private void startAgainOrFail(PendingRead read, ReadFailedException failure, boolean retry, boolean gone) {
         if (!gone) {
             worker.reads().abandon(read, failure);
             return;
@@ -380,15 +386,6 @@ final class Link {
             peer.submitAfter(this, read);
         } else {
             worker.reads().fail(read, expired && retry ? expiredFailure() : failure);
-        }
-    }
-
-    private void retryOrFail(PendingRead read, ReadFailedException failure) {
-        boolean expired = read.batch().isExpired();
-        if (read.mayRetry()) {
-            peer.submitAfter(this, read);
-        } else {
-            worker.reads().fail(read, expired ? expiredFailure() : failure);
         }
     }
 

@@ -146,10 +146,6 @@ public final class VerbsFabric implements Fabric {
         return rails;
     }
 
-    ControlLoop control() {
-        return control;
-    }
-
     @Override
     public synchronized void close() {
         if (closed) {
