@@ -200,7 +200,6 @@ final class Acceptor implements AutoCloseable {
             return;
         }
         LOG.debug("{} no longer reads through {}: {}", ended.id().remoteAddress(), ended.pair(), why);
-        control.forget(ended.id());
         ended.desk().remove(ended);
         try {
             // Questions of this peer that nobody has looked at go back to the shared queue before its pair takes them
@@ -214,8 +213,7 @@ final class Acceptor implements AutoCloseable {
             ended.pair().close();
             ended.desk().rail().controlMemory().release(ended.slot());
         } finally {
-            ended.id().disconnect();
-            ended.id().close();
+            control.farewell(ended.desk().rail(), ended.id());
         }
     }
 

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  *  work request id:  63..32 serial of the connection | 31 receive | 30..0 sequence number
  * </pre>
  *
- * <p><b>Threading:</b> made by the control thread, then the data thread's alone; {@link #closeIdentity} is for the control
+ * <p><b>Threading:</b> made by the control thread, then the data thread's alone; {@link #releaseSlot} is for the control
  * thread again.
  *
  * <p><b>Ownership:</b> owns queue pair, id and slot. After {@link #closePair} the device writes nothing more through it.
@@ -156,14 +156,9 @@ final class Connection {
         }
     }
 
-    /** Ends the connection and gives the slot back, after {@link #closePair}; on the control thread. */
-    void closeIdentity() {
+    /** Gives the slot back, after {@link #closePair}; on the control thread, which ends the id then. */
+    void releaseSlot() {
         memory.release(slot);
-        try {
-            id.disconnect();
-        } finally {
-            id.close();
-        }
     }
 
     CmId id() {

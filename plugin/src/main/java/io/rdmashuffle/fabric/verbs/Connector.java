@@ -64,6 +64,10 @@ final class Connector implements AutoCloseable {
             return;
         }
         attempts.add(attempt);
+        if (!attempt.rail.isActive()) {
+            attempt.fail(Reason.PEER_GONE, "the port is down", null);
+            return;
+        }
         attempt.run(() -> attempt.resolve(settings.connectTimeout()));
     }
 
@@ -193,14 +197,11 @@ final class Connector implements AutoCloseable {
             try {
                 CmId endedId = id;
                 QueuePair endedPair = pair;
-                if (endedId != null) {
-                    control.forget(endedId);
-                }
                 if (endedPair != null) {
                     endedPair.close();
                 }
                 if (endedId != null) {
-                    endedId.close();
+                    control.farewell(rail, endedId);
                 }
             } finally {
                 link.worker().execute(() -> link.connectFailed(failure));

@@ -41,6 +41,7 @@ final class ControlLoop {
     private final List<Rail> rails;
     private final Acceptor acceptor;
     private final Connector connector;
+    private final Farewells farewells = new Farewells();
     private final BiConsumer<Rail, AsyncEvent> deviceEvents;
     private final WaitSet waits;
     private final Thread thread;
@@ -98,9 +99,10 @@ final class ControlLoop {
         listeners.put(id, listener);
     }
 
-    /** Forgets an id; on the control thread. */
-    void forget(CmId id) {
+    /** Ends a connection whose queue pair is closed, as soon as its port is up; on the control thread. */
+    void farewell(Rail rail, CmId id) {
         listeners.remove(id);
+        farewells.end(rail, id);
     }
 
     private void run() {
@@ -118,6 +120,7 @@ final class ControlLoop {
             stoppedConnecting.countDown();
             quietly(acceptor::close);
             runCommands();
+            quietly(farewells::close);
         }
     }
 
@@ -128,6 +131,7 @@ final class ControlLoop {
         fine &= quietly(this::takeDeviceEvents);
         fine &= quietly(acceptor::serve);
         fine &= quietly(connector::expire);
+        fine &= quietly(farewells::serve);
         if (fine && commands.isEmpty() && !closing) {
             fine = quietly(this::sleep);
         }

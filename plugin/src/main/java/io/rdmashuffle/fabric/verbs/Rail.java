@@ -1,5 +1,6 @@
 package io.rdmashuffle.fabric.verbs;
 
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.verbs.Access;
@@ -16,6 +17,8 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One port that the fabric uses: its device, its listener, and the pool's regions registered with it.
@@ -25,6 +28,7 @@ import java.util.Set;
  * <p><b>Ownership:</b> owns what it opened on the device; closing ends that in reverse order.
  */
 final class Rail implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Rail.class);
     private static final int BACKLOG = 1024;
 
     private final int index;
@@ -86,6 +90,16 @@ final class Rail implements AutoCloseable {
 
     Context context() {
         return context;
+    }
+
+    /** Asks the device whether traffic can pass its port now; a device that does not answer has no such port. */
+    boolean isActive() {
+        try {
+            return context.port(port.port()).active();
+        } catch (NativeException e) {
+            LOG.debug("{}: cannot tell whether it is active", port, e);
+            return false;
+        }
     }
 
     ProtectionDomain domain() {

@@ -180,8 +180,8 @@ final class ReadWorker {
     /** Has the control thread end a connection whose queue pair is closed. */
     void closeIdentity(Connection connection) {
         control.execute(() -> {
-            control.forget(connection.id());
-            connection.closeIdentity();
+            connection.releaseSlot();
+            control.farewell(rail, connection.id());
         });
     }
 

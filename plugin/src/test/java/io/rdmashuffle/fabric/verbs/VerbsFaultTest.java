@@ -19,6 +19,7 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import java.net.NetworkInterface;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -28,6 +29,7 @@ import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -308,5 +310,51 @@ class VerbsFaultTest {
                 }
             }
         }
+    }
+
+    @Test
+    void linkThatGoesDownFailsReadsInTimeOrNotAtAllAndWorksWhenItIsUpAgain() throws Exception {
+        Node owner = node(TestVerbs.settings(8 << 20));
+        Lease lease = data(owner);
+        LocalPort port = rail(owner).port();
+        Assumptions.assumeTrue(port.device().startsWith("rxe"), "the device is not soft-RoCE's");
+        String link = NetworkInterface.getByInetAddress(port.address()).getName();
+        try (Peer peer = reader.connect(owner)) {
+            assertReadable(peer, lease);
+            setLink(link, "down");
+            try {
+                assertThat(read(peer, all(lease), SHORT))
+                        .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
+            } catch (ReadFailedException e) {
+                assertThat(e.reason()).isIn(Reason.TIMED_OUT, Reason.PEER_GONE, Reason.TRANSPORT_ERROR);
+            } finally {
+                setLink(link, "up");
+            }
+            assertThat(reader.pool().usage().leases()).as("targets given back").isZero();
+            assertReadableSoon(peer, lease);
+        }
+    }
+
+    private void assertReadableSoon(Peer peer, Lease lease) throws Exception {
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (true) {
+            try {
+                assertReadable(peer, lease);
+                return;
+            } catch (ReadFailedException e) {
+                if (System.nanoTime() - deadline >= 0) {
+                    throw e;
+                }
+                Thread.sleep(200);
+            }
+        }
+    }
+
+    private static void setLink(String name, String state) throws Exception {
+        int exit = new ProcessBuilder("ip", "link", "set", name, state)
+                .inheritIO()
+                .start()
+                .waitFor();
+        assertThat(exit).as("ip link set %s %s", name, state).isZero();
     }
 }
