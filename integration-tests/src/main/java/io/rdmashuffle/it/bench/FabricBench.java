@@ -66,6 +66,11 @@ public final class FabricBench implements Callable<Integer> {
             description = "how long our data thread looks for completions before it sleeps; perftest never sleeps")
     private long pollMicros;
 
+    @Option(names = "--profile", description = "also tell where our data thread spends its time, by samples")
+    private boolean profile;
+
+    private final ThreadProfile dataThread = new ThreadProfile("rdma-read-0");
+
     private FabricBench() {}
 
     /** Called by {@code bin/bench fabric}. */
@@ -99,6 +104,9 @@ public final class FabricBench implements Callable<Integer> {
         long below = pairs.stream()
                 .filter(pair -> pair.size() >= SMALL_BYTES && pair.ratio() < GOAL)
                 .count();
+        if (profile) {
+            System.out.println(dataThread);
+        }
         System.out.printf(Locale.ROOT, "%d of the pairs at 64 KiB and above are below a ratio of %.1f%n", below, GOAL);
         return 0;
     }
@@ -108,7 +116,8 @@ public final class FabricBench implements Callable<Integer> {
         double[] ours = new double[rounds];
         double[] theirs = new double[rounds];
         for (int round = 0; round < rounds; round++) {
-            ours[round] = (double) size * count / (reader.run(size, depth, count) / 1e9);
+            ThreadProfile.Measured ourReads = () -> (double) size * count / (reader.run(size, depth, count) / 1e9);
+            ours[round] = profile ? dataThread.during(ourReads) : ourReads.run();
             theirs[round] = perftest.readBandwidth(size, depth, count);
         }
         Pair pair = new Pair(size, depth, median(ours), median(theirs));
