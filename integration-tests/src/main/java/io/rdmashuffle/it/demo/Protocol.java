@@ -2,7 +2,6 @@ package io.rdmashuffle.it.demo;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import java.util.Optional;
 
 /**
  * The lines between demo and query server; replies carry a prefix, because libraries print to standard output too.
@@ -10,7 +9,9 @@ import java.util.Optional;
  * <p><b>Threading:</b> safe for any number of threads.
  */
 final class Protocol {
-    private static final String PREFIX = "@@reply ";
+    /** What a line begins with that is a reply. */
+    static final String PREFIX = "@@reply ";
+
     private static final ObjectMapper JSON = new ObjectMapper();
 
     private Protocol() {}
@@ -27,10 +28,8 @@ final class Protocol {
         return PREFIX + JSON.writeValueAsString(reply);
     }
 
-    /** Returns the reply in a line, or nothing if the line is somebody else's. */
-    static Optional<QueryReply> reply(String line) throws JsonProcessingException {
-        return line.startsWith(PREFIX)
-                ? Optional.of(JSON.readValue(line.substring(PREFIX.length()), QueryReply.class))
-                : Optional.empty();
+    /** Reads a reply, without its prefix. */
+    static QueryReply reply(String line) throws JsonProcessingException {
+        return JSON.readValue(line, QueryReply.class);
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmashuffle.it.demo;
 
+import io.rdmashuffle.it.ShuffleMeter;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
 import io.rdmashuffle.it.tpcds.TpcdsSchema;
 import java.io.BufferedReader;

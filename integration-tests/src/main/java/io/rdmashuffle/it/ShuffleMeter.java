@@ -1,4 +1,4 @@
-package io.rdmashuffle.it.demo;
+package io.rdmashuffle.it;
 
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
@@ -20,7 +20,7 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
  *
  * <p><b>Threading:</b> call from one thread; the task metrics arrive on Spark's listener thread.
  */
-final class ShuffleMeter {
+public final class ShuffleMeter {
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
     private static final long DRAIN_SECONDS = 20;
     private static final long POLL_MILLIS = 250;
@@ -28,7 +28,8 @@ final class ShuffleMeter {
     private final SparkContext context;
     private final AtomicLong taskMetricBytes = new AtomicLong();
 
-    ShuffleMeter(SparkContext context) {
+    /** Starts to listen; the context's end ends that. */
+    public ShuffleMeter(SparkContext context) {
         this.context = context;
         context.addSparkListener(new SparkListener() {
             @Override
@@ -46,16 +47,17 @@ final class ShuffleMeter {
      *
      * @param counters by label; empty with another manager than ours
      */
-    record Reading(long taskMetricBytes, Map<String, Long> counters) {
+    public record Reading(long taskMetricBytes, Map<String, Long> counters) {
         /** Returns what was added since an earlier reading. */
-        Reading minus(Reading earlier) {
+        public Reading minus(Reading earlier) {
             Map<String, Long> difference = new TreeMap<>();
             counters.forEach((label, value) -> difference.put(label, value - earlier.counters.getOrDefault(label, 0L)));
             return new Reading(taskMetricBytes - earlier.taskMetricBytes, difference);
         }
     }
 
-    Reading read() {
+    /** Returns the totals up to now. */
+    public Reading read() {
         try {
             context.listenerBus().waitUntilEmpty(ANSWER_TIMEOUT.toMillis());
         } catch (TimeoutException e) {
@@ -76,7 +78,7 @@ final class ShuffleMeter {
     }
 
     /** Lets Spark drop the shuffles of past queries and returns the counters once pool and mappings are empty. */
-    Map<String, Long> drain() throws InterruptedException {
+    public Map<String, Long> drain() throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(DRAIN_SECONDS);
         Map<String, Long> counters = counters();
         do {
@@ -88,7 +90,8 @@ final class ShuffleMeter {
         return counters;
     }
 
-    private static boolean isHeld(Map<String, Long> counters) {
+    /** Returns whether pools or mappings of peers hold anything. */
+    public static boolean isHeld(Map<String, Long> counters) {
         return counters.getOrDefault(ShuffleCounter.POOL_USED_BYTES.label(), 0L) != 0
                 || counters.getOrDefault(ShuffleCounter.POOL_LEASES.label(), 0L) != 0
                 || counters.getOrDefault(ShuffleCounter.PEER_MAPPINGS.label(), 0L) != 0;

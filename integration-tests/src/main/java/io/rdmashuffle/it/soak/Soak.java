@@ -1,0 +1,172 @@
+package io.rdmashuffle.it.soak;
+
+import io.rdmashuffle.it.FabricMode;
+import io.rdmashuffle.it.ShuffleMeter;
+import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.FabricConverter;
+import io.rdmashuffle.it.cli.UsageErrors;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code bin/soak}: random jobs, random faults, every result beside sort shuffle's. */
+@Command(
+        name = "soak",
+        description = {
+            "Runs random jobs with random configurations and faults until the time is over, and compares every result with"
+                    + " sort shuffle's.",
+            ""
+        },
+        sortOptions = false,
+        usageHelpWidth = 110,
+        exitCodeListHeading = "%nExit code:%n",
+        exitCodeList = {
+            "0:no result differed, no job failed, nothing leaked",
+            "1:one did, or nothing could be tried",
+            "2:an option was wrong"
+        })
+public final class Soak implements Callable<Integer> {
+    private static final int MOST_MINUTES = 7 * 24 * 60;
+
+    @Spec
+    @Nullable
+    CommandSpec spec;
+
+    @Option(
+            names = "--minutes",
+            paramLabel = "N",
+            description = "How long; the application under way is brought to its end. Default: ${DEFAULT-VALUE}")
+    private int minutes = 3;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "S",
+            description = "Where randomness starts: equal seeds give equal jobs, configurations and faults, though not"
+                    + " equal moments. Default: ${DEFAULT-VALUE}")
+    private long seed = 1;
+
+    @Option(
+            names = "--fabric",
+            converter = FabricConverter.class,
+            paramLabel = "MODE",
+            description = "One path for all applications, instead of a drawn one: ${COMPLETION-CANDIDATES}")
+    private @Nullable FabricMode fabric;
+
+    @Option(
+            names = "--first",
+            paramLabel = "N",
+            description = "Application to begin with, to see again what an earlier run met. Default: ${DEFAULT-VALUE}")
+    private int first;
+
+    @Option(
+            names = {"-h", "--help"},
+            usageHelp = true,
+            description = "Show this and end")
+    @SuppressWarnings("UnusedVariable") // picocli looks at it.
+    private boolean help;
+
+    private final PrintStream out = System.out;
+    private final SoakReport report = new SoakReport();
+
+    private Soak() {}
+
+    /** Called by {@code bin/soak}. */
+    public static void main(String[] args) {
+        CommandLine commandLine = new CommandLine(new Soak());
+        commandLine.setParameterExceptionHandler(new UsageErrors());
+        System.exit(commandLine.execute(args));
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        check();
+        Workspace workspace = Workspace.find();
+        Path folder = Files.createDirectories(workspace.target().resolve("soak"));
+        Path run = Files.createTempDirectory(folder, "run-");
+        Path pools = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-soak-");
+        out.printf("soak of %d min with seed %d; logs in %s%n", minutes, seed, run);
+        long end = System.nanoTime() + Duration.ofMinutes(minutes).toNanos();
+        try (SoakApplication reference = new SoakApplication(workspace, referenceConf(), run.resolve("sort.log"))) {
+            for (int number = first; System.nanoTime() < end; number++) {
+                ApplicationPlan plan = ApplicationPlan.random(seed, number, fabric, pools);
+                new SoakRun(workspace, run, pools, plan, reference, report).run(end);
+                out.printf(
+                        Locale.ROOT,
+                        "application %d (%s, %d executors, pool %s): in all %d jobs, %d faults, %d wrong%n",
+                        number,
+                        plan.conf().get("spark.shuffle.rdma.fabric.mode"),
+                        plan.executors(),
+                        plan.conf().get("spark.shuffle.rdma.pool.maxSize"),
+                        report.jobs(),
+                        report.faults(),
+                        report.wrong());
+            }
+        }
+        lastOneLeavesNothing(workspace, run, pools);
+        out.println(report);
+        return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    private void check() {
+        if (minutes < 1 || minutes > MOST_MINUTES) {
+            throw usage("--minutes " + minutes + ": allowed is 1 to " + MOST_MINUTES);
+        }
+        if (first < 0) {
+            throw usage("--first " + first + ": allowed is 0 and more");
+        }
+        if (fabric == FabricMode.SORT) {
+            throw usage("--fabric sort: it would be compared with itself");
+        }
+    }
+
+    private RuntimeException usage(String message) {
+        return spec == null
+                ? new IllegalArgumentException(message)
+                : new ParameterException(spec.commandLine(), message);
+    }
+
+    private static Map<String, String> referenceConf() {
+        Map<String, String> conf = new LinkedHashMap<>(FabricMode.SORT.conf());
+        conf.put("spark.master", "local[2]");
+        conf.put("spark.ui.enabled", "false");
+        return conf;
+    }
+
+    /** Files of killed executors go when the next pool of that directory is made, the others at their executor's end. */
+    private void lastOneLeavesNothing(Workspace workspace, Path run, Path pools)
+            throws IOException, InterruptedException {
+        Map<String, String> conf = new LinkedHashMap<>(FabricMode.AUTO.conf());
+        conf.put("spark.master", "local[1]");
+        conf.put("spark.ui.enabled", "false");
+        conf.put("spark.shuffle.rdma.pool.directory", pools.toString());
+        try (SoakApplication last = new SoakApplication(workspace, conf, run.resolve("last.log"))) {
+            SoakReply held = last.ask(SoakRequest.of(SoakRequest.Operation.DRAIN), Duration.ofMinutes(1));
+            if (!held.ok() || ShuffleMeter.isHeld(held.counters())) {
+                report.leak("an application without jobs holds " + held);
+            }
+        }
+        try (Stream<Path> files = Files.list(pools)) {
+            List<Path> left = files.toList();
+            if (!left.isEmpty()) {
+                report.leak("files of pools: " + left);
+                return;
+            }
+        }
+        Files.delete(pools);
+    }
+}

@@ -1,0 +1,5 @@
+/** Tests of the soak's own parts. */
+@NullMarked
+package io.rdmashuffle.it.soak;
+
+import org.jspecify.annotations.NullMarked;
