@@ -23,6 +23,8 @@ import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.scheduler.ExecutorDecommissionInfo;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -197,12 +199,46 @@ class DecommissionIT {
 
     @Test
     void encryptedOutputsMoveAsTheyAreAndAreReadOverNetty() throws Exception {
-        Map<String, String> conf = conf("spark.io.encryption.enabled", "true", "spark.authenticate", "true");
+        Map<String, String> conf = conf(
+                "spark.io.encryption.enabled", "true",
+                "spark.authenticate", "true",
+                "spark.authenticate.secret", "for this test",
+                "spark.network.crypto.enabled", "true");
         try (SparkCluster cluster = SparkCluster.start(2, FabricMode.NETTY, conf)) {
             Round round = round(cluster);
             assertThat(round.before().total(ShuffleCounter.MAP_OUTPUTS_MIGRATED))
                     .isEqualTo(round.outputsMoved());
             assertThat(round.read(ShuffleCounter.FILE_BYTES)).isZero();
+        }
+    }
+
+    /** What Spark asks the resolver for when it decommissions, removes and skips shuffles. */
+    @Test
+    void sparkIsToldWhatIsInThePool() throws Exception {
+        SparkSession.Builder builder = SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false");
+        FabricMode.AUTO.conf().forEach(builder::config);
+        conf().forEach(builder::config);
+        try (SparkSession spark = builder.getOrCreate()) {
+            ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
+            JavaPairRDD<Integer, Iterable<byte[]>> grouped = grouped(spark);
+            Map<Integer, Long> expected = sums(grouped);
+            IndexShuffleBlockResolver resolver =
+                    (IndexShuffleBlockResolver) SparkEnv.get().shuffleManager().shuffleBlockResolver();
+            List<ShuffleBlockInfo> stored = CollectionConverters.asJava(resolver.getStoredShuffles());
+            assertThat(stored).hasSize(MAPS).doesNotHaveDuplicates();
+            for (ShuffleBlockInfo output : stored) {
+                assertThat(resolver.getMigrationBlocks(output).size()).isEqualTo(2);
+                assertThat(resolver.getBlocksForShuffle(output.shuffleId(), output.mapId())
+                                .size())
+                        .isEqualTo(2);
+            }
+            assertThat(sums(grouped)).isEqualTo(expected);
+
+            resolver.addShuffleToSkip(stored.get(0).shuffleId());
+            assertThat(resolver.getStoredShuffles().isEmpty()).isTrue();
+            observer.dropAllShuffles();
+            assertThat(resolver.getMigrationBlocks(stored.get(0)).isEmpty()).isTrue();
+            assertThat(observer.statistics().total(ShuffleCounter.POOL_LEASES)).isZero();
         }
     }
 

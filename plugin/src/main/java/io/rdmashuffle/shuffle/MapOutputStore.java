@@ -125,6 +125,11 @@ public final class MapOutputStore implements AutoCloseable {
         return mapIds;
     }
 
+    /** Returns whether an output is in the pool. */
+    synchronized boolean isPooled(OutputKey key) {
+        return shuffles.getOrDefault(key.shuffleId(), Map.of()).containsKey(key.mapId());
+    }
+
     /** Returns how long ago an output in the pool was written; 0 if it is not there any more. */
     synchronized long ageNanos(int shuffleId, long mapId) {
         Stored stored = shuffles.getOrDefault(shuffleId, Map.of()).get(mapId);

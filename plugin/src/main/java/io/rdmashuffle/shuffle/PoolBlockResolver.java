@@ -130,7 +130,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
         return CollectionConverters.asScala(stored).toList();
     }
 
-    /** {@inheritDoc} Called when a query is done with its shuffles; what is dropped here is migrated in vain. */
+    /** {@inheritDoc} Called when a query is done with its shuffles, so that nothing is migrated in vain. */
     @Override
     public void addShuffleToSkip(int shuffleId) {
         super.addShuffleToSkip(shuffleId);
@@ -184,8 +184,11 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
     /** Writing asks for the index file too; the thread that is at it goes on. */
     private void writeFiles(OutputKey key) {
         MapOutputStore outputs = store.get();
+        if (outputs == null || !outputs.isPooled(key)) {
+            return;
+        }
         synchronized (writingFiles) {
-            if (outputs == null || isWritingFiles) {
+            if (isWritingFiles) {
                 return;
             }
             isWritingFiles = true;
