@@ -127,6 +127,14 @@ public final class ShuffleConfig {
                 After a path to a peer has failed, how long Netty serves that peer before the path is tried again.
                 """);
 
+    public static final ConfigEntry<Duration> MIGRATION_TIMEOUT = ConfigEntry.duration("migration.timeout", "2min")
+            .between("1s", "1d")
+            .doc("""
+                How long an executor that takes over a map output of a decommissioned one keeps what has arrived of it while
+                nothing more comes; then it is dropped, and its sender tries another executor if it still lives. The default
+                is that of `spark.network.timeout`.
+                """);
+
     private static final List<ConfigEntry<?>> FABRIC = List.of(
             FABRIC_MODE, FABRIC_MAX_BYTES_IN_FLIGHT, FABRIC_READ_TIMEOUT, FABRIC_SHM_IN_PLACE, FABRIC_SHM_THREADS);
     private static final List<ConfigEntry<?>> OTHERS = List.of(
@@ -141,7 +149,8 @@ public final class ShuffleConfig {
             FETCH_TIMEOUT,
             FETCH_VERIFY_CHECKSUM,
             REGISTRY_TIMEOUT,
-            PEER_QUARANTINE);
+            PEER_QUARANTINE,
+            MIGRATION_TIMEOUT);
     private static final List<ConfigEntry<?>> ENTRIES = Stream.of(FABRIC, VerbsConfig.ENTRIES, OTHERS)
             .<ConfigEntry<?>>flatMap(List::stream)
             .toList();
@@ -263,6 +272,10 @@ public final class ShuffleConfig {
 
     public Duration peerQuarantine() {
         return get(PEER_QUARANTINE);
+    }
+
+    public Duration migrationTimeout() {
+        return get(MIGRATION_TIMEOUT);
     }
 
     /** Returns {@code key=value} for every entry, for one line in the log. */

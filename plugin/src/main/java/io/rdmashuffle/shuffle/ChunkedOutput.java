@@ -58,6 +58,16 @@ final class ChunkedOutput {
         return done;
     }
 
+    /** Appends what is left of a buffer; what is left afterwards found no room. */
+    void append(ByteBuffer source) throws InterruptedIOException {
+        while (source.hasRemaining() && hasRoom(chunkBytes)) {
+            int piece = (int) Math.min(source.remaining(), current.lengthBytes() - position);
+            current.slice(position, piece).asByteBuffer().put(source.slice(source.position(), piece));
+            source.position(source.position() + piece);
+            position += piece;
+        }
+    }
+
     /**
      * Appends {@code length} bytes of a channel.
      *

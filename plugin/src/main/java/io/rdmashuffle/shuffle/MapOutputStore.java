@@ -6,6 +6,7 @@ import io.rdmashuffle.directory.MapOutputDirectory;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,10 +28,16 @@ public final class MapOutputStore implements AutoCloseable {
 
     private final MapOutputDirectory directory;
     private final ShuffleCounters counters;
-    private final Map<Integer, Map<Long, MapOutput>> shuffles = new HashMap<>();
-    private final Map<Integer, Integer> removals = new LinkedHashMap<>();
+    private final Map<Integer, Map<Long, Stored>> shuffles = new HashMap<>();
+    private final Map<Integer, Removal> removals = new LinkedHashMap<>();
     private boolean directoryFullLogged;
     private boolean closed;
+
+    /** An output, and when the task that wrote it was done with it. */
+    private record Stored(MapOutput output, long bornNanos) {}
+
+    /** How often a shuffle has been removed, and when last. */
+    private record Removal(int times, long atNanos) {}
 
     /** Keeps outputs and publishes them in {@code directory}. */
     public MapOutputStore(MapOutputDirectory directory, ShuffleCounters counters) {
@@ -43,7 +50,8 @@ public final class MapOutputStore implements AutoCloseable {
      * {@code spark.sql.classic.shuffleDependency.fileCleanup.enabled} is on, so an id alone does not tell stragglers.
      */
     public synchronized int epoch(int shuffleId) {
-        return removals.getOrDefault(shuffleId, 0);
+        Removal last = removals.get(shuffleId);
+        return last == null ? 0 : last.times();
     }
 
     /**
@@ -58,13 +66,74 @@ public final class MapOutputStore implements AutoCloseable {
             throw new IOException("shuffle " + shuffleId + " was removed while its map task "
                     + output.entry().mapId() + " ran");
         }
-        MapOutput previous = shuffles.computeIfAbsent(shuffleId, id -> new HashMap<>())
-                .put(output.entry().mapId(), output);
+        Stored previous = shuffles.computeIfAbsent(shuffleId, id -> new HashMap<>())
+                .put(output.entry().mapId(), new Stored(output, System.nanoTime()));
         if (previous != null) {
-            previous.close();
+            previous.output().close();
         }
         counters.add(ShuffleCounter.MAP_OUTPUTS_POOLED, 1);
         publish(shuffleId, output.entry());
+    }
+
+    /**
+     * Takes over an output that another executor wrote and sent. One of the same id that is here already stays, and the new
+     * one is freed: readers may know where the old one lies.
+     *
+     * @param epoch what {@link #epoch} said when the output began to arrive
+     * @param bornNanos when it was written, on this process's clock
+     * @return false if its shuffle has been removed since; the output is freed
+     */
+    public synchronized boolean adopt(int shuffleId, int epoch, MapOutput output, long bornNanos)
+            throws InterruptedException {
+        if (isGone(shuffleId, epoch, bornNanos)) {
+            output.close();
+            return false;
+        }
+        Stored present = shuffles.computeIfAbsent(shuffleId, id -> new HashMap<>())
+                .putIfAbsent(output.entry().mapId(), new Stored(output, bornNanos));
+        if (present == null) {
+            counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
+            publish(shuffleId, output.entry());
+        } else {
+            output.close();
+        }
+        return true;
+    }
+
+    /** Notes that an output that another executor wrote lies in files now; false if its shuffle has been removed since. */
+    public synchronized boolean adoptFile(
+            int shuffleId, int epoch, long mapId, int partitions, long dataBytes, long bornNanos)
+            throws InterruptedException {
+        if (isGone(shuffleId, epoch, bornNanos)) {
+            return false;
+        }
+        counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
+        publish(shuffleId, DirectoryEntry.file(mapId, partitions, dataBytes));
+        return true;
+    }
+
+    /** Returns whether an output that was written then, and began to arrive in that epoch, is of a shuffle that was removed. */
+    synchronized boolean isGone(int shuffleId, int epoch, long bornNanos) {
+        Removal last = removals.get(shuffleId);
+        return closed || epoch(shuffleId) != epoch || (last != null && bornNanos - last.atNanos() < 0);
+    }
+
+    /** Returns the map outputs that are in the pool, by shuffle. */
+    synchronized Map<Integer, List<Long>> pooled() {
+        Map<Integer, List<Long>> mapIds = new HashMap<>();
+        shuffles.forEach((shuffleId, outputs) -> mapIds.put(shuffleId, List.copyOf(outputs.keySet())));
+        return mapIds;
+    }
+
+    /** Returns whether an output is in the pool. */
+    synchronized boolean isPooled(OutputKey key) {
+        return shuffles.getOrDefault(key.shuffleId(), Map.of()).containsKey(key.mapId());
+    }
+
+    /** Returns how long ago an output in the pool was written; 0 if it is not there any more. */
+    synchronized long ageNanos(int shuffleId, long mapId) {
+        Stored stored = shuffles.getOrDefault(shuffleId, Map.of()).get(mapId);
+        return stored == null ? 0 : System.nanoTime() - stored.bornNanos();
     }
 
     /** Notes that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
@@ -79,9 +148,8 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Returns a pool output with a reference that the caller releases; null if there is none. */
     public synchronized @Nullable MapOutput acquire(int shuffleId, long mapId) {
-        Map<Long, MapOutput> outputs = shuffles.get(shuffleId);
-        MapOutput output = outputs == null ? null : outputs.get(mapId);
-        return output != null && output.retain() ? output : null;
+        Stored stored = shuffles.getOrDefault(shuffleId, Map.of()).get(mapId);
+        return stored != null && stored.output().retain() ? stored.output() : null;
     }
 
     /** Frees what the shuffle holds here, at once where nobody is reading. */
@@ -89,14 +157,14 @@ public final class MapOutputStore implements AutoCloseable {
         int times = epoch(shuffleId) + 1;
         // Put again at the end, so that the first one is the one removed longest ago.
         removals.remove(shuffleId);
-        removals.put(shuffleId, times);
+        removals.put(shuffleId, new Removal(times, System.nanoTime()));
         if (removals.size() > REMEMBERED_REMOVALS) {
             removals.remove(removals.keySet().iterator().next());
         }
         directory.withdraw(shuffleId);
-        Map<Long, MapOutput> outputs = shuffles.remove(shuffleId);
+        Map<Long, Stored> outputs = shuffles.remove(shuffleId);
         if (outputs != null) {
-            outputs.values().forEach(MapOutput::close);
+            outputs.values().forEach(stored -> stored.output().close());
         }
     }
 
@@ -104,7 +172,9 @@ public final class MapOutputStore implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        shuffles.values().forEach(outputs -> outputs.values().forEach(MapOutput::close));
+        shuffles.values()
+                .forEach(outputs ->
+                        outputs.values().forEach(stored -> stored.output().close()));
         shuffles.clear();
         directory.close();
     }

@@ -27,7 +27,9 @@ public enum ShuffleCounter {
     /** Map outputs written to the pool since the start. */
     MAP_OUTPUTS_POOLED("mapOutputsPooled"),
     /** Map outputs written as ordinary shuffle files since the start. */
-    MAP_OUTPUTS_FILED("mapOutputsFiled");
+    MAP_OUTPUTS_FILED("mapOutputsFiled"),
+    /** Map outputs taken over from executors that were decommissioned, into the pool or as files, since the start. */
+    MAP_OUTPUTS_MIGRATED("mapOutputsMigrated");
 
     private final String label;
 

@@ -10,8 +10,10 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.PoolUsage;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.shuffle.IncomingOutputs;
 import io.rdmashuffle.shuffle.MapOutputStore;
 import io.rdmashuffle.shuffle.PeerPaths;
+import io.rdmashuffle.shuffle.PoolLimits;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.shuffle.ShuffleCounters;
 import java.nio.file.Path;
@@ -41,6 +43,7 @@ final class ExecutorMemory implements AutoCloseable {
     private final Pool pool;
     private final MapOutputDirectory directory;
     private final MapOutputStore store;
+    private final IncomingOutputs incoming;
     private boolean closed;
 
     private ExecutorMemory(List<Fabric> fabrics, Pool pool, ShuffleConfig config, ShuffleCounters counters)
@@ -49,6 +52,12 @@ final class ExecutorMemory implements AutoCloseable {
         this.pool = pool;
         this.directory = MapOutputDirectory.create(pool, config.directoryMaxShuffles(), incarnation);
         this.store = new MapOutputStore(directory, counters);
+        this.incoming = new IncomingOutputs(
+                pool,
+                config.poolChunkSizeBytes(),
+                new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes()),
+                store,
+                config.migrationTimeout());
     }
 
     /** Returns what the configuration makes of a pool. */
@@ -135,6 +144,10 @@ final class ExecutorMemory implements AutoCloseable {
         return store;
     }
 
+    IncomingOutputs incoming() {
+        return incoming;
+    }
+
     /** Returns what peers need to read this memory, by fabric; plus where the directory is. */
     Map<String, byte[]> addresses() {
         Map<String, byte[]> addresses = new HashMap<>();
@@ -162,6 +175,7 @@ final class ExecutorMemory implements AutoCloseable {
             return;
         }
         closed = true;
+        incoming.close();
         store.close();
         fabrics.forEach(Fabric::close);
         try {

@@ -2,6 +2,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.shuffle.IncomingOutputs;
 import io.rdmashuffle.shuffle.MapOutputStore;
 import io.rdmashuffle.shuffle.PoolBlockResolver;
 import io.rdmashuffle.shuffle.PoolExecutorComponents;
@@ -30,6 +31,9 @@ import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.apache.spark.shuffle.sort.SortShuffleManager$;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockStatus;
+import org.apache.spark.storage.StorageLevel;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -81,6 +85,8 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 conf,
                 super.shuffleBlockResolver().taskIdMapsForShuffle(),
                 this::storeOrNull,
+                this::incomingOrNull,
+                RdmaShuffleManager::reportBlock,
                 counters,
                 config.fetchVerifyChecksum());
         if (sortOnly) {
@@ -157,6 +163,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
         ExecutorMemory held = memory;
         if (held != null) {
             held.store().removeShuffle(shuffleId);
+            held.incoming().removeShuffle(shuffleId);
         }
         ExecutorNetwork joined = network;
         if (joined != null) {
@@ -239,6 +246,17 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private @Nullable MapOutputStore storeOrNull() {
         ExecutorMemory held = memory;
         return held == null ? null : held.store();
+    }
+
+    private @Nullable IncomingOutputs incomingOrNull() {
+        ExecutorMemory held = memory;
+        return held == null ? null : held.incoming();
+    }
+
+    /** Spark knows migrated blocks as files on disk, wherever they are. */
+    private static void reportBlock(BlockId blockId, long bytes) {
+        BlockStatus onDisk = new BlockStatus(StorageLevel.DISK_ONLY(), 0, bytes);
+        SparkEnv.get().blockManager().reportBlockStatus(blockId, onDisk, 0);
     }
 
     private ExecutorMemory memory() {

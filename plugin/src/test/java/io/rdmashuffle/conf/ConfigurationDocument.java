@@ -31,7 +31,8 @@ final class ConfigurationDocument {
             "directory", "The directory of map outputs",
             "fetch", "Fetching blocks",
             "registry", "The driver's registry of executors",
-            "peer", "Peers that failed");
+            "peer", "Peers that failed",
+            "migration", "Outputs of decommissioned executors");
 
     private ConfigurationDocument() {}
 
