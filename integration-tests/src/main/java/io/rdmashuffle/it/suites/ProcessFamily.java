@@ -1,0 +1,53 @@
+package io.rdmashuffle.it.suites;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * A process and all that descend from it, those included whose parents have gone: they inherit a mark in their environment.
+ *
+ * <p>Executors of a killed driver are nobody's children any more, so that the tree of processes does not lead to them.
+ *
+ * <p><b>Threading:</b> immutable.
+ */
+final class ProcessFamily {
+    private static final String VARIABLE = "RDMASHUFFLE_SUITE_RUN";
+
+    private final String mark = UUID.randomUUID().toString();
+
+    /** Marks what is going to be started. */
+    void adopt(ProcessBuilder builder) {
+        builder.environment().put(VARIABLE, mark);
+    }
+
+    /** Kills whoever is left; returns how many there were. */
+    int kill() {
+        int killed = 0;
+        // A second look for those that were being born at the first.
+        for (int round = 0; round < 3; round++) {
+            List<ProcessHandle> members =
+                    ProcessHandle.allProcesses().filter(this::isMember).toList();
+            members.forEach(ProcessHandle::destroyForcibly);
+            killed += members.size();
+            if (members.isEmpty()) {
+                break;
+            }
+        }
+        return killed;
+    }
+
+    private boolean isMember(ProcessHandle process) {
+        Path environment = Path.of("/proc", Long.toString(process.pid()), "environ");
+        try {
+            return new String(Files.readAllBytes(environment), StandardCharsets.ISO_8859_1)
+                    .contains(VARIABLE + "=" + mark);
+        } catch (IOException e) {
+            // Gone, or somebody else's.
+            return false;
+        }
+    }
+}

@@ -1,0 +1,79 @@
+package io.rdmashuffle.it.suites.agent;
+
+import static net.bytebuddy.matcher.ElementMatchers.isConstructor;
+import static net.bytebuddy.matcher.ElementMatchers.named;
+import static net.bytebuddy.matcher.ElementMatchers.takesArguments;
+
+import java.lang.instrument.Instrumentation;
+import net.bytebuddy.agent.builder.AgentBuilder;
+import net.bytebuddy.asm.Advice;
+import net.bytebuddy.description.method.MethodDescription;
+import net.bytebuddy.matcher.ElementMatcher;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+
+/**
+ * The agent of {@code -javaagent}: three calls into {@link ShuffleEvidence} and {@link ManagerChoice}, woven into Spark.
+ *
+ * <p><b>Threading:</b> stateless; what it weaves in runs on whatever thread of Spark is there.
+ */
+public final class SuiteAgent {
+    private SuiteAgent() {}
+
+    /** Called by the virtual machine before any class of Spark is loaded. */
+    public static void premain(String arguments, Instrumentation instrumentation) {
+        // By name: a class literal would load the class before it can be changed.
+        weave(
+                instrumentation,
+                "org.apache.spark.SparkEnv$",
+                named("createDriverEnv").and(takesArguments(5)),
+                ChooseManager.class);
+        weave(instrumentation, "org.apache.spark.ShuffleDependency", isConstructor(), CountShuffle.class);
+        weave(instrumentation, "org.apache.spark.SparkContext", named("stop").and(takesArguments(1)), BeforeStop.class);
+    }
+
+    private static void weave(
+            Instrumentation instrumentation,
+            String type,
+            ElementMatcher<? super MethodDescription> method,
+            Class<?> advice) {
+        new AgentBuilder.Default()
+                .with(AgentBuilder.Listener.StreamWriting.toSystemError().withErrorsOnly())
+                .type(named(type))
+                .transform((builder, description, loader, module, domain) -> {
+                    ShuffleEvidence.woven(type);
+                    return builder.visit(Advice.to(advice).on(method));
+                })
+                .installOn(instrumentation);
+    }
+
+    /** Inlined into {@code SparkEnv.createDriverEnv}: the configuration is the one that executors get, too. */
+    static final class ChooseManager {
+        private ChooseManager() {}
+
+        @Advice.OnMethodEnter
+        static void enter(@Advice.Argument(0) SparkConf conf) {
+            ManagerChoice.apply(conf);
+        }
+    }
+
+    /** Inlined into the constructor of {@code ShuffleDependency}, which registers the shuffle. */
+    static final class CountShuffle {
+        private CountShuffle() {}
+
+        @Advice.OnMethodExit
+        static void exit(@Advice.This ShuffleDependency<?, ?, ?> dependency) {
+            ShuffleEvidence.registered(dependency);
+        }
+    }
+
+    /** Inlined into {@code SparkContext.stop}: afterwards nobody could ask the executors. */
+    static final class BeforeStop {
+        private BeforeStop() {}
+
+        @Advice.OnMethodEnter
+        static void enter() {
+            ShuffleEvidence.collect();
+        }
+    }
+}
