@@ -52,8 +52,11 @@ public final class ShuffleEvidence {
         add(WOVEN + type, 1);
     }
 
-    /** Notes a shuffle; never throws, as it runs inside Spark. */
-    public static void registered(ShuffleDependency<?, ?, ?> dependency) {
+    /** Notes the shuffle of a {@link ShuffleDependency}; never throws, as it runs inside Spark. */
+    public static void registered(Object made) {
+        if (!(made instanceof ShuffleDependency<?, ?, ?> dependency)) {
+            return;
+        }
         synchronized (VALUES) {
             if (!COUNTED.add(dependency)) {
                 return;

@@ -9,7 +9,6 @@ import net.bytebuddy.agent.builder.AgentBuilder;
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
-import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 
 /**
@@ -57,12 +56,15 @@ public final class SuiteAgent {
         }
     }
 
-    /** Inlined into the constructor of {@code ShuffleDependency}, which registers the shuffle. */
+    /**
+     * Inlined into the constructor of {@code ShuffleDependency}, which registers the shuffle. It does not name that type:
+     * Byte Buddy would load it while it is being loaded.
+     */
     static final class CountShuffle {
         private CountShuffle() {}
 
         @Advice.OnMethodExit
-        static void exit(@Advice.This ShuffleDependency<?, ?, ?> dependency) {
+        static void exit(@Advice.This Object dependency) {
             ShuffleEvidence.registered(dependency);
         }
     }
