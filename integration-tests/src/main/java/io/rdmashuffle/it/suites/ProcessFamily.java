@@ -6,6 +6,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 
 /**
  * A process and all that descend from it, those included whose parents have gone: they inherit a mark in their environment.
@@ -17,6 +19,8 @@ import java.util.UUID;
 final class ProcessFamily {
     private static final String VARIABLE = "RDMASHUFFLE_SUITE_RUN";
 
+    private static final long PATIENCE_SECONDS = 10;
+
     private final String mark = UUID.randomUUID().toString();
 
     /** Marks what is going to be started. */
@@ -24,18 +28,23 @@ final class ProcessFamily {
         builder.environment().put(VARIABLE, mark);
     }
 
-    /** Kills whoever is left; returns how many there were. */
+    /** Kills whoever is left and waits a while for their ends; returns how many there were. */
     int kill() {
         int killed = 0;
         // A second look for those that were being born at the first.
         for (int round = 0; round < 3; round++) {
             List<ProcessHandle> members =
                     ProcessHandle.allProcesses().filter(this::isMember).toList();
-            members.forEach(ProcessHandle::destroyForcibly);
-            killed += members.size();
             if (members.isEmpty()) {
                 break;
             }
+            members.forEach(ProcessHandle::destroyForcibly);
+            CompletableFuture<?>[] ends =
+                    members.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
+            CompletableFuture.allOf(ends)
+                    .completeOnTimeout(null, PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .join();
+            killed += members.size();
         }
         return killed;
     }

@@ -29,9 +29,6 @@ public final class ShuffleEvidence {
     /** Shuffles of any other manager; its class name follows. */
     public static final String OTHER = "shuffles.other.";
 
-    /** How many classes of Spark the agent changed. */
-    public static final String WOVEN = "woven.";
-
     /** Counters of the plugin; their labels follow. An executor that was gone before its application stopped is not in. */
     public static final String COUNTER = "counter.";
 
@@ -47,10 +44,6 @@ public final class ShuffleEvidence {
     private static final Set<ShuffleDependency<?, ?, ?>> COUNTED = Collections.newSetFromMap(new WeakHashMap<>());
 
     private ShuffleEvidence() {}
-
-    static void woven(String type) {
-        add(WOVEN + type, 1);
-    }
 
     /** Notes the shuffle of a {@link ShuffleDependency}; never throws, as it runs inside Spark. */
     public static void registered(Object made) {

@@ -9,7 +9,9 @@ import net.bytebuddy.agent.builder.AgentBuilder;
 import net.bytebuddy.asm.Advice;
 import net.bytebuddy.description.method.MethodDescription;
 import net.bytebuddy.matcher.ElementMatcher;
+import net.bytebuddy.utility.JavaModule;
 import org.apache.spark.SparkConf;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The agent of {@code -javaagent}: three calls into {@link ShuffleEvidence} and {@link ManagerChoice}, woven into Spark.
@@ -37,13 +39,32 @@ public final class SuiteAgent {
             ElementMatcher<? super MethodDescription> method,
             Class<?> advice) {
         new AgentBuilder.Default()
-                .with(AgentBuilder.Listener.StreamWriting.toSystemError().withErrorsOnly())
+                .with(new EndOnError())
                 .type(named(type))
                 .transform((builder, description, loader, module, domain) -> {
-                    ShuffleEvidence.woven(type);
+                    if (description.getDeclaredMethods().filter(method).isEmpty()) {
+                        throw new IllegalStateException(type + " has no method that is " + method);
+                    }
                     return builder.visit(Advice.to(advice).on(method));
                 })
                 .installOn(instrumentation);
+    }
+
+    /** A suite that ran without the agent's help would prove nothing, so it does not run. */
+    private static final class EndOnError extends AgentBuilder.Listener.Adapter {
+        private static final int EXIT_CODE = 70;
+
+        @Override
+        public void onError(
+                String type,
+                @Nullable ClassLoader loader,
+                @Nullable JavaModule module,
+                boolean loaded,
+                Throwable error) {
+            error.printStackTrace();
+            System.err.println("the agent cannot change " + type + " of this version of Spark");
+            Runtime.getRuntime().halt(EXIT_CODE);
+        }
     }
 
     /** Inlined into {@code SparkEnv.createDriverEnv}: the configuration is the one that executors get, too. */
