@@ -39,6 +39,9 @@ public final class SuiteAgent {
             ElementMatcher<? super MethodDescription> method,
             Class<?> advice) {
         new AgentBuilder.Default()
+                // Members that were added would change what serialised objects say of their class, which executors
+                // compare.
+                .disableClassFormatChanges()
                 .with(new EndOnError())
                 .type(named(type))
                 .transform((builder, description, loader, module, domain) -> {
