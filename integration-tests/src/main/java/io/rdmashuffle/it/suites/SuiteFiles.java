@@ -1,11 +1,11 @@
 package io.rdmashuffle.it.suites;
 
+import io.rdmashuffle.it.Workspace;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -76,15 +76,6 @@ record SuiteFiles(Path folder, String name) {
     }
 
     void removeScratch() throws IOException {
-        if (!Files.exists(scratch())) {
-            return;
-        }
-        List<Path> deepestFirst;
-        try (Stream<Path> paths = Files.walk(scratch())) {
-            deepestFirst = paths.sorted(Comparator.reverseOrder()).toList();
-        }
-        for (Path path : deepestFirst) {
-            Files.deleteIfExists(path);
-        }
+        Workspace.deleteTree(scratch());
     }
 }

@@ -1,22 +1,16 @@
 package io.rdmashuffle.it.suites;
 
-import io.rdmashuffle.it.JavaProcess;
-import io.rdmashuffle.it.SparkHome;
 import io.rdmashuffle.it.Workspace;
-import io.rdmashuffle.it.suites.agent.ManagerChoice;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.apache.spark.launcher.JavaModuleOptions;
 
 /**
- * Runs one suite in a virtual machine of its own, set up as Spark's build sets up its tests.
+ * Runs one suite in a virtual machine of its own, to its end or to a time limit.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> when {@link #run} returns or throws, no process is left of it.
  */
@@ -58,7 +52,7 @@ final class SuiteProcess {
         Runtime.getRuntime().addShutdownHook(endOfParent);
         long started = System.nanoTime();
         try {
-            ProcessBuilder builder = builder();
+            ProcessBuilder builder = new SuiteCommand(suite, setting, files).builder();
             family.adopt(builder);
             Process process = builder.start();
             boolean ended = await(process, started, watcher);
@@ -67,7 +61,16 @@ final class SuiteProcess {
         } finally {
             family.kill();
             Runtime.getRuntime().removeShutdownHook(endOfParent);
+            removeScratch();
+        }
+    }
+
+    /** What cannot be deleted is no reason to lose the result. */
+    private void removeScratch() {
+        try {
             files.removeScratch();
+        } catch (IOException e) {
+            System.err.println("spark-suites: " + files.scratch() + " could not be removed: " + e);
         }
     }
 
@@ -101,70 +104,5 @@ final class SuiteProcess {
 
     SuiteFiles files() {
         return files;
-    }
-
-    private ProcessBuilder builder() throws IOException {
-        SparkHome home = SparkHome.of(setting.workspace());
-        JavaProcess java = suite.engine() == Suite.Engine.SCALATEST
-                ? new JavaProcess("org.scalatest.tools.Runner", scalaTestArguments())
-                : new JavaProcess(JUnitSuite.class.getName(), suite.className());
-        ProcessBuilder builder = java.options(options(home).toArray(String[]::new))
-                .options(JavaModuleOptions.defaultModuleOptionArray())
-                .classPath(System.getProperty("java.class.path"))
-                .builder();
-        builder.environment().putAll(home.environment());
-        builder.environment().put("SPARK_TESTING", "1");
-        return builder.directory(files.scratch().toFile())
-                .redirectErrorStream(true)
-                .redirectInput(ProcessBuilder.Redirect.from(Path.of("/dev/null").toFile()))
-                .redirectOutput(files.log().toFile());
-    }
-
-    private String[] scalaTestArguments() {
-        List<String> arguments = new ArrayList<>(List.of(
-                // No class loader of its own: the suites are on the class path, as executors need them there.
-                "-R",
-                files.scratch().toString(),
-                "-oDW",
-                "-C",
-                ScalaTestReporter.class.getName(),
-                "-l",
-                "org.apache.spark.tags.ChromeUITest",
-                "-s",
-                suite.className()));
-        if (!setting.test().isEmpty()) {
-            arguments.addAll(List.of("-z", setting.test()));
-        }
-        return arguments.toArray(String[]::new);
-    }
-
-    /** Returns what Spark's own pom gives its tests, except for the second compiler: suites are mostly class loading. */
-    private List<String> options(SparkHome home) {
-        List<String> options = new ArrayList<>(List.of(
-                "-javaagent:" + setting.workspace().testsJar(),
-                files.events().option(),
-                "-ea",
-                "-Xmx4g",
-                "-Xss4m",
-                "-XX:MaxMetaspaceSize=2g",
-                "-XX:ReservedCodeCacheSize=128m",
-                "-XX:TieredStopAtLevel=1",
-                "-Dio.netty.allocator.type=pooled",
-                "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
-                "-Dlog4j2.configurationFile=" + files.logging(),
-                "-Drdmashuffle.suites.log=" + files.sparkLog(),
-                "-Drdmashuffle.root=" + setting.workspace().root(),
-                "-Dderby.system.durability=test",
-                "-Djava.awt.headless=true",
-                "-Djava.io.tmpdir=" + files.temporary(),
-                "-Dspark.hadoop.hadoop.caller.context.enabled=true",
-                "-Dspark.test.home=" + home.folder(),
-                "-Dspark.testing=1",
-                "-Dspark.ui.enabled=false",
-                "-Dspark.ui.showConsoleProgress=false",
-                "-Dspark.unsafe.exceptionOnMemoryLeak=true",
-                "-Dtest.src.tables=__not_used__"));
-        setting.conf().forEach((key, value) -> options.add("-D" + ManagerChoice.PREFIX + key + "=" + value));
-        return options;
     }
 }
