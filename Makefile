@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo verify format docs
+.PHONY: help demo verify suites format docs
 
 help: ## what can be done here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -9,6 +9,9 @@ demo: ## TPC-DS with sort shuffle and with ours, compared
 
 verify: ## every test that needs no RDMA device
 	mvn -B verify
+
+suites: ## Spark's own test suites with ours
+	bin/spark-suites
 
 format: ## lay the Java sources out as the build wants them
 	mvn -B -q spotless:apply

@@ -21,6 +21,8 @@ build_with_tests_if_needed() {
   say "building the tests"
   (cd "$ROOT" && mvn -B -ntp -q -DskipTests -Dspotless.check.skip=true -Dcheckstyle.skip=true package) \
     >"$ROOT/target/build.log" 2>&1 || die "the build failed; see $ROOT/target/build.log"
+  # Maven leaves the file alone when it would say the same again.
+  touch "$stamp"
 }
 
 # Usage: device_jobs MASTER FOLDER ARGUMENT...; sets JOBS to the command of DeviceJobs, with the archives of FOLDER.

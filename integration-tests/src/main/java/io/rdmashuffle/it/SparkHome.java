@@ -7,11 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * A folder that Spark takes for its installation, made of links to the jars that Maven resolved and to the plugin's jar.
@@ -50,7 +48,7 @@ public record SparkHome(Path folder) {
             Files.delete(old);
         }
         // What executors of earlier builds left: logs, and copies of submitted jars.
-        deleteTree(folder.resolve("work"));
+        Workspace.deleteTree(folder.resolve("work"));
         Path plugin = workspace.pluginJar();
         link(jars, plugin);
         for (Path jar : classPath(workspace)) {
@@ -62,19 +60,6 @@ public record SparkHome(Path folder) {
         writeLogging(Files.createDirectories(folder.resolve("conf")));
         Files.writeString(folder.resolve("RELEASE"), "Spark from Maven artifacts, with " + plugin.getFileName() + "\n");
         return new SparkHome(folder);
-    }
-
-    private static void deleteTree(Path tree) throws IOException {
-        if (!Files.exists(tree)) {
-            return;
-        }
-        List<Path> deepestFirst;
-        try (Stream<Path> paths = Files.walk(tree)) {
-            deepestFirst = paths.sorted(Comparator.reverseOrder()).toList();
-        }
-        for (Path path : deepestFirst) {
-            Files.deleteIfExists(path);
-        }
     }
 
     /** Drivers and executors find it on their class path: Spark puts its home's conf folder there. */

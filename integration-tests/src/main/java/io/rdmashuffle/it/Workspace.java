@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -82,6 +83,20 @@ public record Workspace(Path root) {
                     .toList();
         } catch (IOException e) {
             throw new UncheckedIOException("cannot list " + folder, e);
+        }
+    }
+
+    /** Deletes a folder with all that is in it; nothing if it is not there. */
+    public static void deleteTree(Path tree) throws IOException {
+        if (!Files.exists(tree)) {
+            return;
+        }
+        List<Path> deepestFirst;
+        try (Stream<Path> paths = Files.walk(tree)) {
+            deepestFirst = paths.sorted(Comparator.reverseOrder()).toList();
+        }
+        for (Path path : deepestFirst) {
+            Files.deleteIfExists(path);
         }
     }
 }

@@ -1,0 +1,133 @@
+package io.rdmashuffle.it.suites;
+
+import io.rdmashuffle.it.FabricMode;
+import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.UsageErrors;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code bin/spark-suites}: Spark's own test suites with the RDMA shuffle. */
+@Command(
+        name = "spark-suites",
+        description = {
+            "Runs Spark's own test suites, from its tests jars, with the RDMA shuffle, each in a virtual machine of its own,"
+                    + " and shows what passed, what failed, and how many shuffles went through which manager.",
+            ""
+        },
+        sortOptions = false,
+        usageHelpWidth = 110,
+        mixinStandardHelpOptions = false,
+        exitCodeListHeading = "%nExit code:%n",
+        exitCodeList = {
+            "0:every suite ran tests with the chosen shuffle, and none failed but those that are exempt",
+            "1:a test failed, a suite aborted, was killed or ran no test, or its shuffles went elsewhere",
+            "2:an option was wrong or there is no such suite"
+        })
+public final class SparkSuites implements Callable<Integer> {
+    @Spec
+    @Nullable
+    CommandSpec spec;
+
+    @Mixin
+    SuitesOptions options = new SuitesOptions();
+
+    private final PrintStream out = System.out;
+
+    /** Called by {@code bin/spark-suites}. */
+    public static void main(String[] args) {
+        System.exit(commandLine(new SparkSuites()).execute(args));
+    }
+
+    /** Returns the parser of the command's options. */
+    static CommandLine commandLine(SparkSuites suites) {
+        CommandLine commandLine = new CommandLine(suites);
+        commandLine.setParameterExceptionHandler(new UsageErrors());
+        commandLine.setExecutionExceptionHandler((exception, command, parsed) -> {
+            command.getErr().println("spark-suites: " + exception.getMessage());
+            if (!(exception instanceof IOException || exception instanceof IllegalStateException)) {
+                exception.printStackTrace(command.getErr());
+            }
+            return CommandLine.ExitCode.SOFTWARE;
+        });
+        return commandLine;
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        checkOptions();
+        Workspace workspace = Workspace.find();
+        List<Suite> suites = suites(workspace);
+        FabricMode fabric = options.fabric();
+        SuiteProcess.Setting setting = new SuiteProcess.Setting(
+                workspace, options.applicationConf(), fabric.toString(), options.test(), options.timeout());
+        List<Exemption> exemptions = fabric == FabricMode.SORT ? List.of() : Exemption.load();
+        List<SuiteResult> results = new ArrayList<>();
+        try (SuitesProgress progress = new SuitesProgress(out, suites.size())) {
+            for (Suite suite : suites) {
+                results.add(run(suite, setting, fabric, exemptions, progress));
+            }
+        }
+        SuitesReport.print(out, fabric, results, exemptions, SuiteFiles.folder(workspace.target()));
+        return results.stream().allMatch(SuiteResult::acceptable)
+                ? CommandLine.ExitCode.OK
+                : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    private static SuiteResult run(
+            Suite suite,
+            SuiteProcess.Setting setting,
+            FabricMode fabric,
+            List<Exemption> exemptions,
+            SuitesProgress progress)
+            throws IOException, InterruptedException {
+        progress.starting(suite);
+        SuiteProcess process = new SuiteProcess(suite, setting);
+        SuiteProcess.Ending ending = process.run(progress::running);
+        SuiteResult result = SuiteResult.of(
+                suite,
+                fabric,
+                ending.seconds(),
+                ending.problem(),
+                process.files().events().read(),
+                exemptions);
+        progress.finished(result);
+        return result;
+    }
+
+    private void checkOptions() {
+        try {
+            options.check();
+        } catch (IllegalArgumentException e) {
+            throw usage(e);
+        }
+    }
+
+    /** Finds all suites before the first one starts. */
+    private List<Suite> suites(Workspace workspace) throws IOException {
+        SuiteCatalogue catalogue = new SuiteCatalogue(
+                SuiteCatalogue.classNamesIn(SuiteFiles.classes(workspace.target())),
+                SparkSuites.class.getClassLoader());
+        try {
+            return options.suites().stream()
+                    .map(name -> catalogue.resolve(name, options.fabric()))
+                    .distinct()
+                    .toList();
+        } catch (IllegalArgumentException e) {
+            throw usage(e);
+        }
+    }
+
+    private RuntimeException usage(IllegalArgumentException wrong) {
+        return spec == null ? wrong : new ParameterException(spec.commandLine(), wrong.getMessage(), wrong);
+    }
+}

@@ -1,0 +1,81 @@
+package io.rdmashuffle.it.suites;
+
+import io.rdmashuffle.it.JavaProcess;
+import io.rdmashuffle.it.SparkHome;
+import io.rdmashuffle.it.suites.agent.ManagerChoice;
+import java.io.File;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.launcher.JavaModuleOptions;
+
+/**
+ * The command that runs one suite, set up as Spark's build sets up its tests.
+ *
+ * <p><b>Threading:</b> immutable.
+ */
+record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files) {
+    ProcessBuilder builder() {
+        SparkHome home = SparkHome.of(setting.workspace());
+        JavaProcess java = suite.engine() == Suite.Engine.SCALATEST
+                ? new JavaProcess("org.scalatest.tools.Runner", scalaTestArguments())
+                : new JavaProcess(JUnitSuite.class.getName(), suite.className());
+        ProcessBuilder builder = java.options(options(home).toArray(String[]::new))
+                .options(JavaModuleOptions.defaultModuleOptionArray())
+                .classPath(System.getProperty("java.class.path"))
+                .builder();
+        builder.environment().putAll(home.environment());
+        builder.environment().put("SPARK_TESTING", "1");
+        return builder.directory(files.scratch().toFile())
+                .redirectErrorStream(true)
+                .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
+                .redirectOutput(files.log().toFile());
+    }
+
+    private String[] scalaTestArguments() {
+        List<String> arguments = new ArrayList<>(List.of(
+                // No class loader of its own: the suites are on the class path, as executors need them there.
+                "-R",
+                files.scratch().toString(),
+                "-oDW",
+                "-C",
+                ScalaTestReporter.class.getName(),
+                "-l",
+                "org.apache.spark.tags.ChromeUITest",
+                "-s",
+                suite.className()));
+        if (!setting.test().isEmpty()) {
+            arguments.addAll(List.of("-z", setting.test()));
+        }
+        return arguments.toArray(String[]::new);
+    }
+
+    /** Returns what Spark's own pom gives its tests, except for the second compiler: suites are mostly class loading. */
+    private List<String> options(SparkHome home) {
+        List<String> options = new ArrayList<>(List.of(
+                "-javaagent:" + setting.workspace().testsJar(),
+                files.events().option(),
+                "-ea",
+                "-Xmx4g",
+                "-Xss4m",
+                "-XX:MaxMetaspaceSize=2g",
+                "-XX:ReservedCodeCacheSize=128m",
+                "-XX:TieredStopAtLevel=1",
+                "-Dio.netty.allocator.type=pooled",
+                "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
+                "-Dlog4j2.configurationFile=" + files.logging(),
+                "-Drdmashuffle.suites.log=" + files.sparkLog(),
+                "-Drdmashuffle.root=" + setting.workspace().root(),
+                "-Dderby.system.durability=test",
+                "-Djava.awt.headless=true",
+                "-Djava.io.tmpdir=" + files.temporary(),
+                "-Dspark.hadoop.hadoop.caller.context.enabled=true",
+                "-Dspark.test.home=" + home.folder(),
+                "-Dspark.testing=1",
+                "-Dspark.ui.enabled=false",
+                "-Dspark.ui.showConsoleProgress=false",
+                "-Dspark.unsafe.exceptionOnMemoryLeak=true",
+                "-Dtest.src.tables=__not_used__"));
+        setting.conf().forEach((key, value) -> options.add("-D" + ManagerChoice.PREFIX + key + "=" + value));
+        return options;
+    }
+}

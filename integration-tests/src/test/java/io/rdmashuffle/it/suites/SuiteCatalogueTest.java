@@ -1,0 +1,89 @@
+package io.rdmashuffle.it.suites;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.it.FabricMode;
+import io.rdmashuffle.it.suites.Suite.Engine;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.scalatest.funsuite.AnyFunSuite;
+
+@Tag("unit")
+class SuiteCatalogueTest {
+    private static final String HERE = SuiteCatalogueTest.class.getName();
+
+    private final SuiteCatalogue catalogue = new SuiteCatalogue(
+            List.of(
+                    HERE,
+                    HERE + "$RunnableSuite",
+                    HERE + "$AbstractSuite",
+                    HERE + "$NeedsArgumentSuite",
+                    HERE + "$NoTestsSuite",
+                    "a.TwinSuite",
+                    "b.TwinSuite",
+                    "org.apache.spark.ShuffleSuite",
+                    "org.apache.spark.SortShuffleSuite",
+                    "c.MissingSuite"),
+            SuiteCatalogueTest.class.getClassLoader());
+
+    /** A suite that runs. */
+    public static class RunnableSuite extends AbstractSuite {}
+
+    /** A suite that does not. */
+    public abstract static class AbstractSuite extends AnyFunSuite {}
+
+    /** Nor does this one. */
+    public static class NeedsArgumentSuite extends AnyFunSuite {
+        public NeedsArgumentSuite(String argument) {
+            assertThat(argument).isNotNull();
+        }
+    }
+
+    /** Has the name of a suite only. */
+    public static class NoTestsSuite {}
+
+    private void assertRefused(String name, String... parts) {
+        assertThatThrownBy(() -> catalogue.resolve(name, FabricMode.AUTO))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll(parts);
+    }
+
+    @Test
+    void findsBySimpleAndFullName() {
+        Suite simple = catalogue.resolve("SuiteCatalogueTest$RunnableSuite", FabricMode.AUTO);
+        assertThat(simple).isEqualTo(catalogue.resolve(HERE + "$RunnableSuite", FabricMode.AUTO));
+        assertThat(simple.className()).isEqualTo(HERE + "$RunnableSuite");
+        assertThat(simple.engine()).isEqualTo(Engine.SCALATEST);
+        assertThat(simple.isStandIn()).isFalse();
+        assertThat(catalogue.resolve("SuiteCatalogueTest", FabricMode.AUTO).engine())
+                .isEqualTo(Engine.JUNIT);
+    }
+
+    @Test
+    void saysWhyASuiteCannotRun() {
+        assertRefused("SuiteCatalogueTest$AbstractSuite", "is abstract", "SuiteCatalogueTest$RunnableSuite");
+        assertRefused("SuiteCatalogueTest$NeedsArgumentSuite", "no constructor without parameters");
+        assertRefused("SuiteCatalogueTest$NoTestsSuite", "neither a ScalaTest suite nor has it JUnit tests");
+        assertRefused("TwinSuite", "a.TwinSuite, b.TwinSuite", "full name");
+        assertRefused("MissingSuite", "c.MissingSuite");
+    }
+
+    @Test
+    void unknownNamesGetNearOnes() {
+        assertRefused("SortShufleSuite", "no suite 'SortShufleSuite'", "near it are: SortShuffleSuite");
+        assertRefused("org.apache.spark.sql.ShuffleSuite", "no suite", "ShuffleSuite");
+    }
+
+    @Test
+    void standInsRunInPlaceOfSuites() {
+        Suite shuffle = catalogue.resolve("ShuffleSuite", FabricMode.SORT);
+        assertThat(shuffle.className()).isEqualTo("io.rdmashuffle.it.suites.PlainShuffleSuite");
+        assertThat(shuffle.origin()).isEqualTo("org.apache.spark.ShuffleSuite");
+        Suite sortShuffle = catalogue.resolve("org.apache.spark.SortShuffleSuite", FabricMode.NETTY);
+        assertThat(sortShuffle.className()).isEqualTo(SortShuffleEquivalentsIT.class.getName());
+        assertThat(sortShuffle.name()).isEqualTo("SortShuffleSuite");
+        assertThat(sortShuffle.isStandIn()).isTrue();
+    }
+}
