@@ -1,5 +1,6 @@
 package io.rdmashuffle.it.soak;
 
+import java.io.Serializable;
 import java.util.Random;
 
 /**
@@ -12,7 +13,7 @@ import java.util.Random;
  * @param partitions after the shuffle
  * @param payloadBytes most bytes of a row beside its numbers
  */
-record JobSpec(Kind kind, long seed, int rows, int maps, int partitions, int payloadBytes) {
+record JobSpec(Kind kind, long seed, int rows, int maps, int partitions, int payloadBytes) implements Serializable {
     private static final int MOST_BYTES = 24 << 20;
 
     /** What shuffles, and in which way. */

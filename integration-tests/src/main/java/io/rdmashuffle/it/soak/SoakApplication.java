@@ -38,7 +38,8 @@ final class SoakApplication implements AutoCloseable {
         JavaProcess server = new JavaProcess(SoakServer.class.getName())
                 .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptionArray())
                 .classPath(workspace.testsJar().toString())
-                .options("-Xmx1g", "-XX:TieredStopAtLevel=1");
+                .options("-Xmx1g", "-XX:TieredStopAtLevel=1")
+                .options("-Dspark.executor.extraClassPath=" + workspace.testsJar());
         conf.forEach((key, value) -> server.options("-D" + key + "=" + value));
         this.process = new ServerProcess(server, log, SoakServer.PREFIX);
         SoakReply ready = await(START);
