@@ -144,6 +144,17 @@ class DamagedPeerTest {
         }
     }
 
+    /** Each length is positive and together they are right, but on the way they wrap around 2^64. */
+    @Test
+    void offsetsThatWrapAroundAreNotFollowed() throws Exception {
+        DirectoryEntry entry = outputs.get(1).output().entry();
+        MemorySlice offsets = region(entry.indexRegion())
+                .slice(entry.indexOffset() + 24L * entry.extents(), Long.BYTES * (PARTITIONS + 1));
+        offsets.putLong(2 * Long.BYTES, Long.MIN_VALUE);
+        offsets.putLong(3 * Long.BYTES, -5);
+        assertThat(cameOneSided(5)).isFalse();
+    }
+
     private void attempt(FuzzRun run, MemorySlice victim, byte[] damaged, boolean sealed) {
         byte[] saved = TestPools.bytes(victim);
         netty.failing = run.random().nextInt(4) == 0;
