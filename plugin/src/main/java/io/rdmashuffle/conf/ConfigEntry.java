@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> immutable.
  */
 public final class ConfigEntry<T extends Comparable<T>> {
+    private static final int LONGEST_SHOWN = 200;
+
     private final String key;
     private final ValueType<T> type;
     private final T defaultValue;
@@ -97,7 +99,7 @@ public final class ConfigEntry<T extends Comparable<T>> {
             }
             problems.accept(problem(raw, ""));
         } catch (IllegalArgumentException e) {
-            problems.accept(problem(raw, e.getMessage() + "; "));
+            problems.accept(problem(raw, shown(String.valueOf(e.getMessage())) + "; "));
         }
         return defaultValue;
     }
@@ -107,7 +109,13 @@ public final class ConfigEntry<T extends Comparable<T>> {
     }
 
     private String problem(String raw, String reason) {
-        return key + "=" + raw + ": " + reason + "must be " + range() + " (" + unit() + ")";
+        return key + "=" + shown(raw) + ": " + reason + "must be " + range() + " (" + unit() + ")";
+    }
+
+    /** A value, or what is said of it, as one line of a message can hold it. */
+    private static String shown(String raw) {
+        String line = raw.length() <= LONGEST_SHOWN ? raw : raw.substring(0, LONGEST_SHOWN) + "...";
+        return line.replaceAll("\\p{Cntrl}", "?");
     }
 
     @Override

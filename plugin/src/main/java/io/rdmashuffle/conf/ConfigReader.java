@@ -10,6 +10,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BiPredicate;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -41,7 +42,20 @@ final class ConfigReader {
      * Demands {@code smaller <= larger}. A default that breaks this is lowered to {@code larger}; a value that the user
      * wrote is a problem.
      */
-    <T extends Comparable<T>> void notAbove(ConfigEntry<T> smaller, ConfigEntry<T> larger) {
+    record Order<T extends Comparable<T>>(ConfigEntry<T> smaller, ConfigEntry<T> larger) {}
+
+    /**
+     * Demands something else of two values.
+     *
+     * @param holds whether the two go together
+     * @param demand what is asked of them, in words
+     */
+    record Rule<A extends Comparable<A>, B extends Comparable<B>>(
+            ConfigEntry<A> first, ConfigEntry<B> second, BiPredicate<A, B> holds, String demand) {}
+
+    <T extends Comparable<T>> void check(Order<T> order) {
+        ConfigEntry<T> smaller = order.smaller();
+        ConfigEntry<T> larger = order.larger();
         T low = value(smaller);
         T high = value(larger);
         if (low.compareTo(high) <= 0 || broken.contains(smaller) || broken.contains(larger)) {
@@ -51,9 +65,22 @@ final class ConfigReader {
             values.put(smaller, high);
             return;
         }
-        problems.add(smaller.key() + "=" + smaller.format(low) + ": must not be above " + larger.key() + "="
-                + larger.format(high) + (given.contains(larger) ? "" : ", its default") + "; allowed: "
+        problems.add(setting(smaller, low) + ": must not be above " + setting(larger, high) + "; allowed: "
                 + smaller.range() + " (" + smaller.unit() + ")");
+    }
+
+    <A extends Comparable<A>, B extends Comparable<B>> void check(Rule<A, B> rule) {
+        A first = value(rule.first());
+        B second = value(rule.second());
+        boolean unread = broken.contains(rule.first()) || broken.contains(rule.second());
+        if (!unread && !rule.holds().test(first, second)) {
+            problems.add(setting(rule.first(), first) + ": does not go with " + setting(rule.second(), second) + "; "
+                    + rule.demand());
+        }
+    }
+
+    private <T extends Comparable<T>> String setting(ConfigEntry<T> entry, T value) {
+        return entry.key() + "=" + entry.format(value) + (given.contains(entry) ? "" : ", its default");
     }
 
     /** Reports every key under the prefix that no entry has, with the entry that comes closest. */
@@ -61,10 +88,15 @@ final class ConfigReader {
         Set<String> known = new HashSet<>();
         entries.forEach(entry -> known.add(entry.key()));
         presentKeys.stream()
-                .filter(key -> key.startsWith(ShuffleConfig.PREFIX) && !known.contains(key))
+                .filter(key -> isUnderPrefix(key) && !known.contains(key))
                 .sorted()
                 .map(key -> key + ": no such key; the nearest is " + nearest(key, known))
                 .forEach(problems::add);
+    }
+
+    /** Keys are case-sensitive, so a prefix in another case is a mistake too. */
+    private static boolean isUnderPrefix(String key) {
+        return key.regionMatches(true, 0, ShuffleConfig.PREFIX, 0, ShuffleConfig.PREFIX.length());
     }
 
     /** Returns the values, or throws with all problems. */

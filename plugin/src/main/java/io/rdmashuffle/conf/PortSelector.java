@@ -19,16 +19,31 @@ public record PortSelector(String device, int port, int gidIndex) {
     /** Stands for the best port. */
     static final String AUTO = "auto";
 
-    private static final Pattern TEXT = Pattern.compile("([A-Za-z0-9_.-]+)(?::([0-9]{1,3})(?::([0-9]{1,4}))?)?");
+    /** An address of the fabric has room for so many. */
+    private static final int MAX_PORTS = 16;
+
+    /** The kernel numbers ports in 8 bits, and 255 means any. */
+    private static final int MAX_PORT_NUMBER = 254;
+
+    /** The kernel keeps names of devices in 64 bytes. */
+    private static final Pattern TEXT =
+            Pattern.compile("([A-Za-z0-9][A-Za-z0-9_.-]{0,62})(?::([0-9]{1,3})(?::([0-9]{1,4}))?)?");
 
     /** Reads {@code mlx5_0}, {@code mlx5_0:1} or {@code mlx5_0:1:3}, several of them apart by commas; {@code auto} is none. */
     public static List<PortSelector> parse(String text) {
-        if (text.equals(AUTO)) {
+        if (text.equalsIgnoreCase(AUTO)) {
             return List.of();
         }
         List<PortSelector> selectors = new ArrayList<>();
         for (String part : text.split(",", -1)) {
-            selectors.add(parseOne(part.strip()));
+            PortSelector selector = parseOne(part.strip());
+            if (selectors.contains(selector)) {
+                throw new IllegalArgumentException("'" + selector + "' is there twice");
+            }
+            selectors.add(selector);
+        }
+        if (selectors.size() > MAX_PORTS) {
+            throw new IllegalArgumentException(selectors.size() + " ports, at most " + MAX_PORTS);
         }
         return selectors;
     }
@@ -38,7 +53,14 @@ public record PortSelector(String device, int port, int gidIndex) {
         if (!matcher.matches()) {
             throw new IllegalArgumentException("'" + text + "' is not of the form device[:port[:gidIndex]]");
         }
-        return new PortSelector(matcher.group(1), number(matcher.group(2)), number(matcher.group(3)));
+        if (matcher.group(1).equalsIgnoreCase(AUTO)) {
+            throw new IllegalArgumentException("'" + AUTO + "' stands alone");
+        }
+        int port = number(matcher.group(2));
+        if (port == 0 || port > MAX_PORT_NUMBER) {
+            throw new IllegalArgumentException("ports count from 1 to " + MAX_PORT_NUMBER);
+        }
+        return new PortSelector(matcher.group(1), port, number(matcher.group(3)));
     }
 
     private static int number(String digits) {

@@ -69,7 +69,8 @@ public final class ShuffleConfig {
     public static final ConfigEntry<Long> POOL_REGION_SIZE =
             ConfigEntry.bytes("pool.regionSize", "256m").between("1m", "1t").doc("""
                 Size of the regions by which the pool grows, each one file and one registration; the last is clipped to
-                `pool.maxSize`. Few large regions are better: a network card's cache of address translations is small.
+                `pool.maxSize`. Few large regions are better: a network card's cache of address translations is small. A
+                pool has at most 65536: Linux allows a process little more mappings than 65000.
                 """);
     public static final ConfigEntry<String> POOL_DIRECTORY =
             ConfigEntry.path("pool.directory", "/dev/shm").doc("""
@@ -92,7 +93,7 @@ public final class ShuffleConfig {
             .between("0ms", "1min")
             .doc("""
                 How long a map task waits for room in a full pool before its output becomes an ordinary shuffle file, and
-                a reader, where a fabric copies, before its block comes over Netty.
+                a reader, where a fabric copies, before its block comes over Netty. Not above `fetch.timeout`.
                 """);
 
     public static final ConfigEntry<Integer> DIRECTORY_MAX_SHUFFLES = ConfigEntry.count(
@@ -100,7 +101,8 @@ public final class ShuffleConfig {
             .between("16", "1048576")
             .doc("""
                 How many slots the directory has, 64 bytes each. Two live shuffles whose ids are a multiple of this apart
-                share one; the later one's map outputs stay in the pool, but peers fetch them over Netty.
+                share one; the later one's map outputs stay in the pool, but peers fetch them over Netty. All slots lie in
+                one region: `pool.regionSize` and `pool.maxSize` must hold them.
                 """);
 
     public static final ConfigEntry<Duration> FETCH_TIMEOUT =
@@ -155,6 +157,17 @@ public final class ShuffleConfig {
             .<ConfigEntry<?>>flatMap(List::stream)
             .toList();
 
+    /** Keys whose values must not be above those of others; in this order, since defaults give way along chains. */
+    static final List<ConfigReader.Order<?>> ORDERS = List.of(
+            new ConfigReader.Order<>(POOL_INITIAL_SIZE, POOL_MAX_SIZE),
+            new ConfigReader.Order<>(POOL_CHUNK_SIZE, POOL_MAX_SIZE),
+            new ConfigReader.Order<>(POOL_CHUNK_SIZE, POOL_REGION_SIZE),
+            new ConfigReader.Order<>(POOL_RESERVE_TIMEOUT, FETCH_TIMEOUT),
+            new ConfigReader.Order<>(FABRIC_READ_TIMEOUT, FETCH_TIMEOUT),
+            new ConfigReader.Order<>(REGISTRY_TIMEOUT, FETCH_TIMEOUT),
+            new ConfigReader.Order<>(VerbsConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT),
+            new ConfigReader.Order<>(VerbsConfig.INITIATOR_DEPTH, VerbsConfig.QUEUE_DEPTH));
+
     private final Map<ConfigEntry<?>, Object> values;
 
     private ShuffleConfig(Map<ConfigEntry<?>, Object> values) {
@@ -170,18 +183,16 @@ public final class ShuffleConfig {
      * Reads and checks everything.
      *
      * @param lookup the raw text of a key, null where the key is absent
-     * @param presentKeys every key that is set; those that do not start with {@link #PREFIX} are ignored
+     * @param presentKeys every key that is set; those that do not start with {@link #PREFIX}, in whatever case, are ignored
      * @throws ConfigException with one line per problem
      */
     public static ShuffleConfig read(Function<String, @Nullable String> lookup, Set<String> presentKeys) {
         ConfigReader reader = new ConfigReader();
         reader.read(ENTRIES, lookup);
-        reader.notAbove(POOL_INITIAL_SIZE, POOL_MAX_SIZE);
-        reader.notAbove(POOL_CHUNK_SIZE, POOL_MAX_SIZE);
-        reader.notAbove(POOL_CHUNK_SIZE, POOL_REGION_SIZE);
-        reader.notAbove(FABRIC_READ_TIMEOUT, FETCH_TIMEOUT);
-        reader.notAbove(REGISTRY_TIMEOUT, FETCH_TIMEOUT);
-        reader.notAbove(VerbsConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT);
+        ORDERS.forEach(reader::check);
+        reader.check(PoolRules.DIRECTORY_IN_REGION);
+        reader.check(PoolRules.DIRECTORY_IN_POOL);
+        reader.check(PoolRules.REGIONS_OF_POOL);
         reader.refuseUnknown(ENTRIES, presentKeys);
         return new ShuffleConfig(reader.finish());
     }

@@ -1,10 +1,13 @@
 package io.rdmashuffle.conf;
 
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -26,6 +29,11 @@ public record ValueType<T extends Comparable<T>>(
         Function<T, String> formatter,
         List<String> choices,
         String form) {
+    private static final Pattern WHOLE_NUMBER = Pattern.compile("-?[0-9]{1,19}");
+
+    /** Peers are told the path; with the name of a file it must also be one that the kernel takes (PATH_MAX, 4096). */
+    private static final int LONGEST_PATH = 1000;
+
     static final ValueType<Boolean> BOOLEAN = new ValueType<>(
             "boolean", Boolean.class, ValueType::parseBoolean, String::valueOf, List.of("true", "false"), "");
     static final ValueType<Long> BYTES =
@@ -94,6 +102,10 @@ public record ValueType<T extends Comparable<T>>(
     }
 
     private static Integer parseInt(String text) {
+        // Not whatever else Java takes for digits.
+        if (!WHOLE_NUMBER.matcher(text).matches()) {
+            throw new IllegalArgumentException("not a whole number");
+        }
         try {
             return Integer.valueOf(text);
         } catch (NumberFormatException e) {
@@ -109,6 +121,14 @@ public record ValueType<T extends Comparable<T>>(
     private static String parsePath(String text) {
         if (!text.startsWith("/") || text.indexOf('\0') >= 0) {
             throw new IllegalArgumentException("not an absolute path");
+        }
+        if (text.length() > LONGEST_PATH) {
+            throw new IllegalArgumentException("longer than " + LONGEST_PATH + " characters");
+        }
+        try {
+            Path unused = Path.of(text);
+        } catch (InvalidPathException e) {
+            throw new IllegalArgumentException("no path in the encoding of this system", e);
         }
         return text;
     }

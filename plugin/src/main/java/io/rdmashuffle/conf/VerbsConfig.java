@@ -13,7 +13,7 @@ public final class VerbsConfig {
             ConfigEntry.ports("fabric.verbs.devices", "auto").doc("""
                 Which ports of which RDMA devices to use: `mlx5_0`, `mlx5_0:1`, or `mlx5_0:1:3` with the index of a global
                 identifier (GID), which on RoCE stands for an IP address and a version of the protocol. Several, apart by
-                commas, share the reads. `auto` takes the fastest active port that has an IP address.
+                commas, share the reads; at most 16. `auto` takes the fastest active port that has an IP address.
                 """);
     public static final ConfigEntry<Integer> THREADS = ConfigEntry.count("fabric.verbs.threads", "threads", "1")
             .between("1", "16")
@@ -32,7 +32,7 @@ public final class VerbsConfig {
             .between("1", "128")
             .doc("""
                 Most reads that the device has under way on one queue pair, lowered to what both devices can do. 16 reads of
-                64 KiB cover 100 Gb/s x 80 us.
+                64 KiB cover 100 Gb/s x 80 us. Not above `fabric.verbs.queueDepth`.
                 """);
     public static final ConfigEntry<Integer> QUEUE_DEPTH = ConfigEntry.count("fabric.verbs.queueDepth", "reads", "128")
             .between("16", "4096")

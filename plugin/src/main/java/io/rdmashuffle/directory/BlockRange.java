@@ -28,11 +28,16 @@ public record BlockRange(List<RemoteSlice> slices, long[] lengths, int[] checksu
     /** Returns whether bytes read for these slices are what the writer wrote. */
     public boolean matches(List<MemorySlice> bytes) {
         SliceCursor cursor = new SliceCursor(bytes);
+        long left = bytes.stream().mapToLong(MemorySlice::lengthBytes).sum();
         for (int p = 0; p < lengths.length; p++) {
+            if (lengths[p] > left) {
+                return false;
+            }
+            left -= lengths[p];
             if (Crc32c.of(cursor.take(lengths[p])) != checksums[p]) {
                 return false;
             }
         }
-        return true;
+        return left == 0;
     }
 }

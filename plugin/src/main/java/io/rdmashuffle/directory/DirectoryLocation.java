@@ -47,8 +47,11 @@ public record DirectoryLocation(RemoteSlice table, int slots) {
         int region = in.getInt();
         long offset = in.getLong();
         int slots = in.getInt();
-        if (region < 0 || offset < 0 || slots <= 0) {
-            throw new DirectoryFormatException("damaged directory location: region " + region + ", offset " + offset);
+        boolean sound =
+                region >= 0 && slots > 0 && offset >= 0 && offset <= Long.MAX_VALUE - DirectoryLayout.tableBytes(slots);
+        if (!sound) {
+            throw new DirectoryFormatException(
+                    "damaged directory location: region " + region + ", offset " + offset + ", " + slots + " slots");
         }
         return new DirectoryLocation(new RemoteSlice(region, offset, DirectoryLayout.tableBytes(slots)), slots);
     }

@@ -94,16 +94,20 @@ public final class MapOutputIndex {
         int[] crcs = new int[partitions];
         long first = offsets.getLong(0);
         long previous = first;
+        if (first < 0) {
+            throw new DirectoryFormatException("index of map " + entry.mapId() + " begins before its data");
+        }
         for (int p = 0; p < partitions; p++) {
             long next = offsets.getLong((p + 1L) * Long.BYTES);
-            lengths[p] = next - previous;
-            crcs[p] = checksums.getInt((long) p * Integer.BYTES);
-            if (lengths[p] < 0) {
+            // Compared before they are subtracted: a difference may overflow to something that looks right.
+            if (next < previous) {
                 throw new DirectoryFormatException("partition of negative length in the index of map " + entry.mapId());
             }
+            lengths[p] = next - previous;
+            crcs[p] = checksums.getInt((long) p * Integer.BYTES);
             previous = next;
         }
-        if (first < 0 || previous > entry.dataBytes()) {
+        if (previous > entry.dataBytes()) {
             throw new DirectoryFormatException("index of map " + entry.mapId() + " points outside its data");
         }
         return new BlockRange(pieces(entry, extents, first, previous), lengths, crcs);
@@ -112,6 +116,7 @@ public final class MapOutputIndex {
     private static List<RemoteSlice> pieces(DirectoryEntry entry, MemorySlice extents, long from, long to)
             throws DirectoryFormatException {
         List<RemoteSlice> pieces = new ArrayList<>(1);
+        long missing = to - from;
         for (int e = 0; e < entry.extents(); e++) {
             long start = extents.getLong(e * EXTENT_BYTES);
             long end = e + 1 < entry.extents() ? extents.getLong((e + 1) * EXTENT_BYTES) : entry.dataBytes();
@@ -120,13 +125,15 @@ public final class MapOutputIndex {
             if (cutStart < cutEnd) {
                 long offset = extents.getLong(e * EXTENT_BYTES + 8) + (cutStart - start);
                 int region = extents.getInt(e * EXTENT_BYTES + 16);
-                if (offset < 0 || region < 0 || start < 0) {
+                boolean sound = offset >= 0 && region >= 0 && start >= 0 && cutEnd - cutStart <= missing;
+                if (!sound) {
                     throw new DirectoryFormatException("damaged extent in the index of map " + entry.mapId());
                 }
                 pieces.add(new RemoteSlice(region, offset, cutEnd - cutStart));
+                missing -= cutEnd - cutStart;
             }
         }
-        if (pieces.stream().mapToLong(RemoteSlice::lengthBytes).sum() != to - from) {
+        if (missing != 0) {
             throw new DirectoryFormatException("extents of map " + entry.mapId() + " do not cover its data");
         }
         return pieces;

@@ -156,6 +156,10 @@ public final class RemoteDirectory {
                 if (slot == null) {
                     return false;
                 }
+                if (slot.getInt(DirectoryLayout.SLOT_LIVE) != 1) {
+                    throw new DirectoryFormatException("slot of shuffle " + shuffleId + " in a state unknown here: "
+                            + slot.getInt(DirectoryLayout.SLOT_LIVE));
+                }
                 published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
                 startOver(slot.getLong(DirectoryLayout.SLOT_GENERATION));
                 if (slot.getInt(DirectoryLayout.SLOT_SHUFFLE) != shuffleId || published <= read) {
@@ -182,7 +186,8 @@ public final class RemoteDirectory {
         private boolean readEntries(RemoteSlice segment, int published) throws IOException {
             try (RemoteBytes bytes = reads.read(peer, List.of(segment))) {
                 MemorySlice records = bytes.slice(0);
-                for (int i = 0; i < published - read; i++) {
+                int first = read;
+                for (int i = 0; i < published - first; i++) {
                     ByteBuffer record = DirectoryLayout.snapshot(
                             records.slice(i * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES));
                     if (record == null) {
@@ -190,9 +195,9 @@ public final class RemoteDirectory {
                     }
                     DirectoryEntry entry = DirectoryEntry.read(record);
                     entries.put(entry.mapId(), new Located(entry, generation));
+                    read++;
                 }
             }
-            read = published;
             return true;
         }
     }

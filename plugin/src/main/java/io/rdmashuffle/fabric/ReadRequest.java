@@ -27,12 +27,16 @@ public final class ReadRequest {
     public ReadRequest(List<RemoteSlice> sources, Lease target) {
         this.sources = List.copyOf(sources);
         this.target = target;
-        this.lengthBytes =
-                this.sources.stream().mapToLong(RemoteSlice::lengthBytes).sum();
-        if (lengthBytes > target.lengthBytes()) {
-            throw new IllegalArgumentException(
-                    "reading " + lengthBytes + " bytes into a lease of " + target.lengthBytes());
+        long room = target.lengthBytes();
+        for (RemoteSlice source : this.sources) {
+            // Not the sum, which may overflow: a device would write past the lease.
+            if (source.lengthBytes() > room) {
+                throw new IllegalArgumentException(
+                        "reading " + this.sources + " into a lease of " + target.lengthBytes() + " bytes");
+            }
+            room -= source.lengthBytes();
         }
+        this.lengthBytes = target.lengthBytes() - room;
     }
 
     /** Returns what to read, in order. */

@@ -23,7 +23,8 @@ public final class PeerFile {
      * @throws io.rdmashuffle.ffi.NativeException if it may not be opened or mapped
      */
     public static Mapping map(Path region) throws IOException {
-        int fd = PoolFiles.open(region, LibC.O_RDONLY);
+        // A pipe of that name would otherwise keep the caller until somebody writes to it.
+        int fd = PoolFiles.open(region, LibC.O_RDONLY | LibC.O_NONBLOCK);
         try {
             // The length of the open file, not of whatever has the name now.
             long length = Files.size(Path.of("/proc/self/fd/" + fd));

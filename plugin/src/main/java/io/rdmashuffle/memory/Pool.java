@@ -91,13 +91,17 @@ public final class Pool implements AutoCloseable {
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Duration patience)
             throws InterruptedException {
-        long least = Math.max(FreeExtents.roundUp(minimum), FreeExtents.GRANULE_BYTES);
         long longest = Math.min(settings.regionBytes(), settings.capBytes());
+        // Compared before it is rounded: the number may be a peer's, and near the largest that there is.
+        if (minimum > longest) {
+            return null;
+        }
+        long least = Math.max(FreeExtents.roundUp(minimum), FreeExtents.GRANULE_BYTES);
         if (least > longest) {
             return null;
         }
         // More than a region can hold would make the pool grow to its cap before it settles for what there is.
-        long wanted = Math.max(Math.min(FreeExtents.roundUp(preferred), longest), least);
+        long wanted = Math.max(Math.min(FreeExtents.roundUp(Math.min(preferred, longest)), longest), least);
         long patienceNanos = patience.toNanos();
         while (true) {
             boolean grow = false;

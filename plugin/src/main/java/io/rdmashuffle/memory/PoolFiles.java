@@ -12,6 +12,8 @@ import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,7 +26,7 @@ import org.slf4j.LoggerFactory;
  *   &lt;directory&gt;/rdma-shuffle-&lt;uid&gt;-&lt;token&gt;.1    region 1, ...
  * </pre>
  *
- * The token is random, so that two applications of one user never meet. The kernel drops the lock when the owner dies,
+ * The token is a random UUID, so that two applications of one user never meet. The kernel drops the lock when the owner dies,
  * however it dies, and the lock is seen across process-id namespaces. Files are private to the user (0600).
  *
  * <p><b>Threading:</b> thread-safe.
@@ -37,6 +39,7 @@ import org.slf4j.LoggerFactory;
 final class PoolFiles implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PoolFiles.class);
     private static final String PREFIX = "rdma-shuffle-";
+    private static final String TOKEN = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
     private static final String LOCKED_SUFFIX = ".0";
     private static final String UNSEEN_SUFFIX = "-new";
     private static final int PRIVATE_MODE = 0600;
@@ -182,10 +185,12 @@ final class PoolFiles implements AutoCloseable {
 
     /** Removes the files of this user's pools whose owner is dead; returns how many pools that were. */
     static int removeAbandoned(Path directory) {
-        String mine = PREFIX + LibC.load().geteuid() + "-";
+        // Anybody may put a file there, under any name: only names that a pool gives are looked at.
+        Predicate<String> mine = Pattern.compile(PREFIX + LibC.load().geteuid() + TOKEN + "\\" + LOCKED_SUFFIX)
+                .asMatchPredicate();
         int pools = 0;
-        try (DirectoryStream<Path> locked = Files.newDirectoryStream(directory, mine + "*" + LOCKED_SUFFIX)) {
-            for (Path path : locked) {
+        try {
+            for (Path path : named(directory, mine)) {
                 pools += removeIfAbandoned(directory, path) ? 1 : 0;
             }
         } catch (IOException e) {
@@ -221,8 +226,8 @@ final class PoolFiles implements AutoCloseable {
     }
 
     private static void removeRegions(Path directory, String stem, Path lockedLast) {
-        try (DirectoryStream<Path> regions = Files.newDirectoryStream(directory, stem + ".*")) {
-            for (Path region : regions) {
+        try {
+            for (Path region : named(directory, name -> name.startsWith(stem + "."))) {
                 if (!region.equals(lockedLast)) {
                     deleteQuietly(region);
                 }
@@ -232,6 +237,18 @@ final class PoolFiles implements AutoCloseable {
             return;
         }
         deleteQuietly(lockedLast);
+    }
+
+    private static List<Path> named(Path directory, Predicate<String> names) throws IOException {
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(directory)) {
+            for (Path path : all) {
+                if (names.test(String.valueOf(path.getFileName()))) {
+                    found.add(path);
+                }
+            }
+        }
+        return found;
     }
 
     private static void deleteQuietly(@Nullable Path path) {

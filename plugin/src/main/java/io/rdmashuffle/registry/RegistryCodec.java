@@ -71,9 +71,7 @@ public final class RegistryCodec {
     public RegistryMessage decode(byte[] bytes) {
         Class<? extends RegistryMessage> type = checkHeader(bytes);
         try (Input input = new Input(bytes, HEADER_BYTES, bytes.length - HEADER_BYTES)) {
-            Kryo kryo = kryos.obtain();
-            RegistryMessage message = kryo.readObject(input, type);
-            kryos.free(kryo);
+            RegistryMessage message = read(input, type);
             if (input.position() != bytes.length) {
                 throw new RegistryCodecException(
                         (bytes.length - input.position()) + " bytes after the end of a " + type.getSimpleName());
@@ -83,6 +81,16 @@ public final class RegistryCodec {
             throw e;
         } catch (RuntimeException e) {
             throw new RegistryCodecException("malformed " + type.getSimpleName() + " of the registry", e);
+        }
+    }
+
+    /** Gives the Kryo back whatever happens: creating one costs far more than a message that makes no sense. */
+    private RegistryMessage read(Input input, Class<? extends RegistryMessage> type) {
+        Kryo kryo = kryos.obtain();
+        try {
+            return kryo.readObject(input, type);
+        } finally {
+            kryos.free(kryo);
         }
     }
 

@@ -150,6 +150,10 @@ public final class OneSidedBlockClient extends BlockStoreClient {
             if (verify && !range.matches(bytes.slices())) {
                 throw new IOException("wrong checksum in the memory of executor " + path.executorId());
             }
+            if (!watch.isCurrent()) {
+                // Now another path may still have the block; from here on the reader's stream would fail.
+                throw new IOException("executor " + path.executorId() + " has withdrawn the shuffle meanwhile");
+            }
             RemoteBytes held = bytes;
             ManagedBuffer block = new SliceManagedBuffer(
                     bytes.slices(),

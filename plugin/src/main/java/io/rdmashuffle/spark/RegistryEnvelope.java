@@ -1,6 +1,7 @@
 package io.rdmashuffle.spark;
 
 import java.io.Serializable;
+import java.util.Objects;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.jspecify.annotations.Nullable;
 
@@ -13,4 +14,9 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("ArrayRecordComponent")
 record RegistryEnvelope(byte[] payload, @Nullable RpcEndpointRef replyTo) implements Serializable {
     private static final long serialVersionUID = 1L;
+
+    /** Also called for an envelope that comes over the wire. */
+    RegistryEnvelope {
+        Objects.requireNonNull(payload, "an envelope without a payload");
+    }
 }

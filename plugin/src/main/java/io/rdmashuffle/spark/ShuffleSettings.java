@@ -17,8 +17,8 @@ final class ShuffleSettings {
      */
     static ShuffleConfig read(SparkConf conf) {
         Map<String, String> settings = new HashMap<>();
-        for (Tuple2<String, String> setting : conf.getAllWithPrefix(ShuffleConfig.PREFIX)) {
-            settings.put(ShuffleConfig.PREFIX + setting._1(), setting._2());
+        for (Tuple2<String, String> setting : conf.getAll()) {
+            settings.put(setting._1(), setting._2());
         }
         return ShuffleConfig.read(settings);
     }

@@ -7,6 +7,7 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.io.InterruptedIOException;
@@ -49,6 +50,19 @@ class BlockingReadsTest {
 
     private BlockingReads reads(Duration timeout) {
         return new BlockingReads(pool, Duration.ofMillis(10), timeout);
+    }
+
+    @Test
+    void sourcesWhoseSumOverflowsDoNotFitALease() throws Exception {
+        RemoteSlice huge = new RemoteSlice(0, 0, Long.MAX_VALUE);
+        RemoteSlice rest = new RemoteSlice(0, 0, 2 + 64);
+        try (Lease lease = TestPools.reserve(pool, Purpose.RECEIVE, 64)) {
+            assertThatThrownBy(() -> new ReadRequest(List.of(huge, huge, rest), lease))
+                    .isInstanceOf(IllegalArgumentException.class);
+            assertThatThrownBy(() -> new ReadRequest(List.of(rest), lease))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("into a lease of 64 bytes");
+        }
     }
 
     private static void assertTimesOut(BlockingReads reads, Peer peer) {

@@ -2,12 +2,14 @@ package io.rdmashuffle.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.ffi.LibC;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
@@ -145,6 +147,26 @@ class PoolFilesTest {
         done.set(true);
         sweeping.join();
         assertThat(files()).isEmpty();
+    }
+
+    /** Names that a pattern would take for more than themselves, or that are no pattern at all. */
+    @Test
+    void namesThatNoPoolGivesHarmNobody() throws Exception {
+        String mine = "rdma-shuffle-" + LibC.load().geteuid() + "-";
+        List<Path> strange = new ArrayList<>();
+        for (String token : List.of("*", "?", "[", "{a,", "\\", "", "0-0", "*-*-*-*-*", "-new")) {
+            strange.add(Files.createFile(directory.resolve(mine + token + ".0")));
+        }
+        strange.add(Files.createDirectory(directory.resolve(mine + UUID.randomUUID() + ".0")));
+        strange.add(Files.createSymbolicLink(directory.resolve(mine + "*.1"), Path.of("/nowhere")));
+        try (Pool pool = TestPools.create(directory, 1 << 20, 256 << 10)) {
+            TestPools.fill(pool).forEach(Lease::close);
+            List<Path> all = files();
+            assertThat(all).hasSize(strange.size() + 4).containsAll(strange);
+            assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+            assertThat(files()).isEqualTo(all);
+        }
+        assertThat(files()).containsExactlyInAnyOrderElementsOf(strange);
     }
 
     @Test

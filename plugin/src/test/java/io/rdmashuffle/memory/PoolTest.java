@@ -213,7 +213,10 @@ class PoolTest {
         try (Pool pool = pool(4 * MIB, MIB)) {
             assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB + 1, MIB + 1, Duration.ofDays(1)))
                     .isNull();
-            try (Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 64, 100 * MIB, Duration.ZERO)) {
+            assertThat(pool.reserve(Purpose.RECEIVE, Long.MAX_VALUE, Long.MAX_VALUE, Duration.ofDays(1)))
+                    .as("a length that a peer made up")
+                    .isNull();
+            try (Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 64, Long.MAX_VALUE, Duration.ZERO)) {
                 assertThat(lease).isNotNull();
                 assertThat(lease.lengthBytes()).isEqualTo(MIB);
             }

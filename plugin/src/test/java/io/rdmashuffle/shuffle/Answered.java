@@ -11,6 +11,7 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.jspecify.annotations.Nullable;
 
 /** Records what a fetch brought; it copies blocks at once, so it holds no memory. */
 final class Answered implements BlockFetchingListener {
@@ -57,6 +58,10 @@ final class Answered implements BlockFetchingListener {
 
     synchronized byte[] block(String blockId) {
         return Objects.requireNonNull(blocks.get(blockId), () -> blockId + " failed: " + failures.get(blockId));
+    }
+
+    synchronized byte @Nullable [] blockOrNull(String blockId) {
+        return blocks.get(blockId);
     }
 
     synchronized Throwable failure(String blockId) {

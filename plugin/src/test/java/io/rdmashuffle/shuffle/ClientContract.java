@@ -16,8 +16,6 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.registry.Member;
-import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,11 +25,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.UUID;
-import org.apache.spark.network.buffer.NioManagedBuffer;
-import org.apache.spark.network.shuffle.BlockFetchingListener;
-import org.apache.spark.network.shuffle.BlockStoreClient;
-import org.apache.spark.network.shuffle.DownloadFileManager;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -91,9 +84,9 @@ abstract class ClientContract {
             outputs.add(made);
             store.add(SHUFFLE, store.epoch(SHUFFLE), made.output());
             for (int p = 0; p < PARTITIONS; p++) {
-                netty.blocks.put(id(map, p), made.expected(p, p + 1));
+                netty.blocks().put(id(map, p), made.expected(p, p + 1));
             }
-            netty.blocks.put(batchId(map, 1, 5), made.expected(1, 5));
+            netty.blocks().put(batchId(map, 1, 5), made.expected(1, 5));
         }
     }
 
@@ -137,7 +130,7 @@ abstract class ClientContract {
     /** Returns blocks that have bytes, as Spark asks for no others. */
     private List<String> blocksWithBytes() {
         List<String> ids = new ArrayList<>();
-        netty.blocks.forEach((id, bytes) -> {
+        netty.blocks().forEach((id, bytes) -> {
             if (bytes.length > 0) {
                 ids.add(id);
             }
@@ -157,7 +150,7 @@ abstract class ClientContract {
         assertThat(ids)
                 .allSatisfy(id -> assertThat(answered.block(id))
                         .as("seed %d: %s", seed, id)
-                        .isEqualTo(netty.blocks.get(id)));
+                        .isEqualTo(netty.blocks().get(id)));
     }
 
     private long counted(ShuffleCounter counter) {
@@ -186,7 +179,7 @@ abstract class ClientContract {
         List<String> ids = blocksWithBytes();
         fetch(client(LONG, LONG), ids);
         assertRight(ids);
-        assertThat(netty.fetches).isZero();
+        assertThat(netty.fetches()).isZero();
         assertThat(counted(ShuffleCounter.SHM_BYTES)).isEqualTo(bytes(ids));
         awaitNoLeases();
     }
@@ -194,7 +187,7 @@ abstract class ClientContract {
     @Test
     void blocksOfFilesComeOverNettyAndAreCountedAsFiles() throws Exception {
         store.addFile(SHUFFLE, store.epoch(SHUFFLE), 99, PARTITIONS, 10);
-        netty.blocks.put(id(99, 0), new byte[] {1, 2, 3});
+        netty.blocks().put(id(99, 0), new byte[] {1, 2, 3});
         List<String> ids = List.of(id(99, 0), oneWithBytes());
         fetch(client(LONG, LONG), ids);
         assertRight(ids);
@@ -204,7 +197,7 @@ abstract class ClientContract {
 
     @Test
     void blocksThatTheDirectoryDoesNotKnowComeOverNetty() throws Exception {
-        netty.blocks.put(id(77, 0), new byte[] {1, 2, 3, 4});
+        netty.blocks().put(id(77, 0), new byte[] {1, 2, 3, 4});
         fetch(client(LONG, LONG), List.of(id(77, 0)));
         assertRight(List.of(id(77, 0)));
         assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(4);
@@ -290,7 +283,7 @@ abstract class ClientContract {
         List<String> ids = blocksWithBytes().subList(1, 6);
         fetch(client, ids, 6);
         assertRight(ids);
-        assertThat(netty.fetches > 0).isEqualTo(!inPlace);
+        assertThat(netty.fetches() > 0).isEqualTo(!inPlace);
         all.forEach(Lease::close);
         assertThat(paths.to(PEER)).as("the peer is not to blame").isNotNull();
     }
@@ -327,47 +320,5 @@ abstract class ClientContract {
         }
         racing[0].close();
         // The leak check finds the mapping of a peer that nobody closed.
-    }
-
-    /** Spark's own client: knows every block. */
-    private static final class FakeNetty extends BlockStoreClient {
-        private final Map<String, byte[]> blocks = new HashMap<>();
-        private final List<Runnable> late = new ArrayList<>();
-        private int fetches;
-        private volatile boolean silent;
-
-        @Override
-        public synchronized void fetchBlocks(
-                String host,
-                int port,
-                String execId,
-                String[] ids,
-                BlockFetchingListener listener,
-                @Nullable DownloadFileManager downloads) {
-            fetches++;
-            for (String id : ids) {
-                if (silent) {
-                    late.add(() -> answer(id, listener));
-                } else {
-                    answer(id, listener);
-                }
-            }
-        }
-
-        synchronized void answerLate() {
-            late.forEach(Runnable::run);
-        }
-
-        private void answer(String id, BlockFetchingListener listener) {
-            byte[] bytes = blocks.get(id);
-            if (bytes == null) {
-                listener.onBlockFetchFailure(id, new IOException("no block " + id));
-            } else {
-                listener.onBlockFetchSuccess(id, new NioManagedBuffer(ByteBuffer.wrap(bytes)));
-            }
-        }
-
-        @Override
-        public void close() {}
     }
 }

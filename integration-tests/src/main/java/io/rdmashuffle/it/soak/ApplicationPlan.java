@@ -81,6 +81,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.io.compression.codec", pick(random, "lz4", "zstd", "snappy", "lzf"));
         conf.put("spark.io.encryption.enabled", pick(random, "false", "false", "false", "true"));
         conf.put("spark.authenticate", pick(random, "false", "false", "true"));
+        conf.put("spark.authenticate.secret", "soak");
         conf.put("spark.serializer", "org.apache.spark.serializer." + pick(random, "JavaSerializer", "KryoSerializer"));
         conf.put("spark.sql.adaptive.enabled", pick(random, "true", "true", "false"));
         conf.put("spark.sql.adaptive.advisoryPartitionSizeInBytes", pick(random, "64k", "4m"));

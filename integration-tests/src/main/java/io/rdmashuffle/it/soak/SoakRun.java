@@ -57,8 +57,15 @@ final class SoakRun {
     void run(long end) throws IOException, InterruptedException {
         Path log = folder.resolve("application-" + plan.number() + ".log");
         Files.writeString(log, plan + "\n");
+        SoakApplication started;
+        try {
+            started = new SoakApplication(workspace, plan.conf(), log);
+        } catch (IOException e) {
+            report.failure(name() + ": " + e.getMessage());
+            return;
+        }
         List<ProcessHandle> executors;
-        try (SoakApplication application = new SoakApplication(workspace, plan.conf(), log)) {
+        try (SoakApplication application = started) {
             FaultInjector faults = new FaultInjector(application, pools, plan.number());
             try (faults) {
                 boolean alive = true;

@@ -112,6 +112,7 @@ final class PeerRegions {
             // read
             // asks again, and fails when it has asked too often.
             table = RegionTable.EMPTY;
+            existing = 0;
             throw e;
         }
     }

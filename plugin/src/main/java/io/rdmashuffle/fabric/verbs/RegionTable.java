@@ -15,11 +15,16 @@ import java.util.Arrays;
  *                                       16     n times: 8 address, 8 length, 4 rkey, 4 zero
  * </pre>
  *
+ * An answer tells all regions from the first one told on, or 32 of them; at most {@link #MAX_REGIONS} exist.
+ *
  * <p><b>Threading:</b> immutable.
  */
 final class RegionTable {
     /** Nothing is known. */
     static final RegionTable EMPTY = new RegionTable(new long[0], new long[0], new int[0]);
+
+    /** Far more than the 65,530 mappings that Linux allows a process (vm.max_map_count), each of which is a region. */
+    static final int MAX_REGIONS = 1 << 16;
 
     static final int QUESTION_BYTES = 16;
     private static final int MAX_TOLD = 32;
@@ -117,15 +122,27 @@ final class RegionTable {
      */
     RegionTable withAnswer(long source, int lengthBytes) {
         boolean readable = lengthBytes >= HEADER_BYTES && RawMemory.getInt(source) == ANSWER_MAGIC;
+        int existing = readable ? existing(source) : -1;
         int first = readable ? RawMemory.getInt(source + 8) : -1;
         int told = readable ? RawMemory.getInt(source + 12) : -1;
-        if (first != size() || told < 0 || told > MAX_TOLD || lengthBytes != HEADER_BYTES + told * ENTRY_BYTES) {
+        // As many as there are and fit: an answer that holds some back would be asked for them for ever.
+        boolean sound = first == size()
+                && existing >= first
+                && existing <= MAX_REGIONS
+                && told == Math.min(MAX_TOLD, existing - first)
+                && lengthBytes == HEADER_BYTES + told * ENTRY_BYTES;
+        if (!sound) {
             throw new IllegalArgumentException("the peer's answer about its regions is damaged");
         }
         RegionTable table = this;
         for (int i = 0; i < told; i++) {
             long entry = source + HEADER_BYTES + (long) i * ENTRY_BYTES;
-            table = table.with(RawMemory.getLong(entry), RawMemory.getLong(entry + 8), RawMemory.getInt(entry + 16));
+            long length = RawMemory.getLong(entry + 8);
+            if (length <= 0) {
+                throw new IllegalArgumentException("the peer's answer about its regions is damaged: region "
+                        + (first + i) + " of " + length + " bytes");
+            }
+            table = table.with(RawMemory.getLong(entry), length, RawMemory.getInt(entry + 16));
         }
         return table;
     }

@@ -77,7 +77,11 @@ record VerbsAddress(long fabricId, List<InetSocketAddress> rails) {
         for (int i = 0; i < count; i++) {
             int port = Short.toUnsignedInt(in.getShort());
             int length = in.getShort();
-            byte[] address = new byte[length == 4 ? 4 : 16];
+            if (port == 0 || (length != 4 && length != 16)) {
+                throw new PeerUnreachableException(
+                        "the peer's verbs address is damaged: port " + port + ", IP address of " + length + " bytes");
+            }
+            byte[] address = new byte[length];
             in.get(address).position(in.position() + 16 - address.length);
             try {
                 rails.add(new InetSocketAddress(InetAddress.getByAddress(address), port));

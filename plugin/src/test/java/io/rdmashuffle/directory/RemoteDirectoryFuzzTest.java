@@ -1,0 +1,201 @@
+package io.rdmashuffle.directory;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.directory.DirectoryEntry.Place;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.fuzz.FuzzRun;
+import io.rdmashuffle.fuzz.Mutations;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A reader of a peer whose directory is damaged: table, segment and index, where they lie and copied. */
+@Tag("unit")
+@ParameterizedClass(name = "inPlace={0}")
+@ValueSource(booleans = {true, false})
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExtendWith(LeakCheck.class)
+class RemoteDirectoryFuzzTest {
+    private static final int SLOTS = 16;
+    private static final int SHUFFLE = 5;
+    private static final int PARTITIONS = 7;
+    private static final Duration TIMEOUT = Duration.ofSeconds(10);
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path path;
+
+    private final boolean inPlace;
+    private final List<TestOutput> outputs = new ArrayList<>();
+    private Node owner;
+    private Node reader;
+    private Peer peer;
+    private MapOutputDirectory directory;
+
+    RemoteDirectoryFuzzTest(boolean inPlace) {
+        this.inPlace = inPlace;
+    }
+
+    @BeforeEach
+    void open() throws Exception {
+        Random random = new Random(7);
+        owner = new Node(path, new ShmFabric(1, 1 << 20, inPlace));
+        reader = new Node(path, new ShmFabric(1, 1 << 20, inPlace));
+        directory = MapOutputDirectory.create(owner.pool(), SLOTS, UUID.randomUUID());
+        peer = reader.connect(owner);
+        for (int map = 0; map < 4; map++) {
+            TestOutput made = TestOutput.random(owner.pool(), 100 + map, PARTITIONS, 2000, random);
+            outputs.add(made);
+            assertThat(directory.publish(SHUFFLE, made.output().entry())).isTrue();
+            assertThat(directory.publish(SHUFFLE + 1, DirectoryEntry.file(200 + map, 3, 9)))
+                    .isTrue();
+        }
+    }
+
+    @AfterEach
+    void close() {
+        peer.close();
+        directory.close();
+        outputs.forEach(made -> made.output().close());
+        assertThat(owner.pool().usage().leases()).isZero();
+        reader.close();
+        owner.close();
+    }
+
+    /** Records whose checksum does not fit are looked at again and again, so only some of these are tried. */
+    @Test
+    void recordsThatAreTornAreNeverBelieved() throws Exception {
+        try (FuzzRun run = fuzz("torn directory")) {
+            Mutations mutations = new Mutations(run.random());
+            for (MemorySlice victim : List.of(slot(), record(0), record(2))) {
+                byte[] valid = TestPools.bytes(victim);
+                for (int round = 0; round < run.times(20); round++) {
+                    attempt(run, victim, mutations.atRandom(valid), false);
+                }
+            }
+        }
+    }
+
+    @Test
+    void recordsThatLieLeadToTheirOwnBytesOrNone() throws Exception {
+        try (FuzzRun run = fuzz("lying directory")) {
+            Mutations mutations = new Mutations(run.random());
+            for (MemorySlice victim : List.of(slot(), record(0))) {
+                byte[] valid = TestPools.bytes(victim);
+                mutations.flippedBits(valid, input -> attempt(run, victim, input, true));
+                for (int round = 0; round < run.times(800); round++) {
+                    attempt(run, victim, mutations.atRandom(valid), true);
+                }
+            }
+            assertThat(run.harmless()).isPositive();
+            assertThat(run.refused()).isPositive();
+        }
+    }
+
+    @Test
+    void damagedIndexesLeadToTheRightBytesOrNone() throws Exception {
+        try (FuzzRun run = fuzz("index at a peer")) {
+            Mutations mutations = new Mutations(run.random());
+            DirectoryEntry entry = outputs.get(0).output().entry();
+            MemorySlice victim = region(entry.indexRegion())
+                    .slice(entry.indexOffset(), MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()));
+            byte[] valid = TestPools.bytes(victim);
+            mutations.flippedBits(valid, input -> attempt(run, victim, input, false));
+            for (int round = 0; round < run.times(2000); round++) {
+                attempt(run, victim, mutations.atRandom(valid), false);
+            }
+            assertThat(run.harmless()).isPositive();
+            assertThat(run.refused()).isPositive();
+        }
+    }
+
+    private FuzzRun fuzz(String what) {
+        return new FuzzRun(
+                what + (inPlace ? ", in place" : ", copied"),
+                DirectoryFormatException.class,
+                ReadFailedException.class);
+    }
+
+    private void attempt(FuzzRun run, MemorySlice victim, byte[] input, boolean sealed) {
+        byte[] saved = TestPools.bytes(victim);
+        int map = run.random().nextInt(4);
+        int start = run.random().nextInt(PARTITIONS);
+        int end = start + 1 + run.random().nextInt(PARTITIONS - start);
+        try {
+            victim.putBytes(0, input, 0, input.length);
+            if (sealed) {
+                DirectoryLayout.seal(victim);
+            }
+            run.attempt(input, () -> isRead(map, start, end));
+        } finally {
+            victim.putBytes(0, saved, 0, saved.length);
+        }
+        assertThat(reader.pool().usage().leases()).isZero();
+    }
+
+    /** Reads as a reducer does; false if there is nothing, fails on bytes that nobody wrote. */
+    private boolean isRead(int map, int start, int end) throws Exception {
+        BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT);
+        RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads);
+        RemoteDirectory.Located located = remote.locate(SHUFFLE, 100 + map);
+        if (located == null || located.entry().place() != Place.POOL) {
+            return false;
+        }
+        BlockRange range = remote.range(located.entry(), start, end);
+        if (range.slices().isEmpty()) {
+            return false;
+        }
+        try (RemoteBytes bytes = reads.read(peer, range.slices())) {
+            if (!range.matches(bytes.slices())) {
+                return false;
+            }
+            byte[] read = TestOutput.join(bytes.slices());
+            // An entry with a checksum of its own may name the index of another output: a lie that is consistent.
+            assertThat(outputs)
+                    .as("bytes that nobody wrote")
+                    .anyMatch(made -> Arrays.equals(made.expected(start, end), read));
+            return true;
+        }
+    }
+
+    private MemorySlice region(int id) {
+        return owner.pool().regions().get(id).memory();
+    }
+
+    private MemorySlice slot() {
+        RemoteSlice table = directory.location().table();
+        return region(table.regionId())
+                .slice(table.offset() + DirectoryLayout.slotOffset(SHUFFLE, SLOTS), DirectoryLayout.RECORD_BYTES);
+    }
+
+    private MemorySlice record(int index) {
+        MemorySlice slot = slot();
+        return region(slot.getInt(DirectoryLayout.SLOT_REGION))
+                .slice(
+                        slot.getLong(DirectoryLayout.SLOT_OFFSET) + index * DirectoryLayout.RECORD_BYTES,
+                        DirectoryLayout.RECORD_BYTES);
+    }
+}

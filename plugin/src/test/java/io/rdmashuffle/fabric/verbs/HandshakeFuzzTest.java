@@ -1,0 +1,116 @@
+package io.rdmashuffle.fabric.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fuzz.FuzzRun;
+import io.rdmashuffle.fuzz.Mutations;
+import java.util.Arrays;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Damaged private data of a connection: what is not what was written proves nothing. */
+@Tag("unit")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class HandshakeFuzzTest {
+    private static final Secret SECRET = Secret.of(new byte[] {1, 2, 3, 4});
+    private static final Secret OTHER = Secret.of(new byte[] {1, 2, 3, 5});
+    private static final int REQUEST_BYTES = 56;
+    private static final int ANSWER_BYTES = 36;
+
+    @Test
+    void noDamagedRequestIsProven() {
+        try (FuzzRun run = new FuzzRun("handshake request, with a secret")) {
+            Handshake request = Handshake.request(11, 22, 3, SECRET);
+            byte[] valid = request.encoded();
+            assertThat(request.isProven(SECRET)).isTrue();
+            assertThat(request.isProven(OTHER)).isFalse();
+            assertThat(request.isProven(Secret.NONE)).isFalse();
+            Mutations mutations = new Mutations(run.random());
+            mutations.all(
+                    valid,
+                    run.times(1000),
+                    input -> run.attempt(input, () -> {
+                        Handshake read = Handshake.read(input);
+                        boolean proven = read != null && read.isProven(SECRET);
+                        assertThat(proven)
+                                .as("only the bytes as they were written, and padding behind them")
+                                .isEqualTo(startsWith(input, valid, REQUEST_BYTES));
+                        return proven;
+                    }));
+        }
+    }
+
+    @Test
+    void withoutASecretARequestIsReadAsItIsOrNotAtAll() {
+        try (FuzzRun run = new FuzzRun("handshake request, without a secret")) {
+            byte[] valid = Handshake.request(11, 22, 3, Secret.NONE).encoded();
+            assertThat(Handshake.request(11, 22, 3, Secret.NONE).isProven(SECRET))
+                    .as("a peer without the secret")
+                    .isFalse();
+            Mutations mutations = new Mutations(run.random());
+            mutations.all(
+                    valid,
+                    run.times(1000),
+                    input -> run.attempt(input, () -> {
+                        Handshake read = Handshake.read(input);
+                        if (read == null) {
+                            return false;
+                        }
+                        assertThat(read.encoded()).isEqualTo(Arrays.copyOf(input, REQUEST_BYTES));
+                        assertThat(read.nonce().remaining()).isEqualTo(16);
+                        assertThat(read.isAnsweredBy(read.answer(Secret.NONE), Secret.NONE))
+                                .isTrue();
+                        return true;
+                    }));
+        }
+    }
+
+    @Test
+    void noDamagedAnswerIsBelieved() {
+        try (FuzzRun run = new FuzzRun("handshake answer, with a secret")) {
+            Handshake request = Handshake.request(11, 22, 3, SECRET);
+            byte[] valid = request.answer(SECRET);
+            assertThat(Handshake.request(11, 22, 3, SECRET).isAnsweredBy(valid, SECRET))
+                    .as("the answer to another request")
+                    .isFalse();
+            assertThat(request.isAnsweredBy(request.encoded(), SECRET))
+                    .as("the request itself, sent back")
+                    .isFalse();
+            assertThat(request.isAnsweredBy(request.answer(OTHER), SECRET)).isFalse();
+            assertThat(request.isAnsweredBy(request.answer(Secret.NONE), SECRET))
+                    .isFalse();
+            Mutations mutations = new Mutations(run.random());
+            mutations.all(
+                    valid,
+                    run.times(1000),
+                    input -> run.attempt(input, () -> {
+                        boolean believed = request.isAnsweredBy(input, SECRET);
+                        assertThat(believed).isEqualTo(startsWith(input, valid, ANSWER_BYTES));
+                        return believed;
+                    }));
+        }
+    }
+
+    @Test
+    void everyRefusalHasAMeaning() {
+        try (FuzzRun run = new FuzzRun("handshake refusal")) {
+            Mutations mutations = new Mutations(run.random());
+            for (Handshake.Refusal refusal : Handshake.Refusal.values()) {
+                byte[] valid = Handshake.refusal(refusal);
+                assertThat(Handshake.meaningOf(valid)).isEqualTo(refusal.meaning());
+                mutations.all(
+                        valid,
+                        run.times(100),
+                        input -> run.attempt(input, () -> {
+                            assertThat(Handshake.meaningOf(input)).isNotBlank();
+                            return true;
+                        }));
+            }
+        }
+    }
+
+    private static boolean startsWith(byte[] input, byte[] valid, int length) {
+        return input.length >= length && Arrays.equals(input, 0, length, valid, 0, length);
+    }
+}

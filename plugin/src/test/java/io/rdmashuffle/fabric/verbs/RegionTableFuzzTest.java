@@ -1,0 +1,206 @@
+package io.rdmashuffle.fabric.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fabric.Completions;
+import io.rdmashuffle.fabric.ReadBatch;
+import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.verbs.PeerRegions.Verdict;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.fuzz.FuzzRun;
+import io.rdmashuffle.fuzz.Mutations;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Damaged questions and answers about regions: no read is posted that reaches outside of what a peer said it has. */
+@Tag("unit")
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExtendWith(LeakCheck.class)
+class RegionTableFuzzTest {
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
+
+    private NativeBuffer slot;
+
+    @BeforeEach
+    void allocate() {
+        slot = new NativeBuffer(ControlMemory.SLOT_BYTES);
+    }
+
+    @AfterEach
+    void free() {
+        slot.close();
+    }
+
+    @Test
+    void everyDamagedAnswerIsRefusedOrContinuesTheTable() {
+        try (FuzzRun run = new FuzzRun("answer about regions", IllegalArgumentException.class)) {
+            Mutations mutations = new Mutations(run.random());
+            for (int regions : new int[] {1, 3, 40}) {
+                RegionTable before = table(regions > 32 ? 32 : 0);
+                byte[] valid = answer(table(regions), before.size());
+                mutations.all(
+                        valid,
+                        run.times(300),
+                        input -> run.attempt(input, () -> {
+                            RegionTable after = received(before, input);
+                            assertThat(after.size()).isBetween(before.size(), RegionTable.MAX_REGIONS);
+                            for (int region = before.size(); region < after.size(); region++) {
+                                assertThat(after.lengthBytes(region)).isPositive();
+                            }
+                            return true;
+                        }));
+            }
+            assertThat(run.harmless())
+                    .as("other addresses, lengths and keys than were sent")
+                    .isPositive();
+        }
+    }
+
+    @Test
+    void everyDamagedQuestionIsIgnoredOrAnswered() {
+        try (FuzzRun run = new FuzzRun("question about regions")) {
+            RegionTable.writeQuestion(slot.address(), 3);
+            byte[] valid = bytes(RegionTable.QUESTION_BYTES);
+            RegionTable table = table(40);
+            new Mutations(run.random())
+                    .all(
+                            valid,
+                            run.times(1000),
+                            input -> run.attempt(input, () -> {
+                                int length = put(input, (byte) -1);
+                                int first = RegionTable.readQuestion(slot.address(), length);
+                                if (first < 0) {
+                                    return false;
+                                }
+                                int answered = table.writeAnswer(slot.address(), first);
+                                assertThat(answered).isBetween(16, RegionTable.MAX_ANSWER_BYTES);
+                                int known = Math.min(first, table.size());
+                                assertThat(table(known)
+                                                .withAnswer(slot.address(), answered)
+                                                .size())
+                                        .isEqualTo(Math.min(known + 32, table.size()));
+                                return true;
+                            }));
+        }
+    }
+
+    @Test
+    void whateverAPeerAnswersReadsStayInsideOfIt() throws Exception {
+        try (FuzzRun run = new FuzzRun("answers and reads", IllegalArgumentException.class);
+                Pool pool = TestPools.create(directory, 1 << 20, 1 << 20);
+                Lease target = TestPools.reserve(pool, Purpose.RECEIVE, 4096)) {
+            PendingReads reads = new PendingReads(1 << 20);
+            InetSocketAddress somewhere = new InetSocketAddress(InetAddress.getByName("192.0.2.1"), 1);
+            VerbsPeer peer = new VerbsPeer("9", new VerbsAddress(1, List.of(somewhere)), List.of(), reads);
+            Mutations mutations = new Mutations(run.random());
+            byte[][] valid = {answer(table(3), 0), answer(table(40), 0), answer(table(40), 32), answer(table(3), 3)};
+            for (int round = 0; round < run.times(4000); round++) {
+                PeerRegions regions = new PeerRegions();
+                List<byte[]> answers = new ArrayList<>();
+                PendingRead read = new PendingRead();
+                ReadRequest request = new ReadRequest(List.of(slice(run.random(), mutations)), target);
+                read.start(new ReadBatch(List.of(request), Long.MAX_VALUE, new Completions()), request, peer);
+                Supplier<String> what = () -> request.sources() + " after " + answers.size() + " answers";
+                run.attempt(what, ControlMemory.SLOT_BYTES, () -> {
+                    Verdict verdict = regions.lookUp(read);
+                    while (verdict == Verdict.UNKNOWN) {
+                        assertThat(answers.size()).as("questions for one read").isLessThan(10);
+                        read.askedForRegions();
+                        regions.ask(slot.address());
+                        byte[] good = valid[run.random().nextInt(valid.length)];
+                        byte[] input = run.random().nextInt(3) == 0 ? good : mutations.atRandom(good);
+                        answers.add(input);
+                        answered(regions, input);
+                        verdict = regions.lookUp(read);
+                    }
+                    if (verdict == Verdict.IMPOSSIBLE) {
+                        assertThat(regions.reasonAgainst(read)).isNotBlank();
+                        return false;
+                    }
+                    RemoteSlice source = read.source();
+                    long length = read.regions().lengthBytes(source.regionId());
+                    assertThat(source.offset()).isBetween(0L, length - source.lengthBytes());
+                    return true;
+                });
+            }
+        }
+    }
+
+    /** As a link does it: an answer that makes no sense is dropped. */
+    private void answered(PeerRegions regions, byte[] input) {
+        try {
+            boolean unused = regions.answered(slot.address(), put(input, (byte) 0));
+        } catch (IllegalArgumentException e) {
+            assertThat(e).hasMessageContaining("damaged");
+        }
+    }
+
+    private static RemoteSlice slice(Random random, Mutations mutations) {
+        long offset = random.nextBoolean() ? random.nextInt(4096) : mutations.hostile() & Long.MAX_VALUE;
+        return new RemoteSlice(random.nextInt(random.nextBoolean() ? 4 : 64), offset, 1 + random.nextInt(4096));
+    }
+
+    /** Takes an answer twice, with other bytes behind it: what is behind the end must not matter. */
+    private RegionTable received(RegionTable before, byte[] input) {
+        int length = put(input, (byte) 0);
+        RegionTable first = before.withAnswer(slot.address(), length);
+        put(input, (byte) -1);
+        RegionTable second = before.withAnswer(slot.address(), length);
+        assertThat(second.size()).isEqualTo(first.size());
+        for (int region = 0; region < first.size(); region++) {
+            assertThat(second.address(region)).isEqualTo(first.address(region));
+            assertThat(second.lengthBytes(region)).isEqualTo(first.lengthBytes(region));
+            assertThat(second.key(region)).isEqualTo(first.key(region));
+        }
+        return first;
+    }
+
+    private static RegionTable table(int regions) {
+        RegionTable table = RegionTable.EMPTY;
+        for (int i = 0; i < regions; i++) {
+            table = table.with(0x7f0000000000L + ((long) i << 20), 4096L * (i + 1), 100 + i);
+        }
+        return table;
+    }
+
+    private byte[] answer(RegionTable table, int first) {
+        return bytes(table.writeAnswer(slot.address(), first));
+    }
+
+    private byte[] bytes(int length) {
+        byte[] bytes = new byte[length];
+        slot.getBytes(0, bytes, 0, length);
+        return bytes;
+    }
+
+    /** Puts a message where the device would; a longer one than the slot is cut, as the device refuses those. */
+    private int put(byte[] input, byte behind) {
+        byte[] whole = new byte[ControlMemory.SLOT_BYTES];
+        Arrays.fill(whole, behind);
+        int length = Math.min(input.length, whole.length);
+        System.arraycopy(input, 0, whole, 0, length);
+        slot.putBytes(0, whole, 0, whole.length);
+        return length;
+    }
+}

@@ -1,0 +1,5 @@
+/** What the fuzz tests of all formats share: seeded damage, and a count of what became of it. */
+@NullMarked
+package io.rdmashuffle.fuzz;
+
+import org.jspecify.annotations.NullMarked;
