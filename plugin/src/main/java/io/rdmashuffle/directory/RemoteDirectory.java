@@ -8,6 +8,7 @@ import io.rdmashuffle.memory.MemorySlice;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -26,21 +27,29 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> owns nothing; whoever owns the peer closes that.
  */
 public final class RemoteDirectory {
-    /** A half-written record is whole after a few stores of its owner; this many looks take some milliseconds. */
-    private static final int MAX_LOOKS = 200;
+    /** A half-written record is whole after a few stores of its owner, which may have lost its processor amid them. */
+    private static final Duration PATIENCE = Duration.ofMillis(500);
 
-    private static final long LOOK_AGAIN_NANOS = 20_000;
+    private static final long FIRST_PAUSE_NANOS = 20_000;
+    private static final long LONGEST_PAUSE_NANOS = 1_000_000;
 
     private final Peer peer;
     private final DirectoryLocation location;
     private final BlockingReads reads;
+    private final Duration patience;
     private final Map<Integer, KnownShuffle> shuffles = new ConcurrentHashMap<>();
 
     /** Reads the directory at {@code location} of {@code peer}. */
     public RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads) {
+        this(peer, location, reads, PATIENCE);
+    }
+
+    /** Gives a record that long to become whole; for tests that damage many. */
+    RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, Duration patience) {
         this.peer = peer;
         this.location = location;
         this.reads = reads;
+        this.patience = patience;
     }
 
     /**
@@ -130,18 +139,21 @@ public final class RemoteDirectory {
             if (located != null) {
                 return located;
             }
+            long deadline = System.nanoTime() + patience.toNanos();
+            long pauseNanos = FIRST_PAUSE_NANOS;
             try {
-                for (int look = 0; look < MAX_LOOKS; look++) {
+                do {
                     if (readNewEntries()) {
                         return entries.get(mapId);
                     }
-                    LockSupport.parkNanos(LOOK_AGAIN_NANOS);
-                }
+                    LockSupport.parkNanos(pauseNanos);
+                    pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
+                } while (System.nanoTime() - deadline < 0);
             } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
                 throw damaged("directory of shuffle " + shuffleId, e);
             }
-            throw new DirectoryFormatException(
-                    "directory of shuffle " + shuffleId + " has a wrong checksum after " + MAX_LOOKS + " reads");
+            throw new DirectoryFormatException("directory of shuffle " + shuffleId
+                    + " still has a wrong checksum after " + patience + " of reading it");
         }
 
         /** Reads slot and entries; false when a record was caught half written. */

@@ -131,6 +131,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "fetch.verifyChecksum", "false");
         settings.put(PREFIX + "registry.timeout", "1500ms");
         settings.put(PREFIX + "peer.quarantine", "1m");
+        settings.put(PREFIX + "migration.timeout", "5min");
         settings.put(PREFIX + "pool.regionSize", "1t");
         settings.put(PREFIX + "fabric.verbs.devices", "mlx5_0:1:3, mlx5_1");
         settings.put(PREFIX + "fabric.verbs.threads", "2");
@@ -167,6 +168,7 @@ class ShuffleConfigTest {
         assertThat(config.fetchVerifyChecksum()).isFalse();
         assertThat(config.registryTimeout()).isEqualTo(Duration.ofMillis(1500));
         assertThat(config.peerQuarantine()).isEqualTo(Duration.ofMinutes(1));
+        assertThat(config.migrationTimeout()).isEqualTo(Duration.ofMinutes(5));
     }
 
     @ParameterizedTest

@@ -91,8 +91,10 @@ class MigrationFaultTest extends MigrationTestBed {
             byte[] damaged;
             if (attempt % 2 == 0) {
                 int length = random.nextInt(index.length);
-                // Cut there, it is one of Spark's own.
-                damaged = Arrays.copyOf(index, length == 8 * (PARTITIONS + 1) ? length - 1 : length);
+                // Cut between two offsets it is one of Spark's own, of fewer partitions; if those cut off are empty, it
+                // is a good one.
+                boolean isSparks = length % 8 == 0 && length <= 8 * (PARTITIONS + 1);
+                damaged = Arrays.copyOf(index, isSparks ? length + 1 : length);
             } else {
                 damaged = index.clone();
                 damaged[random.nextInt(index.length)] ^= (byte) (1 << random.nextInt(8));

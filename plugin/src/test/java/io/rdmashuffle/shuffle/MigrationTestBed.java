@@ -86,9 +86,21 @@ abstract class MigrationTestBed {
 
     /** An output at its old home, and the blocks that Spark would send of it. */
     TestOutput written(int maxPartitionBytes) throws Exception {
-        TestOutput written = TestOutput.random(oldPool, MAP, PARTITIONS, maxPartitionBytes, random);
+        TestOutput written = maxPartitionBytes < CAP / PARTITIONS
+                ? TestOutput.random(oldPool, MAP, PARTITIONS, maxPartitionBytes, random)
+                : TestOutput.write(oldPool, MAP, largerThanThePool(maxPartitionBytes), random);
         oldHome.add(SHUFFLE, oldHome.epoch(SHUFFLE), written.output());
         return written;
+    }
+
+    private byte[][] largerThanThePool(int maxPartitionBytes) {
+        byte[][] content = new byte[PARTITIONS][];
+        int least = (int) (CAP / PARTITIONS);
+        for (int p = 0; p < PARTITIONS; p++) {
+            content[p] = new byte[least + 1 + random.nextInt(maxPartitionBytes - least)];
+            random.nextBytes(content[p]);
+        }
+        return content;
     }
 
     List<Tuple2<BlockId, ManagedBuffer>> blocks() throws IOException {
