@@ -47,6 +47,7 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 "org.apache.spark.tags.ChromeUITest",
                 "-s",
                 suite.className()));
+        suite.tests().forEach(test -> arguments.addAll(List.of("-t", test)));
         if (!setting.test().isEmpty()) {
             arguments.addAll(List.of("-z", setting.test()));
         }
