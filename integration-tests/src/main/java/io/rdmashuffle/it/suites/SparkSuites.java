@@ -119,7 +119,7 @@ public final class SparkSuites implements Callable<Integer> {
                 SparkSuites.class.getClassLoader());
         try {
             return options.suites().stream()
-                    .map(name -> catalogue.resolve(name, options.fabric()))
+                    .flatMap(name -> catalogue.resolve(name, options.fabric()).stream())
                     .distinct()
                     .toList();
         } catch (IllegalArgumentException e) {

@@ -1,47 +1,38 @@
 package io.rdmashuffle.it.suites;
 
 import io.rdmashuffle.it.FabricMode;
-import java.util.Arrays;
-import java.util.Optional;
+import io.rdmashuffle.it.suites.Suite.Engine;
+import java.util.List;
 
-/** Classes of ours that run in place of a suite of Spark, and why. */
-enum StandIn {
-    /** Abstract; a subclass runs all of its tests. */
-    SHUFFLE(
-            "org.apache.spark.ShuffleSuite",
-            "io.rdmashuffle.it.suites.PlainShuffleSuite",
-            Suite.Engine.SCALATEST,
-            true),
+/** What of ours runs in place of suites of Spark, and why. */
+final class StandIn {
+    private static final String SHUFFLE = "org.apache.spark.ShuffleSuite";
+    private static final String SORT_SHUFFLE = "org.apache.spark.SortShuffleSuite";
 
-    /** ShuffleSuite once more, with sort shuffle set, and two tests that look for sort shuffle's files. */
-    SORT_SHUFFLE(
-            "org.apache.spark.SortShuffleSuite",
-            "io.rdmashuffle.it.suites.SortShuffleEquivalentsIT",
-            Suite.Engine.JUNIT,
-            false);
+    private StandIn() {}
 
-    private final String origin;
-    private final String className;
-    private final Suite.Engine engine;
-    private final boolean alsoWithSort;
-
-    StandIn(String origin, String className, Suite.Engine engine, boolean alsoWithSort) {
-        this.origin = origin;
-        this.className = className;
-        this.engine = engine;
-        this.alsoWithSort = alsoWithSort;
+    /** Returns what runs in place of a suite of Spark with this shuffle; empty if the suite itself does. */
+    static List<Suite> of(String origin, FabricMode fabric) {
+        if (origin.equals(SHUFFLE)) {
+            // Abstract, so that a subclass runs; and a second one for what looks at files.
+            return List.of(
+                    new Suite("ShuffleSuite", SHUFFLE, name("PlainShuffleSuite"), Engine.SCALATEST, List.of()),
+                    new Suite(
+                            "ShuffleSuite-full-pool",
+                            SHUFFLE,
+                            name("FullPoolShuffleSuite"),
+                            Engine.SCALATEST,
+                            FullPoolTests.NAMES));
+        }
+        if (origin.equals(SORT_SHUFFLE) && fabric != FabricMode.SORT) {
+            // ShuffleSuite once more, with sort shuffle set, and two tests that look for sort shuffle's files.
+            return List.of(new Suite(
+                    "SortShuffleSuite", SORT_SHUFFLE, name("SortShuffleEquivalentsIT"), Engine.JUNIT, List.of()));
+        }
+        return List.of();
     }
 
-    /** Returns what runs in place of a suite of Spark with this shuffle. */
-    static Optional<Suite> of(String origin, FabricMode fabric) {
-        return Arrays.stream(values())
-                .filter(standIn -> standIn.origin.equals(origin))
-                .filter(standIn -> standIn.alsoWithSort || fabric != FabricMode.SORT)
-                .map(StandIn::suite)
-                .findAny();
-    }
-
-    private Suite suite() {
-        return new Suite(origin.substring(origin.lastIndexOf('.') + 1), origin, className, engine);
+    private static String name(String simple) {
+        return StandIn.class.getPackageName() + "." + simple;
     }
 }

@@ -59,11 +59,11 @@ final class SuiteCatalogue {
     }
 
     /**
-     * Finds a suite.
+     * Finds a suite, or what runs in its place.
      *
      * @throws IllegalArgumentException if there is none or it cannot run; says which there are
      */
-    Suite resolve(String written, FabricMode fabric) {
+    List<Suite> resolve(String written, FabricMode fabric) {
         List<String> known = bySimpleName.getOrDefault(simple(written), List.of()).stream()
                 .filter(name -> name.equals(written) || simple(name).equals(written))
                 .toList();
@@ -76,8 +76,8 @@ final class SuiteCatalogue {
                     "'" + written + "' is one of " + String.join(", ", known) + "; give the full name");
         }
         String className = known.get(0);
-        return StandIn.of(className, fabric)
-                .orElseGet(() -> new Suite(name(className), className, className, engine(className)));
+        List<Suite> standIns = StandIn.of(className, fabric);
+        return standIns.isEmpty() ? List.of(Suite.asItIs(name(className), className, engine(className))) : standIns;
     }
 
     /** Simple names do for reports where they are unique. */

@@ -14,6 +14,9 @@ import org.apache.spark.launcher.JavaModuleOptions;
  * <p><b>Threading:</b> immutable.
  */
 record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files) {
+    /** Executors inherit these by the environment: the life of most of them is class loading, on few cores. */
+    private static final String LEAN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+
     ProcessBuilder builder() {
         SparkHome home = SparkHome.of(setting.workspace());
         JavaProcess java = suite.engine() == Suite.Engine.SCALATEST
@@ -25,6 +28,7 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 .builder();
         builder.environment().putAll(home.environment());
         builder.environment().put("SPARK_TESTING", "1");
+        builder.environment().merge("JAVA_TOOL_OPTIONS", LEAN, (given, lean) -> given + " " + lean);
         return builder.directory(files.scratch().toFile())
                 .redirectErrorStream(true)
                 .redirectInput(ProcessBuilder.Redirect.from(new File("/dev/null")))
@@ -43,13 +47,14 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 "org.apache.spark.tags.ChromeUITest",
                 "-s",
                 suite.className()));
+        suite.tests().forEach(test -> arguments.addAll(List.of("-t", test)));
         if (!setting.test().isEmpty()) {
             arguments.addAll(List.of("-z", setting.test()));
         }
         return arguments.toArray(String[]::new);
     }
 
-    /** Returns what Spark's own pom gives its tests, except for the second compiler: suites are mostly class loading. */
+    /** Returns what Spark's own pom gives its tests. */
     private List<String> options(SparkHome home) {
         List<String> options = new ArrayList<>(List.of(
                 "-javaagent:" + setting.workspace().testsJar(),
@@ -59,7 +64,6 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 "-Xss4m",
                 "-XX:MaxMetaspaceSize=2g",
                 "-XX:ReservedCodeCacheSize=128m",
-                "-XX:TieredStopAtLevel=1",
                 "-Dio.netty.allocator.type=pooled",
                 "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
                 "-Dlog4j2.configurationFile=" + files.logging(),

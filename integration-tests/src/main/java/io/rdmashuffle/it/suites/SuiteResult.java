@@ -49,7 +49,7 @@ record SuiteResult(
             List<SuiteEvent> events,
             List<Exemption> exemptions) {
         List<String> exemptNames = exemptions.stream()
-                .filter(exemption -> exemption.suite().equals(suite.origin()) && !isEquivalents(suite))
+                .filter(exemption -> suite.mayBeExempt() && exemption.suite().equals(suite.origin()))
                 .map(Exemption::test)
                 .toList();
         List<SuiteEvent> failures = of(events, Kind.FAILED);
@@ -83,11 +83,6 @@ record SuiteResult(
                 evidence);
         result.wrongManager(fabric).ifPresent(problems::add);
         return result;
-    }
-
-    /** Our own tests have no exemptions. */
-    private static boolean isEquivalents(Suite suite) {
-        return suite.engine() == Suite.Engine.JUNIT && suite.isStandIn();
     }
 
     private static List<SuiteEvent> of(List<SuiteEvent> events, Kind kind) {

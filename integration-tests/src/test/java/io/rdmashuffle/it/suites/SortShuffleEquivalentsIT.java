@@ -157,17 +157,23 @@ class SortShuffleEquivalentsIT {
         }
     }
 
-    /** Its index alone is larger than this pool. */
     @Test
     void filesAreCleanedUpWhereTheOutputDidNotFitIntoThePool() {
-        try (JavaSparkContext context =
-                local("spark.shuffle.rdma.pool.maxSize", "1m", "spark.shuffle.rdma.directory.maxShuffles", "64")) {
-            JavaPairRDD<Integer, String> shuffled = pairs(context, 1).partitionBy(new HashPartitioner(30_000));
-            assertThat(shuffled.coalesce(2).count()).isEqualTo(PAIRS);
+        String[] smallPool = {
+            "spark.shuffle.compress", "false",
+            "spark.shuffle.rdma.pool.maxSize", "1m",
+            "spark.shuffle.rdma.directory.maxShuffles", "64"
+        };
+        try (JavaSparkContext context = local(smallPool)) {
+            // 40 texts of 64 KiB are more than the pool holds.
+            JavaPairRDD<Integer, String> shuffled = pairs(context, 1)
+                    .mapToPair(pair -> new Tuple2<>(pair._1(), pair._1() + "x".repeat(1 << 16)))
+                    .partitionBy(new HashPartitioner(4));
+            assertThat(shuffled.count()).isEqualTo(PAIRS);
             assertThat(statistics().total(ShuffleCounter.MAP_OUTPUTS_FILED)).isEqualTo(1);
             assertThat(shuffleFiles()).contains("shuffle_0_0_0.data", "shuffle_0_0_0.index");
 
-            removeShuffle(0);
+            removeShuffle(handle(shuffled).shuffleId());
 
             assertThat(shuffleFiles()).isEmpty();
             assertThat(statistics().total(ShuffleCounter.POOL_LEASES)).isZero();

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.suites.Suite.Engine;
+import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -52,13 +53,12 @@ class SuiteCatalogueTest {
 
     @Test
     void findsBySimpleAndFullName() {
-        Suite simple = catalogue.resolve("SuiteCatalogueTest$RunnableSuite", FabricMode.AUTO);
-        assertThat(simple).isEqualTo(catalogue.resolve(HERE + "$RunnableSuite", FabricMode.AUTO));
+        Suite simple = one("SuiteCatalogueTest$RunnableSuite", FabricMode.AUTO);
+        assertThat(simple).isEqualTo(one(HERE + "$RunnableSuite", FabricMode.AUTO));
         assertThat(simple.className()).isEqualTo(HERE + "$RunnableSuite");
         assertThat(simple.engine()).isEqualTo(Engine.SCALATEST);
         assertThat(simple.isStandIn()).isFalse();
-        assertThat(catalogue.resolve("SuiteCatalogueTest", FabricMode.AUTO).engine())
-                .isEqualTo(Engine.JUNIT);
+        assertThat(one("SuiteCatalogueTest", FabricMode.AUTO).engine()).isEqualTo(Engine.JUNIT);
     }
 
     @Test
@@ -78,12 +78,26 @@ class SuiteCatalogueTest {
 
     @Test
     void standInsRunInPlaceOfSuites() {
-        Suite shuffle = catalogue.resolve("ShuffleSuite", FabricMode.SORT);
-        assertThat(shuffle.className()).isEqualTo("io.rdmashuffle.it.suites.PlainShuffleSuite");
-        assertThat(shuffle.origin()).isEqualTo("org.apache.spark.ShuffleSuite");
-        Suite sortShuffle = catalogue.resolve("org.apache.spark.SortShuffleSuite", FabricMode.NETTY);
+        List<Suite> shuffle = catalogue.resolve("ShuffleSuite", FabricMode.SORT);
+        assertThat(shuffle).hasSize(2).allMatch(suite -> suite.origin().equals("org.apache.spark.ShuffleSuite"));
+        assertThat(shuffle).extracting(Suite::mayBeExempt).containsExactly(true, false);
+        assertThat(shuffle.get(1).tests()).contains(FullPoolTests.COMPRESSION);
+        Suite sortShuffle = one("org.apache.spark.SortShuffleSuite", FabricMode.NETTY);
         assertThat(sortShuffle.className()).isEqualTo(SortShuffleEquivalentsIT.class.getName());
         assertThat(sortShuffle.name()).isEqualTo("SortShuffleSuite");
         assertThat(sortShuffle.isStandIn()).isTrue();
+        assertThat(sortShuffle.mayBeExempt()).isFalse();
+    }
+
+    @Test
+    void everyExemptTestRunsWithAFullPool() throws IOException {
+        assertThat(FullPoolTests.NAMES)
+                .containsAll(Exemption.load().stream().map(Exemption::test).toList());
+    }
+
+    private Suite one(String name, FabricMode fabric) {
+        List<Suite> found = catalogue.resolve(name, fabric);
+        assertThat(found).hasSize(1);
+        return found.get(0);
     }
 }

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 
 @Tag("unit")
 class SuiteResultTest {
-    private static final Suite SUITE = new Suite("ASuite", "spark.ASuite", "spark.ASuite", Engine.SCALATEST);
+    private static final Suite SUITE = Suite.asItIs("ASuite", "spark.ASuite", Engine.SCALATEST);
     private static final Exemption EXEMPTION = new Exemption("spark.ASuite", "looks at files", "no files", "Ours#test");
     private static final Map<String, Long> OURS = Map.of(ShuffleEvidence.OURS, 3L);
     private static final Map<String, Long> SORT = Map.of(ShuffleEvidence.OTHER + "SortShuffleManager", 3L);
