@@ -129,6 +129,8 @@ public final class RemoteDirectory {
         private final Map<Long, Located> entries = new ConcurrentHashMap<>();
         private int read;
         private long generation;
+        /** Whether the last patience was in vain: what is damaged for good must not cost every block of it that much. */
+        private boolean gaveUp;
 
         KnownShuffle(int shuffleId) {
             this.shuffleId = shuffleId;
@@ -139,11 +141,12 @@ public final class RemoteDirectory {
             if (located != null) {
                 return located;
             }
-            long deadline = System.nanoTime() + patience.toNanos();
+            long deadline = System.nanoTime() + (gaveUp ? 0 : patience.toNanos());
             long pauseNanos = FIRST_PAUSE_NANOS;
             try {
                 do {
                     if (readNewEntries()) {
+                        gaveUp = false;
                         return entries.get(mapId);
                     }
                     LockSupport.parkNanos(pauseNanos);
@@ -152,6 +155,7 @@ public final class RemoteDirectory {
             } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
                 throw damaged("directory of shuffle " + shuffleId, e);
             }
+            gaveUp = true;
             throw new DirectoryFormatException("directory of shuffle " + shuffleId
                     + " still has a wrong checksum after " + patience + " of reading it");
         }

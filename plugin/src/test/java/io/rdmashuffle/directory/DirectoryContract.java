@@ -16,6 +16,7 @@ import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -333,6 +334,36 @@ abstract class DirectoryContract {
             assertThat(reader.pool().usage().leases()).as(where).isZero();
         }
         assertThat(freshReader().find(SHUFFLE, 1)).isEqualTo(whole);
+    }
+
+    @Test
+    void aRecordThatStaysDamagedIsWaitedForOnce() throws Exception {
+        directory.publish(SHUFFLE, file(1));
+        AtomicLong looks = new AtomicLong();
+        Peer counting = (Peer) Proxy.newProxyInstance(
+                Peer.class.getClassLoader(), new Class<?>[] {Peer.class}, (proxy, method, arguments) -> {
+                    looks.addAndGet(List.of("view", "read").contains(method.getName()) ? 1 : 0);
+                    return method.invoke(peer, arguments);
+                });
+        BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT);
+        RemoteDirectory patient = new RemoteDirectory(counting, directory.location(), reads, Duration.ofMillis(300));
+        RemoteSlice table = directory.location().table();
+        MemorySlice slot = owner.pool()
+                .regions()
+                .get(0)
+                .memory()
+                .slice(table.offset() + DirectoryLayout.slotOffset(SHUFFLE, SLOTS), DirectoryLayout.RECORD_BYTES);
+        byte[] saved = TestPools.bytes(slot);
+        slot.putBytes(DirectoryLayout.SLOT_ENTRIES, new byte[] {9}, 0, 1);
+
+        assertThatThrownBy(() -> patient.find(SHUFFLE, 1)).isInstanceOf(DirectoryFormatException.class);
+        looks.set(0);
+        assertThatThrownBy(() -> patient.find(SHUFFLE, 1)).isInstanceOf(DirectoryFormatException.class);
+        // One look may be both a try to view and a read.
+        assertThat(looks.get()).isLessThanOrEqualTo(2);
+
+        slot.putBytes(0, saved, 0, saved.length);
+        assertThat(patient.find(SHUFFLE, 1)).isEqualTo(file(1));
     }
 
     /** Damages memory, with a checksum that fits if {@code seal}; returns what was there. */

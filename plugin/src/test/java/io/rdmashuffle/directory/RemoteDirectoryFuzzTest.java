@@ -59,6 +59,9 @@ class RemoteDirectoryFuzzTest {
         this.inPlace = inPlace;
     }
 
+    /** What is damaged here stays so. */
+    private static final Duration PATIENCE = Duration.ofMillis(2);
+
     @BeforeEach
     void open() throws Exception {
         Random random = new Random(7);
@@ -159,7 +162,7 @@ class RemoteDirectoryFuzzTest {
     /** Reads as a reducer does; false if there is nothing, fails on bytes that nobody wrote. */
     private boolean isRead(int map, int start, int end) throws Exception {
         BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT);
-        RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads);
+        RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads, PATIENCE);
         RemoteDirectory.Located located = remote.locate(SHUFFLE, 100 + map);
         if (located == null || located.entry().place() != Place.POOL) {
             return false;
