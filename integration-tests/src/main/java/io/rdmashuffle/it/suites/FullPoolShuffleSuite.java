@@ -9,8 +9,9 @@ import org.apache.spark.ShuffleSuite;
 public final class FullPoolShuffleSuite extends ShuffleSuite {
     /** Called by ScalaTest. */
     public FullPoolShuffleSuite() {
-        // The directory has its part of the pool, so that the one chunk that an output begins with never fits.
+        // The directory takes 1,024,064 of 1,048,576 bytes; what is left is less than the smallest part of a chunk.
         conf().set("spark.shuffle.rdma.pool.maxSize", "1m");
+        conf().set("spark.shuffle.rdma.directory.maxShuffles", "16000");
         conf().set("spark.shuffle.rdma.pool.chunkSize", "1m");
         conf().set("spark.shuffle.rdma.pool.reserveTimeout", "0ms");
     }
