@@ -172,9 +172,14 @@ public final class RemoteDirectory {
                 if (slot == null) {
                     return false;
                 }
-                if (slot.getInt(DirectoryLayout.SLOT_LIVE) != 1) {
-                    throw new DirectoryFormatException("slot of shuffle " + shuffleId + " in a state unknown here: "
-                            + slot.getInt(DirectoryLayout.SLOT_LIVE));
+                int state = slot.getInt(DirectoryLayout.SLOT_LIVE);
+                if (state == 0) {
+                    // Withdrawn since the first look.
+                    return true;
+                }
+                if (state != 1) {
+                    throw new DirectoryFormatException(
+                            "slot of shuffle " + shuffleId + " in a state unknown here: " + state);
                 }
                 published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
                 startOver(slot.getLong(DirectoryLayout.SLOT_GENERATION));
