@@ -210,7 +210,7 @@ class LifecycleIT {
                 .rootCause()
                 .hasMessageContaining("spark.shuffle.rdma.pool.maxSize");
         assertThatThrownBy(() ->
-                        local(conf("spark.shuffle.rdma.pool.maxSize", "900t")).close())
+                        local(conf("spark.shuffle.rdma.pool.maxSize", "9t")).close())
                 .rootCause()
                 .hasMessageContaining("bytes free in " + poolDirectory)
                 .hasMessageContaining("--shm-size");
