@@ -3,6 +3,7 @@ package io.rdmashuffle.it.demo;
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.SparkHome;
 import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.RunErrors;
 import io.rdmashuffle.it.cli.UsageErrors;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
 import io.rdmashuffle.it.tpcds.TpcdsData;
@@ -63,13 +64,7 @@ public final class Demo implements Callable<Integer> {
     static CommandLine commandLine(Demo demo) {
         CommandLine commandLine = new CommandLine(demo);
         commandLine.setParameterExceptionHandler(new UsageErrors());
-        commandLine.setExecutionExceptionHandler((exception, command, parsed) -> {
-            command.getErr().println("demo: " + exception.getMessage());
-            if (!(exception instanceof IOException || exception instanceof IllegalStateException)) {
-                exception.printStackTrace(command.getErr());
-            }
-            return CommandLine.ExitCode.SOFTWARE;
-        });
+        commandLine.setExecutionExceptionHandler(new RunErrors());
         return commandLine;
     }
 

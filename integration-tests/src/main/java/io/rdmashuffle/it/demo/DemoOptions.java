@@ -3,6 +3,7 @@ package io.rdmashuffle.it.demo;
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.cli.FabricConverter;
+import io.rdmashuffle.it.cli.SparkKeys;
 import java.math.BigDecimal;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -107,16 +108,8 @@ final class DemoOptions {
         if (timeoutSeconds < 1) {
             throw new IllegalArgumentException("--timeout " + timeoutSeconds + ": allowed is 1 second and more");
         }
-        checkKeys("--conf", conf);
-        checkKeys("--common-conf", commonConf);
-    }
-
-    private static void checkKeys(String option, Map<String, String> given) {
-        for (String key : given.keySet()) {
-            if (!key.startsWith("spark.")) {
-                throw new IllegalArgumentException(option + " " + key + ": keys of Spark start with 'spark.'");
-            }
-        }
+        SparkKeys.check("--conf", conf.keySet());
+        SparkKeys.check("--common-conf", commonConf.keySet());
     }
 
     FabricMode fabric() {

@@ -29,6 +29,7 @@ final class FaultInjector implements AutoCloseable {
     private static final Duration PAUSE = Duration.ofSeconds(1);
     private static final Duration LONG_PAUSE = Duration.ofSeconds(7);
     private static final Duration REPLY = Duration.ofSeconds(60);
+    private static final int SIGNAL_SECONDS = 10;
     private static final int DAMAGED_PLACES = 24;
     private static final int TRIES = 20_000;
 
@@ -108,7 +109,7 @@ final class FaultInjector implements AutoCloseable {
                 .redirectErrorStream(true)
                 .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                 .start();
-        return kill.waitFor() == 0;
+        return kill.waitFor(SIGNAL_SECONDS, TimeUnit.SECONDS) && kill.exitValue() == 0;
     }
 
     private List<Path> poolFiles() throws IOException {

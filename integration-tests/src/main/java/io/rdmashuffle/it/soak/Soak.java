@@ -4,6 +4,7 @@ import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.ShuffleMeter;
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.cli.FabricConverter;
+import io.rdmashuffle.it.cli.RunErrors;
 import io.rdmashuffle.it.cli.UsageErrors;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -89,6 +90,7 @@ public final class Soak implements Callable<Integer> {
     public static void main(String[] args) {
         CommandLine commandLine = new CommandLine(new Soak());
         commandLine.setParameterExceptionHandler(new UsageErrors());
+        commandLine.setExecutionExceptionHandler(new RunErrors());
         System.exit(commandLine.execute(args));
     }
 

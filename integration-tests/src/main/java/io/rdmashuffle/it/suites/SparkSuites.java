@@ -2,6 +2,7 @@ package io.rdmashuffle.it.suites;
 
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.RunErrors;
 import io.rdmashuffle.it.cli.UsageErrors;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -52,13 +53,7 @@ public final class SparkSuites implements Callable<Integer> {
     static CommandLine commandLine(SparkSuites suites) {
         CommandLine commandLine = new CommandLine(suites);
         commandLine.setParameterExceptionHandler(new UsageErrors());
-        commandLine.setExecutionExceptionHandler((exception, command, parsed) -> {
-            command.getErr().println("spark-suites: " + exception.getMessage());
-            if (!(exception instanceof IOException || exception instanceof IllegalStateException)) {
-                exception.printStackTrace(command.getErr());
-            }
-            return CommandLine.ExitCode.SOFTWARE;
-        });
+        commandLine.setExecutionExceptionHandler(new RunErrors());
         return commandLine;
     }
 

@@ -2,6 +2,7 @@ package io.rdmashuffle.it.suites;
 
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.cli.FabricConverter;
+import io.rdmashuffle.it.cli.SparkKeys;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -88,11 +89,7 @@ final class SuitesOptions {
         if (timeoutSeconds < 1) {
             throw new IllegalArgumentException("--timeout " + timeoutSeconds + ": allowed is 1 second and more");
         }
-        for (String key : conf.keySet()) {
-            if (!key.startsWith("spark.")) {
-                throw new IllegalArgumentException("--conf " + key + ": keys of Spark start with 'spark.'");
-            }
-        }
+        SparkKeys.check("--conf", conf.keySet());
     }
 
     List<String> suites() {
