@@ -7,6 +7,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -15,9 +18,9 @@ import java.util.stream.Stream;
  * <p><b>Source:</b> proc(5).
  *
  * @param descriptors open files
- * @param threads of the process
+ * @param threads how many there are of each name, numbers left out of names
  */
-record ProcessFootprint(long descriptors, long threads) {
+record ProcessFootprint(long descriptors, SortedMap<String, Integer> threads) {
     /** Thread pools of Spark and Netty grow to their size while they are used; what leaks with every job grows past this. */
     private static final int SLACK = 64;
 
@@ -30,21 +33,42 @@ record ProcessFootprint(long descriptors, long threads) {
 
     private static Optional<ProcessFootprint> of(ProcessHandle process) {
         Path proc = Path.of("/proc", Long.toString(process.pid()));
-        try {
-            return Optional.of(new ProcessFootprint(entries(proc.resolve("fd")), entries(proc.resolve("task"))));
+        try (Stream<Path> descriptors = Files.list(proc.resolve("fd"));
+                Stream<Path> tasks = Files.list(proc.resolve("task"))) {
+            SortedMap<String, Integer> threads = new TreeMap<>();
+            tasks.forEach(task -> threads.merge(name(task), 1, Integer::sum));
+            return Optional.of(new ProcessFootprint(descriptors.count(), threads));
         } catch (IOException gone) {
             return Optional.empty();
         }
     }
 
-    private static long entries(Path folder) throws IOException {
-        try (Stream<Path> entries = Files.list(folder)) {
-            return entries.count();
+    /** A thread that ended meanwhile counts under no name. */
+    private static String name(Path task) {
+        try {
+            return Files.readString(task.resolve("comm")).strip().replaceAll("[-#]*[0-9]+", "");
+        } catch (IOException gone) {
+            return "";
         }
     }
 
     /** Returns whether this is more than thread pools that fill up explain. */
     boolean isGrownFrom(ProcessFootprint earlier) {
-        return descriptors > earlier.descriptors + SLACK || threads > earlier.threads + SLACK;
+        return descriptors > earlier.descriptors + SLACK || count(threads) > count(earlier.threads) + SLACK;
+    }
+
+    /** Says what there is more of than earlier. */
+    String growthSince(ProcessFootprint earlier) {
+        String more = threads.entrySet().stream()
+                .filter(named -> named.getValue() > earlier.threads.getOrDefault(named.getKey(), 0))
+                .map(named -> named.getKey() + " " + earlier.threads.getOrDefault(named.getKey(), 0) + " to "
+                        + named.getValue())
+                .collect(Collectors.joining(", "));
+        return "descriptors " + earlier.descriptors + " to " + descriptors + ", threads " + count(earlier.threads)
+                + " to " + count(threads) + " (" + more + ")";
+    }
+
+    private static int count(Map<String, Integer> threads) {
+        return threads.values().stream().mapToInt(Integer::intValue).sum();
     }
 }

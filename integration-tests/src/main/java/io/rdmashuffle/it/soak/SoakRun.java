@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -23,6 +24,8 @@ import java.util.concurrent.TimeoutException;
 final class SoakRun {
     private static final Duration JOB = Duration.ofMinutes(4);
     private static final Duration DRAIN = Duration.ofMinutes(1);
+    /** Spark's cached thread pools, of up to 128 threads each, let idle ones go after 60 s. */
+    private static final Duration IDLE_THREADS = Duration.ofSeconds(75);
 
     private final Workspace workspace;
     private final Path folder;
@@ -158,13 +161,23 @@ final class SoakRun {
         if (ShuffleMeter.isHeld(held.counters())) {
             report.leak(name() + " holds after its shuffles were dropped: " + held.counters());
         }
-        Map<Long, ProcessFootprint> late = ProcessFootprint.of(application.executors());
-        early.forEach((pid, before) -> {
-            ProcessFootprint after = late.get(pid);
-            if (after != null && after.isGrownFrom(before)) {
-                report.leak(name() + ", executor " + pid + ": from " + before + " to " + after);
+        Map<Long, String> grown = grown(application, early);
+        for (int i = 0; !grown.isEmpty() && i < IDLE_THREADS.toSeconds(); i++) {
+            Thread.sleep(1_000);
+            grown = grown(application, early);
+        }
+        grown.forEach((pid, how) -> report.leak(name() + ", executor " + pid + ": " + how));
+    }
+
+    private static Map<Long, String> grown(SoakApplication application, Map<Long, ProcessFootprint> early) {
+        Map<Long, String> grown = new TreeMap<>();
+        ProcessFootprint.of(application.executors()).forEach((pid, now) -> {
+            ProcessFootprint before = early.get(pid);
+            if (before != null && now.isGrownFrom(before)) {
+                grown.put(pid, now.growthSince(before));
             }
         });
+        return grown;
     }
 
     private static boolean endsSoon(ProcessHandle process) throws InterruptedException {
