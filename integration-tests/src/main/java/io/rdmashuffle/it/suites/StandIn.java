@@ -7,6 +7,7 @@ import java.util.List;
 /** What of ours runs in place of suites of Spark, and why. */
 final class StandIn {
     private static final String SHUFFLE = "org.apache.spark.ShuffleSuite";
+    private static final String DECOMMISSION = "org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite";
     private static final String SORT_SHUFFLE = "org.apache.spark.SortShuffleSuite";
 
     private StandIn() {}
@@ -16,18 +17,20 @@ final class StandIn {
         if (origin.equals(SHUFFLE)) {
             // Abstract, so that a subclass runs; and a second one for what looks at files.
             return List.of(
-                    new Suite("ShuffleSuite", SHUFFLE, name("PlainShuffleSuite"), Engine.SCALATEST, List.of()),
-                    new Suite(
-                            "ShuffleSuite-full-pool",
-                            SHUFFLE,
-                            name("FullPoolShuffleSuite"),
-                            Engine.SCALATEST,
-                            FullPoolTests.NAMES));
+                    Suite.inPlaceOf("ShuffleSuite", SHUFFLE, name("PlainShuffleSuite"), Engine.SCALATEST),
+                    Suite.withFullPool(
+                            "ShuffleSuite", SHUFFLE, name("FullPoolShuffleSuite"), FullPoolTests.OF_SHUFFLE_SUITE));
         }
         if (origin.equals(SORT_SHUFFLE) && fabric != FabricMode.SORT) {
             // ShuffleSuite once more, with sort shuffle set, and two tests that look for sort shuffle's files.
-            return List.of(new Suite(
-                    "SortShuffleSuite", SORT_SHUFFLE, name("SortShuffleEquivalentsIT"), Engine.JUNIT, List.of()));
+            return List.of(
+                    Suite.inPlaceOf("SortShuffleSuite", SORT_SHUFFLE, name("SortShuffleEquivalentsIT"), Engine.JUNIT));
+        }
+        if (origin.equals(DECOMMISSION) && fabric != FabricMode.SORT) {
+            String simple = "BlockManagerDecommissionIntegrationSuite";
+            return List.of(
+                    Suite.inPlaceOf(simple, DECOMMISSION, name("PlainDecommissionSuite"), Engine.SCALATEST),
+                    Suite.withFullPool(simple, DECOMMISSION, DECOMMISSION, List.of(FullPoolTests.CLEANUP)));
         }
         return List.of();
     }

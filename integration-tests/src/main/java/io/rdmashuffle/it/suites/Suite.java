@@ -1,6 +1,7 @@
 package io.rdmashuffle.it.suites;
 
 import java.util.List;
+import java.util.Map;
 
 /**
  * A suite to run.
@@ -10,8 +11,10 @@ import java.util.List;
  * @param className the class that runs, fully qualified
  * @param engine what runs it
  * @param tests whole names of the only tests to run; empty for all
+ * @param conf Spark configuration of every application that leaves the key open
  */
-record Suite(String name, String origin, String className, Engine engine, List<String> tests) {
+record Suite(
+        String name, String origin, String className, Engine engine, List<String> tests, Map<String, String> conf) {
     /** What a suite is written for. */
     enum Engine {
         SCALATEST,
@@ -20,11 +23,22 @@ record Suite(String name, String origin, String className, Engine engine, List<S
 
     Suite {
         tests = List.copyOf(tests);
+        conf = Map.copyOf(conf);
     }
 
     /** Returns a suite of Spark as it is. */
     static Suite asItIs(String name, String className, Engine engine) {
-        return new Suite(name, className, className, engine, List.of());
+        return new Suite(name, className, className, engine, List.of(), Map.of());
+    }
+
+    /** Returns a class of ours that runs whole in place of one of Spark. */
+    static Suite inPlaceOf(String name, String origin, String className, Engine engine) {
+        return new Suite(name, origin, className, engine, List.of(), Map.of());
+    }
+
+    /** Returns some tests of a suite, written for ScalaTest, that run with a pool without room. */
+    static Suite withFullPool(String name, String origin, String className, List<String> tests) {
+        return new Suite(name + "-full-pool", origin, className, Engine.SCALATEST, tests, FullPoolTests.CONF);
     }
 
     boolean isStandIn() {

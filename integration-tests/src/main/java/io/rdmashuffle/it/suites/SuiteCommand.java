@@ -79,6 +79,7 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 "-Dspark.ui.showConsoleProgress=false",
                 "-Dspark.unsafe.exceptionOnMemoryLeak=true",
                 "-Dtest.src.tables=__not_used__"));
+        suite.conf().forEach((key, value) -> options.add("-D" + ManagerChoice.PREFIX + key + "=" + value));
         setting.conf().forEach((key, value) -> options.add("-D" + ManagerChoice.PREFIX + key + "=" + value));
         return options;
     }
