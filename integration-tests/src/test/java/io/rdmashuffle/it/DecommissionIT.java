@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.HashMap;
@@ -26,11 +25,10 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.sql.SparkSession;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Option;
 import scala.Tuple2;
@@ -47,31 +45,17 @@ class DecommissionIT {
     private static final int ROW_BYTES = 4_000;
     private static final long DEADLINE_SECONDS = 90;
 
-    private Path poolDirectory = Path.of("/dev/shm");
-
-    @BeforeEach
-    void makePoolDirectory() throws Exception {
-        poolDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-it-");
-    }
-
-    @AfterEach
-    void nothingIsLeftThere() throws Exception {
-        assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
-        Files.delete(poolDirectory);
-    }
+    @RegisterExtension
+    final PoolFolder pools = new PoolFolder();
 
     private Map<String, String> conf(String... more) {
-        Map<String, String> conf = new HashMap<>(Map.of(
-                "spark.shuffle.rdma.pool.directory", poolDirectory.toString(),
-                "spark.shuffle.compress", "false",
-                "spark.decommission.enabled", "true",
-                "spark.storage.decommission.enabled", "true",
-                "spark.storage.decommission.shuffleBlocks.enabled", "true",
-                "spark.storage.decommission.rddBlocks.enabled", "false",
-                "spark.storage.decommission.replicationReattemptInterval", "1s"));
-        for (int i = 0; i < more.length; i += 2) {
-            conf.put(more[i], more[i + 1]);
-        }
+        Map<String, String> conf = pools.conf(more);
+        conf.put("spark.shuffle.compress", "false");
+        conf.put("spark.decommission.enabled", "true");
+        conf.put("spark.storage.decommission.enabled", "true");
+        conf.put("spark.storage.decommission.shuffleBlocks.enabled", "true");
+        conf.put("spark.storage.decommission.rddBlocks.enabled", "false");
+        conf.put("spark.storage.decommission.replicationReattemptInterval", "1s");
         return conf;
     }
 
@@ -137,11 +121,7 @@ class DecommissionIT {
         assertThat(tasks.failures()).isEmpty();
         ClusterStatistics after = observer.statistics();
 
-        observer.dropAllShuffles();
-        ClusterStatistics dropped = observer.statistics();
-        assertThat(dropped.total(ShuffleCounter.POOL_USED_BYTES)).isZero();
-        assertThat(dropped.total(ShuffleCounter.POOL_LEASES)).isZero();
-        assertThat(dropped.total(ShuffleCounter.PEER_MAPPINGS)).isZero();
+        observer.assertAllComesBack();
         return new Round(Math.toIntExact(Objects.requireNonNull(outputs.get(leaver))), before, after);
     }
 
@@ -215,10 +195,7 @@ class DecommissionIT {
     /** What Spark asks the resolver for when it decommissions, removes and skips shuffles. */
     @Test
     void sparkIsToldWhatIsInThePool() throws Exception {
-        SparkSession.Builder builder = SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false");
-        FabricMode.AUTO.conf().forEach(builder::config);
-        conf().forEach(builder::config);
-        try (SparkSession spark = builder.getOrCreate()) {
+        try (SparkSession spark = LocalSpark.start(conf())) {
             ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
             JavaPairRDD<Integer, Iterable<byte[]>> grouped = grouped(spark);
             Map<Integer, Long> expected = sums(grouped);

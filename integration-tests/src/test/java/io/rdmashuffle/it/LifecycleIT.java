@@ -5,10 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -19,11 +17,10 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import scala.Tuple2;
 
 /** From start to stop and beyond: what is registered, what a killed executor leaves, what is refused at start. */
@@ -33,27 +30,8 @@ class LifecycleIT {
     private static final int MAPS = 400;
     private static final int KEYS = 10_000;
 
-    private Path poolDirectory = Path.of("/dev/shm");
-
-    @BeforeEach
-    void makePoolDirectory() throws Exception {
-        poolDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-it-");
-    }
-
-    @AfterEach
-    void nothingIsLeftThere() throws Exception {
-        assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
-        Files.delete(poolDirectory);
-    }
-
-    private Map<String, String> conf(String... more) {
-        Map<String, String> conf = new HashMap<>();
-        conf.put("spark.shuffle.rdma.pool.directory", poolDirectory.toString());
-        for (int i = 0; i < more.length; i += 2) {
-            conf.put(more[i], more[i + 1]);
-        }
-        return conf;
-    }
+    @RegisterExtension
+    final PoolFolder pools = new PoolFolder();
 
     private static JavaPairRDD<Long, Iterable<Long>> grouped(SparkSession spark, int maps, int partitions) {
         JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
@@ -89,7 +67,7 @@ class LifecycleIT {
 
     @Test
     void registrationsAndMessagesDoNotGrowWithMapOutputs() {
-        Map<String, String> conf = conf(
+        Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.pool.regionSize", "64m",
                 "spark.shuffle.rdma.pool.initialSize", "64m",
                 "spark.shuffle.rdma.pool.maxSize", "256m");
@@ -113,10 +91,10 @@ class LifecycleIT {
 
     @Test
     void killedExecutorCostsNeitherResultsNorFiles() throws Exception {
-        try (SparkCluster cluster = SparkCluster.start(3, FabricMode.AUTO, conf())) {
+        try (SparkCluster cluster = SparkCluster.start(3, FabricMode.AUTO, pools.conf())) {
             JavaPairRDD<Long, Iterable<Long>> grouped = grouped(cluster.spark(), 12, 12);
             assertThat(summary(grouped)).isEqualTo(expectedSummary(12));
-            List<Path> before = ShuffleObserver.poolFiles(poolDirectory);
+            List<Path> before = pools.files();
             assertThat(before).hasSize(3);
 
             ProcessHandle victim = cluster.executorProcesses().get(0);
@@ -130,7 +108,7 @@ class LifecycleIT {
             while (!isReplaced(before) && System.nanoTime() - deadline < 0) {
                 Thread.sleep(100);
             }
-            assertThat(ShuffleObserver.poolFiles(poolDirectory)).hasSize(3).isNotEqualTo(before);
+            assertThat(pools.files()).hasSize(3).isNotEqualTo(before);
             assertThat(summary(grouped(cluster.spark(), 12, 12))).isEqualTo(expectedSummary(12));
         }
     }
@@ -138,7 +116,7 @@ class LifecycleIT {
     /** Spark removes the shuffles of a query at its end and writes them again, under the same ids, for the next action. */
     @Test
     void aShuffleThatSparkRemovedIsWrittenAgain() {
-        Map<String, String> conf = conf("spark.sql.classic.shuffleDependency.fileCleanup.enabled", "true");
+        Map<String, String> conf = pools.conf("spark.sql.classic.shuffleDependency.fileCleanup.enabled", "true");
         try (SparkCluster cluster = SparkCluster.start(2, FabricMode.AUTO, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
             Dataset<Row> counts = cluster.spark()
@@ -153,14 +131,14 @@ class LifecycleIT {
     }
 
     private boolean isReplaced(List<Path> before) {
-        List<Path> now = ShuffleObserver.poolFiles(poolDirectory);
+        List<Path> now = pools.files();
         return now.size() == 3 && !now.containsAll(before);
     }
 
     @Test
     void localModeTwiceInOneVirtualMachine() throws Exception {
         for (int round = 0; round < 2; round++) {
-            try (SparkSession spark = local(conf())) {
+            try (SparkSession spark = LocalSpark.start(pools.conf())) {
                 ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
                 assertThat(summary(grouped(spark, 6, 5))).isEqualTo(expectedSummary(6));
                 ClusterStatistics statistics = observer.statistics();
@@ -172,23 +150,23 @@ class LifecycleIT {
                 assertThat(observer.statistics().total(ShuffleCounter.POOL_LEASES))
                         .isZero();
             }
-            assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
+            assertThat(pools.files()).isEmpty();
         }
     }
 
     @Test
     void conflictingSettingFallsBackToSortShuffle() throws Exception {
-        try (SparkSession spark = local(conf("spark.shuffle.useOldFetchProtocol", "true"))) {
+        try (SparkSession spark = LocalSpark.start(pools.conf("spark.shuffle.useOldFetchProtocol", "true"))) {
             assertThat(summary(grouped(spark, 6, 5))).isEqualTo(expectedSummary(6));
-            assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
+            assertThat(pools.files()).isEmpty();
         }
     }
 
     @Test
     void indexTooLargeForThePoolUsesFiles() throws Exception {
         Map<String, String> conf =
-                conf("spark.shuffle.rdma.pool.maxSize", "1m", "spark.shuffle.rdma.directory.maxShuffles", "64");
-        try (SparkSession spark = local(conf)) {
+                pools.conf("spark.shuffle.rdma.pool.maxSize", "1m", "spark.shuffle.rdma.directory.maxShuffles", "64");
+        try (SparkSession spark = LocalSpark.start(conf)) {
             ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
             assertThat(summary(grouped(spark, 2, 30_000).coalesce(4))).isEqualTo(expectedSummary(2));
             assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_FILED))
@@ -200,26 +178,19 @@ class LifecycleIT {
 
     @Test
     void badSettingsAreRefusedAtStartByName() {
-        assertThatThrownBy(() ->
-                        local(conf("spark.shuffle.rdma.pool.maxSize", "12k")).close())
+        assertThatThrownBy(() -> LocalSpark.start(pools.conf("spark.shuffle.rdma.pool.maxSize", "12k"))
+                        .close())
                 .rootCause()
                 .hasMessageContaining("spark.shuffle.rdma.pool.maxSize=12k")
                 .hasMessageContaining("1m");
-        assertThatThrownBy(() ->
-                        local(conf("spark.shuffle.rdma.pool.maxsize", "1g")).close())
+        assertThatThrownBy(() -> LocalSpark.start(pools.conf("spark.shuffle.rdma.pool.maxsize", "1g"))
+                        .close())
                 .rootCause()
                 .hasMessageContaining("spark.shuffle.rdma.pool.maxSize");
-        assertThatThrownBy(() ->
-                        local(conf("spark.shuffle.rdma.pool.maxSize", "9t")).close())
+        assertThatThrownBy(() -> LocalSpark.start(pools.conf("spark.shuffle.rdma.pool.maxSize", "9t"))
+                        .close())
                 .rootCause()
-                .hasMessageContaining("bytes free in " + poolDirectory)
+                .hasMessageContaining("bytes free in " + pools.path())
                 .hasMessageContaining("--shm-size");
-    }
-
-    private static SparkSession local(Map<String, String> conf) {
-        SparkSession.Builder builder = SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false");
-        FabricMode.AUTO.conf().forEach(builder::config);
-        conf.forEach(builder::config);
-        return builder.getOrCreate();
     }
 }

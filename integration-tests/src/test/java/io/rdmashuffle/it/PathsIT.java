@@ -4,19 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Invariants I1 to I4 on a local cluster: whatever path the bytes take, results equal sort shuffle's, every byte is on the
@@ -29,7 +26,8 @@ class PathsIT {
 
     private static Map<String, List<String>> expected = Map.of();
 
-    private Path poolDirectory = Path.of("/dev/shm");
+    @RegisterExtension
+    final PoolFolder pools = new PoolFolder();
 
     @BeforeAll
     static void runWithSortShuffle() {
@@ -39,21 +37,10 @@ class PathsIT {
         assertThat(expected.values()).noneMatch(List::isEmpty);
     }
 
-    @BeforeEach
-    void makePoolDirectory() throws Exception {
-        poolDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-it-");
-    }
-
-    @AfterEach
-    void nothingIsLeftThere() throws Exception {
-        assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
-        Files.delete(poolDirectory);
-    }
-
     private void runJobs(int executors, FabricMode fabric, Map<String, String> more, Consumer<ClusterStatistics> check)
             throws Exception {
         Map<String, String> conf = new HashMap<>(ShuffleJobs.settings());
-        conf.put("spark.shuffle.rdma.pool.directory", poolDirectory.toString());
+        conf.put("spark.shuffle.rdma.pool.directory", pools.path().toString());
         conf.putAll(more);
         try (SparkCluster cluster = SparkCluster.start(executors, fabric, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
@@ -65,11 +52,7 @@ class PathsIT {
             assertThat(ShuffleObserver.bytesReadByUs(after)).isEqualTo(observer.bytesReadBySpark());
             check.accept(after);
 
-            observer.dropAllShuffles();
-            ClusterStatistics dropped = observer.statistics();
-            assertThat(dropped.total(ShuffleCounter.POOL_USED_BYTES)).isZero();
-            assertThat(dropped.total(ShuffleCounter.POOL_LEASES)).isZero();
-            assertThat(dropped.total(ShuffleCounter.PEER_MAPPINGS)).isZero();
+            observer.assertAllComesBack();
         }
     }
 

@@ -5,10 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import java.io.Serializable;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -25,12 +22,10 @@ import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import scala.Function1;
@@ -47,39 +42,8 @@ class SemanticsIT {
     private static final int ROWS = 20_000;
     private static final int MAPS = 4;
 
-    @TempDir
-    static Path scratch;
-
-    private Path poolDirectory = Path.of("/dev/shm");
-
-    @BeforeEach
-    void makePoolDirectory() throws Exception {
-        poolDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-it-");
-    }
-
-    @AfterEach
-    void nothingIsLeftThere() throws Exception {
-        assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
-        Files.delete(poolDirectory);
-    }
-
-    private Map<String, String> conf(String... more) {
-        Map<String, String> conf = new HashMap<>(FabricMode.AUTO.conf());
-        conf.put("spark.shuffle.rdma.pool.directory", poolDirectory.toString());
-        for (int i = 0; i < more.length; i += 2) {
-            conf.put(more[i], more[i + 1]);
-        }
-        return conf;
-    }
-
-    private static SparkSession local(Map<String, String> conf) {
-        SparkSession.Builder builder = SparkSession.builder()
-                .master("local[2]")
-                .config("spark.ui.enabled", "false")
-                .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toString());
-        conf.forEach(builder::config);
-        return builder.getOrCreate();
-    }
+    @RegisterExtension
+    final PoolFolder pools = new PoolFolder();
 
     private static JavaPairRDD<Integer, String> pairs(SparkSession spark) {
         JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
@@ -112,14 +76,6 @@ class SemanticsIT {
         characters.forEach((key, sum) -> assertThat(sum).isEqualTo(charactersOf(key)));
     }
 
-    private static void assertNothingHeld(ShuffleObserver observer) {
-        observer.dropAllShuffles();
-        ClusterStatistics dropped = observer.statistics();
-        assertThat(dropped.total(ShuffleCounter.POOL_USED_BYTES)).isZero();
-        assertThat(dropped.total(ShuffleCounter.POOL_LEASES)).isZero();
-        assertThat(dropped.total(ShuffleCounter.PEER_MAPPINGS)).isZero();
-    }
-
     @ParameterizedTest
     @CsvSource({
         "lz4, JavaSerializer, false",
@@ -129,11 +85,11 @@ class SemanticsIT {
     })
     void codecsAndSerialisersWithAndWithoutEncryption(String codec, String serializer, String encrypted)
             throws Exception {
-        Map<String, String> conf = conf(
+        Map<String, String> conf = pools.conf(
                 "spark.io.compression.codec", codec,
                 "spark.serializer", "org.apache.spark.serializer." + serializer,
                 "spark.io.encryption.enabled", encrypted);
-        try (SparkSession spark = local(conf)) {
+        try (SparkSession spark = LocalSpark.start(conf)) {
             ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
             assertGroups(pairs(spark).groupByKey(5));
             assertThat(pairs(spark).sortByKey(true, 3).keys().collect())
@@ -146,7 +102,7 @@ class SemanticsIT {
             assertThat(counts).hasSize(10).allMatch(row -> row.getLong(1) == 1_000);
             assertThat(observer.statistics().total(ShuffleCounter.FILE_BYTES)).isZero();
             assertThat(observer.statistics().total(ShuffleCounter.LOCAL_BYTES)).isPositive();
-            assertNothingHeld(observer);
+            observer.assertAllComesBack();
         }
     }
 
@@ -154,11 +110,11 @@ class SemanticsIT {
     @Test
     void aManagerIsStoppedTwiceAndTheNextContextStartsAfresh() throws Exception {
         for (int round = 0; round < 3; round++) {
-            try (SparkSession spark = local(conf())) {
+            try (SparkSession spark = LocalSpark.start(pools.conf())) {
                 assertGroups(pairs(spark).groupByKey(5));
                 SparkEnv.get().shuffleManager().stop();
                 SparkEnv.get().shuffleManager().stop();
-                assertThat(ShuffleObserver.poolFiles(poolDirectory)).isEmpty();
+                assertThat(pools.files()).isEmpty();
             }
         }
     }
@@ -166,7 +122,7 @@ class SemanticsIT {
     /** One cluster that copies small blocks and fetches others to disk; each job compares its own result. */
     @Test
     void sizesAndStagesOnACluster() throws Exception {
-        Map<String, String> conf = conf(
+        Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.fabric.shm.inPlace", "false",
                 "spark.shuffle.compress", "false",
                 "spark.network.maxRemoteBlockSizeFetchToMem", "20k");
@@ -188,7 +144,7 @@ class SemanticsIT {
             ClusterStatistics after = observer.statistics();
             assertThat(after.total(ShuffleCounter.FILE_BYTES)).isZero();
             assertThat(ShuffleObserver.bytesReadByUs(after)).isEqualTo(observer.bytesReadBySpark());
-            assertNothingHeld(observer);
+            observer.assertAllComesBack();
         }
     }
 

@@ -1,14 +1,11 @@
 package io.rdmashuffle.it;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Stream;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -68,13 +65,12 @@ final class ShuffleObserver extends SparkListener {
         }
     }
 
-    /** Files of pools in a directory. */
-    static List<Path> poolFiles(Path directory) {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.filter(file -> file.getFileName().toString().startsWith("rdma-shuffle-"))
-                    .toList();
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
+    /** Drops all shuffles; then nothing may be held. */
+    void assertAllComesBack() {
+        dropAllShuffles();
+        ClusterStatistics dropped = statistics();
+        assertThat(dropped.total(ShuffleCounter.POOL_USED_BYTES)).isZero();
+        assertThat(dropped.total(ShuffleCounter.POOL_LEASES)).isZero();
+        assertThat(dropped.total(ShuffleCounter.PEER_MAPPINGS)).isZero();
     }
 }

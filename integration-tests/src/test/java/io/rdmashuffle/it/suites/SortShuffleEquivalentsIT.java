@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.it.FabricMode;
+import io.rdmashuffle.it.PoolFolder;
 import io.rdmashuffle.it.SparkCluster;
 import io.rdmashuffle.it.suites.agent.ManagerChoice;
 import io.rdmashuffle.shuffle.ShuffleCounter;
@@ -14,17 +15,14 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
-import java.util.stream.Stream;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -36,11 +34,10 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.sort.SerializedShuffleHandle;
 import org.apache.spark.storage.ShuffleBlockId;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import scala.Option;
 import scala.Tuple2;
 
@@ -55,33 +52,8 @@ class SortShuffleEquivalentsIT {
     private static final String MARKER = "a text that nothing else in the pool has";
     private static final int PAIRS = 40;
 
-    private Path poolDirectory = Path.of("/dev/shm");
-
-    @BeforeEach
-    void makePoolDirectory() throws IOException {
-        poolDirectory = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-it-");
-    }
-
-    @AfterEach
-    void nothingIsLeftThere() throws IOException {
-        assertThat(poolFiles()).isEmpty();
-        Files.delete(poolDirectory);
-    }
-
-    private List<Path> poolFiles() throws IOException {
-        try (Stream<Path> files = Files.list(poolDirectory)) {
-            return files.toList();
-        }
-    }
-
-    private Map<String, String> conf(String... more) {
-        Map<String, String> conf = new HashMap<>();
-        conf.put("spark.shuffle.rdma.pool.directory", poolDirectory.toString());
-        for (int i = 0; i < more.length; i += 2) {
-            conf.put(more[i], more[i + 1]);
-        }
-        return conf;
-    }
+    @RegisterExtension
+    final PoolFolder pools = new PoolFolder();
 
     /** The fabric that {@code bin/spark-suites} was asked for; any, in the build. */
     private static FabricMode fabric() {
@@ -96,7 +68,7 @@ class SortShuffleEquivalentsIT {
                 .set("spark.ui.enabled", "false")
                 .set("spark.shuffle.sort.bypassMergeThreshold", "1");
         fabric().conf().forEach(conf::set);
-        conf(more).forEach(conf::set);
+        pools.conf(more).forEach(conf::set);
         return new JavaSparkContext(conf);
     }
 
@@ -235,7 +207,7 @@ class SortShuffleEquivalentsIT {
     }
 
     private SparkCluster clusterWithPlainBlocks(String... more) {
-        Map<String, String> conf = conf(more);
+        Map<String, String> conf = pools.conf(more);
         conf.put("spark.shuffle.compress", "false");
         conf.put("spark.shuffle.rdma.pool.initialSize", "16m");
         conf.put("spark.shuffle.rdma.pool.regionSize", "16m");
@@ -250,7 +222,7 @@ class SortShuffleEquivalentsIT {
         assertThat(shuffled.count()).isEqualTo(PAIRS);
         assertThat(statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(2);
         int overwritten = 0;
-        for (Path region : poolFiles()) {
+        for (Path region : pools.files()) {
             overwritten += overwriteMarkers(region);
         }
         // A serialised stream writes a text once and refers to it thereafter.
