@@ -10,7 +10,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.ExecutorDecommissionInfo;
+import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend;
 import org.apache.spark.sql.SparkSession;
+import scala.Option;
 
 /**
  * A Spark application on a local cluster of its own, for one test: one core and 1 GB an executor, the plugin's jar where a
@@ -92,12 +96,36 @@ public final class SparkCluster implements AutoCloseable {
         return spark;
     }
 
+    /** Returns the session's context. */
+    public SparkContext context() {
+        return spark.sparkContext();
+    }
+
     /** Returns the processes of the executors that live now, for tests that kill one. */
     public List<ProcessHandle> executorProcesses() {
         return ProcessHandle.current()
                 .descendants()
                 .filter(process -> process.info().commandLine().orElse("").contains(EXECUTOR))
                 .toList();
+    }
+
+    /** Returns the process of an executor by Spark's name for it. */
+    public ProcessHandle executorProcess(String executorId) {
+        return executorProcesses().stream()
+                .filter(process ->
+                        process.info().commandLine().orElse("").contains(" --executor-id " + executorId + " "))
+                .findAny()
+                .orElseThrow(() -> new IllegalStateException("no executor " + executorId));
+    }
+
+    /** Tells an executor to hand over what it has and to go. */
+    public void decommission(String executorId) {
+        CoarseGrainedSchedulerBackend backend =
+                (CoarseGrainedSchedulerBackend) context().schedulerBackend();
+        if (!backend.decommissionExecutor(
+                executorId, new ExecutorDecommissionInfo("test", Option.empty()), false, false)) {
+            throw new IllegalStateException("executor " + executorId + " cannot be decommissioned");
+        }
     }
 
     /** Stops the application; a second call does nothing. */

@@ -8,8 +8,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.SparkContext;
 import org.apache.spark.Success$;
+import org.apache.spark.TaskEndReason;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
 /**
@@ -17,16 +19,18 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
  *
  * <p><b>Threading:</b> thread-safe.
  */
-final class TaskRecorder extends SparkListener {
+public final class TaskRecorder extends SparkListener {
     private static final long POLL_MILLIS = 50;
     private static final long BUS_MILLIS = 20_000;
 
     private final SparkContext context;
     private final AtomicInteger mapTasks = new AtomicInteger();
-    private final List<String> failures = new CopyOnWriteArrayList<>();
+    private final AtomicInteger stageAttempts = new AtomicInteger();
+    private final List<TaskEndReason> failures = new CopyOnWriteArrayList<>();
     private final Set<String> removed = ConcurrentHashMap.newKeySet();
 
-    TaskRecorder(SparkContext context) {
+    /** Listens until the application ends. */
+    public TaskRecorder(SparkContext context) {
         this.context = context;
         context.addSparkListener(this);
     }
@@ -37,8 +41,13 @@ final class TaskRecorder extends SparkListener {
             mapTasks.incrementAndGet();
         }
         if (!(end.reason() instanceof Success$)) {
-            failures.add(end.reason().toString());
+            failures.add(end.reason());
         }
+    }
+
+    @Override
+    public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
+        stageAttempts.incrementAndGet();
     }
 
     @Override
@@ -47,19 +56,31 @@ final class TaskRecorder extends SparkListener {
     }
 
     /** Map tasks that have ended, well or not. */
-    int mapTasks() throws Exception {
+    public int mapTasks() throws Exception {
         context.listenerBus().waitUntilEmpty(BUS_MILLIS);
         return mapTasks.get();
     }
 
     /** Reasons of tasks that did not succeed. */
-    List<String> failures() throws Exception {
+    public List<TaskEndReason> failures() throws Exception {
         context.listenerBus().waitUntilEmpty(BUS_MILLIS);
         return List.copyOf(failures);
     }
 
+    /** Stages that have begun, each as often as it did. */
+    public int stageAttempts() throws Exception {
+        context.listenerBus().waitUntilEmpty(BUS_MILLIS);
+        return stageAttempts.get();
+    }
+
+    /** Executors that have left. */
+    public Set<String> removed() throws Exception {
+        context.listenerBus().waitUntilEmpty(BUS_MILLIS);
+        return Set.copyOf(removed);
+    }
+
     /** Waits until an executor has left. */
-    void awaitRemoval(String executorId, long seconds) throws InterruptedException {
+    public void awaitRemoval(String executorId, long seconds) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
         while (!removed.contains(executorId)) {
             if (System.nanoTime() - deadline > 0) {

@@ -1,0 +1,5 @@
+/** Faults on local clusters, each at a place in a job: the result is sort shuffle's, and nothing is held afterwards. */
+@NullMarked
+package io.rdmashuffle.it.faults;
+
+import org.jspecify.annotations.NullMarked;
