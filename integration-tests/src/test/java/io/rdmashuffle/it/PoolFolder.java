@@ -41,7 +41,12 @@ public final class PoolFolder implements BeforeEachCallback, AfterEachCallback {
 
     /** Returns the files of pools that live, or that somebody left. */
     public List<Path> files() {
-        try (Stream<Path> files = Files.list(path)) {
+        return filesIn(path);
+    }
+
+    /** Returns the files of pools in a directory. */
+    public static List<Path> filesIn(Path directory) {
+        try (Stream<Path> files = Files.list(directory)) {
             return files.filter(file -> file.getFileName().toString().startsWith("rdma-shuffle-"))
                     .toList();
         } catch (IOException e) {

@@ -1,6 +1,7 @@
 package io.rdmashuffle.it;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -26,6 +27,7 @@ public final class TaskRecorder extends SparkListener {
     private final SparkContext context;
     private final AtomicInteger mapTasks = new AtomicInteger();
     private final AtomicInteger stageAttempts = new AtomicInteger();
+    private final Map<String, Integer> successes = new ConcurrentHashMap<>();
     private final List<TaskEndReason> failures = new CopyOnWriteArrayList<>();
     private final Set<String> removed = ConcurrentHashMap.newKeySet();
 
@@ -39,6 +41,11 @@ public final class TaskRecorder extends SparkListener {
     public void onTaskEnd(SparkListenerTaskEnd end) {
         if (end.taskType().equals("ShuffleMapTask")) {
             mapTasks.incrementAndGet();
+            if (end.reason() instanceof Success$) {
+                String task = end.stageId() + "." + end.stageAttemptId() + " "
+                        + end.taskInfo().index();
+                successes.merge(task, 1, Integer::sum);
+            }
         }
         if (!(end.reason() instanceof Success$)) {
             failures.add(end.reason());
@@ -65,6 +72,13 @@ public final class TaskRecorder extends SparkListener {
     public List<TaskEndReason> failures() throws Exception {
         context.listenerBus().waitUntilEmpty(BUS_MILLIS);
         return List.copyOf(failures);
+    }
+
+    /** Map tasks of which more than one attempt ended well. */
+    public int mapTasksThatSucceededTwice() throws Exception {
+        context.listenerBus().waitUntilEmpty(BUS_MILLIS);
+        return Math.toIntExact(
+                successes.values().stream().filter(count -> count > 1).count());
     }
 
     /** Stages that have begun, each as often as it did. */

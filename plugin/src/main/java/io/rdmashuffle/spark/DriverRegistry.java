@@ -7,6 +7,7 @@ import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryWire;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -40,10 +41,12 @@ final class DriverRegistry implements AutoCloseable {
     private final RegistryCodec codec = new RegistryCodec();
     private final RegistryDriver registry = new RegistryDriver();
     private final Map<String, RpcEndpointRef> endpoints = new ConcurrentHashMap<>();
+    private final RegistryWire wire;
     private final RpcEndpointRef self;
     private final RemovalListener removals = new RemovalListener();
 
-    DriverRegistry(SparkContext context, RpcEnv rpcEnv) {
+    DriverRegistry(SparkContext context, RpcEnv rpcEnv, RegistryWire wire) {
+        this.wire = wire;
         this.context = context;
         this.rpcEnv = rpcEnv;
         this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
@@ -89,11 +92,11 @@ final class DriverRegistry implements AutoCloseable {
         if (message instanceof Announce announce && replyTo != null) {
             endpoints.put(announce.member().executorId(), replyTo);
         }
-        return registry.handle(message, update -> {
+        return registry.handle(message, wire.toMember(update -> {
             if (replyTo != null) {
                 replyTo.send(new RegistryEnvelope(codec.encode(update), null));
             }
-        });
+        }));
     }
 
     private final class RemovalListener extends SparkListener {

@@ -11,6 +11,7 @@ import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryUnavailableException;
+import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.BlockCopies;
 import io.rdmashuffle.shuffle.FetchDeadlines;
 import io.rdmashuffle.shuffle.OneSidedBlockClient;
@@ -54,17 +55,19 @@ final class ExecutorNetwork implements AutoCloseable {
      * serves until then.
      *
      * @param statistics this executor's counters, for the driver
+     * @param wire carries questions to the driver
      */
     ExecutorNetwork(
             SparkEnv env,
             ShuffleConfig config,
             ExecutorMemory memory,
             ShuffleCounters counters,
-            Supplier<Map<ShuffleCounter, Long>> statistics) {
+            Supplier<Map<ShuffleCounter, Long>> statistics,
+            RegistryWire wire) {
         this.rpcEnv = env.rpcEnv();
         this.statistics = statistics;
         this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
-        this.agent = new RegistryAgent(env.executorId(), driver(env), config.registryTimeout());
+        this.agent = new RegistryAgent(env.executorId(), wire.toDriver(driver(env)), config.registryTimeout());
         this.paths = new PeerPaths(
                 memory.fabrics(),
                 new BlockingReads(memory.pool(), config.poolReserveTimeout(), config.fabricReadTimeout()),

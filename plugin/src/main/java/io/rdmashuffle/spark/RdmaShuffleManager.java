@@ -2,6 +2,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.IncomingOutputs;
 import io.rdmashuffle.shuffle.MapOutputStore;
 import io.rdmashuffle.shuffle.PoolBlockResolver;
@@ -59,6 +60,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private final PoolLimits limits;
     private final ShuffleCounters counters = new ShuffleCounters();
     private final PoolBlockResolver resolver;
+    private final RegistryWire wire;
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
     private @Nullable DriverRegistry registry;
@@ -70,7 +72,17 @@ public class RdmaShuffleManager extends SortShuffleManager {
      * @throws IllegalArgumentException if a setting is wrong or this host cannot hold the pool; says what to change
      */
     public RdmaShuffleManager(SparkConf conf, boolean isDriver) {
+        this(conf, isDriver, RegistryWire.PLAIN);
+    }
+
+    /**
+     * For managers that carry registry messages over something else than plain RPC.
+     *
+     * @throws IllegalArgumentException as above
+     */
+    protected RdmaShuffleManager(SparkConf conf, boolean isDriver, RegistryWire wire) {
         super(conf);
+        this.wire = wire;
         this.conf = conf;
         this.isDriver = isDriver;
         this.isLocal = isDriver && conf.get("spark.master", "").matches("local(\\[.*])?");
@@ -281,7 +293,8 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 joined = network;
                 if (joined == null) {
                     requireRunning();
-                    joined = new ExecutorNetwork(SparkEnv.get(), config, memory(), counters, this::localStatistics);
+                    joined = new ExecutorNetwork(
+                            SparkEnv.get(), config, memory(), counters, this::localStatistics, wire);
                     network = joined;
                     if (!isLocal) {
                         joined.announce();
@@ -295,7 +308,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private synchronized void startRegistry(ShuffleDependency<?, ?, ?> dependency) {
         if (registry == null && !stopped) {
             registry = new DriverRegistry(
-                    dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv());
+                    dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv(), wire);
         }
     }
 

@@ -1,5 +1,6 @@
 package io.rdmashuffle.it.soak;
 
+import io.rdmashuffle.it.ProcessFootprint;
 import io.rdmashuffle.it.ShuffleMeter;
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.soak.ApplicationPlan.Step;

@@ -60,6 +60,10 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 "-javaagent:" + setting.workspace().testsJar(),
                 files.events().option(),
                 "-ea",
+                // Room, too: when the driver collects garbage, Spark removes the shuffles of a job that is over, and
+                // SPARK-46957 wants one to stay.
+                "-Xms2g",
+                "-Xmn1g",
                 "-Xmx4g",
                 "-Xss4m",
                 "-XX:MaxMetaspaceSize=2g",

@@ -1,0 +1,22 @@
+package io.rdmashuffle.registry;
+
+/**
+ * What lies between the registry and whatever carries its messages. The plain one is nothing; tests lose, double and delay
+ * messages in theirs.
+ *
+ * <p><b>Threading:</b> the channels that it returns keep what {@link DriverChannel} and {@link MemberChannel} promise.
+ */
+public interface RegistryWire {
+    /** Passes everything on at once. */
+    RegistryWire PLAIN = new RegistryWire() {};
+
+    /** Returns an executor's way to ask the driver over this wire. */
+    default DriverChannel toDriver(DriverChannel channel) {
+        return channel;
+    }
+
+    /** Returns the driver's way to push to a member over this wire. */
+    default MemberChannel toMember(MemberChannel channel) {
+        return channel;
+    }
+}
