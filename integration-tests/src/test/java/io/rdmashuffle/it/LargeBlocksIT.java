@@ -14,6 +14,7 @@ import java.util.zip.CRC32C;
 import org.apache.spark.HashPartitioner;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.storage.BlockManager;
 import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -35,6 +36,11 @@ class LargeBlocksIT {
 
     @RegisterExtension
     final PoolFolder pools = new PoolFolder();
+
+    private static List<BlockManagerId> executors() {
+        BlockManager driver = SparkEnv.get().blockManager();
+        return CollectionConverters.asJava(driver.master().getPeers(driver.blockManagerId()));
+    }
 
     /** Where a task should run: Spark knows a single executor as a place. */
     private static Seq<String> place(BlockManagerId executor) {
@@ -80,11 +86,8 @@ class LargeBlocksIT {
                 "spark.shuffle.rdma.pool.maxSize", "3g");
         try (SparkCluster cluster = SparkCluster.start(2, fabric, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
-            List<BlockManagerId> executors = CollectionConverters.asJava(SparkEnv.get()
-                    .blockManager()
-                    .master()
-                    .getPeers(SparkEnv.get().blockManager().blockManagerId()));
-            assertThat(executors).hasSize(2);
+            ShuffleObserver.await(() -> executors().size() == 2);
+            List<BlockManagerId> executors = executors();
 
             List<Long> sums = at(cluster, executors.get(0), 1)
                     .flatMapToPair(one -> IntStream.range(0, ROWS)

@@ -1,7 +1,6 @@
 package io.rdmashuffle.it;
 
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -10,6 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.SparkContext;
 import org.apache.spark.Success$;
 import org.apache.spark.TaskEndReason;
+import org.apache.spark.TaskKilled;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
@@ -21,13 +21,15 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
  * <p><b>Threading:</b> thread-safe.
  */
 public final class TaskRecorder extends SparkListener {
+    /** From {@code TaskSetManager.handleSuccessfulTask}. */
+    private static final String FINISHED_SECOND = "did not commit due to another attempt succeeded";
+
     private static final long POLL_MILLIS = 50;
     private static final long BUS_MILLIS = 20_000;
 
     private final SparkContext context;
     private final AtomicInteger mapTasks = new AtomicInteger();
     private final AtomicInteger stageAttempts = new AtomicInteger();
-    private final Map<String, Integer> successes = new ConcurrentHashMap<>();
     private final List<TaskEndReason> failures = new CopyOnWriteArrayList<>();
     private final Set<String> removed = ConcurrentHashMap.newKeySet();
 
@@ -41,11 +43,6 @@ public final class TaskRecorder extends SparkListener {
     public void onTaskEnd(SparkListenerTaskEnd end) {
         if (end.taskType().equals("ShuffleMapTask")) {
             mapTasks.incrementAndGet();
-            if (end.reason() instanceof Success$) {
-                String task = end.stageId() + "." + end.stageAttemptId() + " "
-                        + end.taskInfo().index();
-                successes.merge(task, 1, Integer::sum);
-            }
         }
         if (!(end.reason() instanceof Success$)) {
             failures.add(end.reason());
@@ -74,11 +71,12 @@ public final class TaskRecorder extends SparkListener {
         return List.copyOf(failures);
     }
 
-    /** Map tasks of which more than one attempt ended well. */
-    public int mapTasksThatSucceededTwice() throws Exception {
-        context.listenerBus().waitUntilEmpty(BUS_MILLIS);
-        return Math.toIntExact(
-                successes.values().stream().filter(count -> count > 1).count());
+    /** Attempts that succeeded when another attempt of their task had done so already; Spark counts them as killed. */
+    public long secondSuccesses() throws Exception {
+        return failures().stream()
+                .filter(reason ->
+                        reason instanceof TaskKilled killed && killed.reason().contains(FINISHED_SECOND))
+                .count();
     }
 
     /** Stages that have begun, each as often as it did. */

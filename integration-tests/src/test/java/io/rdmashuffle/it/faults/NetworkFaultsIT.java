@@ -108,13 +108,13 @@ class NetworkFaultsIT {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             TaskRecorder tasks = new TaskRecorder(cluster.context());
             // Whether the second is told to stop before it reports is a race that it mostly wins.
-            for (int round = 0; round < 10 && tasks.mapTasksThatSucceededTwice() == 0; round++) {
+            for (int round = 0; round < 10 && tasks.secondSuccesses() == 0; round++) {
                 Path folder = Files.createDirectory(meeting.resolve("round-" + round));
                 assertThat(countsWithAMeeting(cluster, folder.toString()))
                         .hasSize(10)
                         .allSatisfy((key, count) -> assertThat(count).isEqualTo(1_000));
             }
-            assertThat(tasks.mapTasksThatSucceededTwice()).isPositive();
+            assertThat(tasks.secondSuccesses()).isPositive();
             observer.assertAllComesBack();
         }
     }
