@@ -138,7 +138,7 @@ final class Jobs {
 
     private static String text(SplittableRandom random, int bytes) {
         String digits = Long.toHexString(random.nextLong());
-        return bytes == 0 ? "" : digits.repeat(bytes / 16 + 1).substring(0, 1 + random.nextInt(bytes));
+        return bytes == 0 ? "" : digits.repeat(bytes / digits.length() + 1).substring(0, 1 + random.nextInt(bytes));
     }
 
     private static String summary(Iterable<String> values) {
