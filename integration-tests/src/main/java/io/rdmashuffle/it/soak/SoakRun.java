@@ -1,6 +1,5 @@
 package io.rdmashuffle.it.soak;
 
-import io.rdmashuffle.it.ProcessFootprint;
 import io.rdmashuffle.it.ShuffleMeter;
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.soak.ApplicationPlan.Step;
@@ -11,7 +10,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -73,15 +71,13 @@ final class SoakRun {
             FaultInjector faults = new FaultInjector(application, pools, plan.number());
             try (faults) {
                 boolean alive = true;
-                Map<Long, ProcessFootprint> early = Map.of();
+                SettledExecutors settled = new SettledExecutors();
                 for (int i = 0; alive && i < plan.steps().size() && System.nanoTime() < end; i++) {
                     alive = step(application, faults, i);
-                    if (i == 1) {
-                        early = ProcessFootprint.of(application.executors());
-                    }
+                    settled.look(application.executors());
                 }
                 if (alive) {
-                    drained(application, early);
+                    drained(application, settled);
                 }
             }
             report.applicationEnded(faults.injected());
@@ -152,7 +148,7 @@ final class SoakRun {
         return true;
     }
 
-    private void drained(SoakApplication application, Map<Long, ProcessFootprint> early) throws InterruptedException {
+    private void drained(SoakApplication application, SettledExecutors settled) throws InterruptedException {
         SoakReply held = application.ask(SoakRequest.of(Operation.DRAIN), DRAIN);
         if (!held.ok()) {
             report.failure(name() + " could not tell what it holds: " + held.error());
@@ -162,23 +158,12 @@ final class SoakRun {
         if (ShuffleMeter.isHeld(held.counters())) {
             report.leak(name() + " holds after its shuffles were dropped: " + held.counters());
         }
-        Map<Long, String> grown = grown(application, early);
+        Map<Long, String> grown = settled.grown(application.executors());
         for (int i = 0; !grown.isEmpty() && i < IDLE_THREADS.toSeconds(); i++) {
             Thread.sleep(1_000);
-            grown = grown(application, early);
+            grown = settled.grown(application.executors());
         }
         grown.forEach((pid, how) -> report.leak(name() + ", executor " + pid + ": " + how));
-    }
-
-    private static Map<Long, String> grown(SoakApplication application, Map<Long, ProcessFootprint> early) {
-        Map<Long, String> grown = new TreeMap<>();
-        ProcessFootprint.of(application.executors()).forEach((pid, now) -> {
-            ProcessFootprint before = early.get(pid);
-            if (before != null && now.isGrownFrom(before)) {
-                grown.put(pid, now.growthSince(before));
-            }
-        });
-        return grown;
     }
 
     private static boolean endsSoon(ProcessHandle process) throws InterruptedException {
