@@ -11,26 +11,27 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> closes both applications.
  */
-final class Contest implements AutoCloseable {
+public final class Contest implements AutoCloseable {
     private final Contestant sort;
     private final Contestant ours;
     private final QueryCatalogue catalogue;
     private int turn;
 
-    Contest(Contestant sort, Contestant ours, QueryCatalogue catalogue) {
+    /** Takes over both applications; they are started when they are needed. */
+    public Contest(Contestant sort, Contestant ours, QueryCatalogue catalogue) {
         this.sort = sort;
         this.ours = ours;
         this.catalogue = catalogue;
     }
 
     /** Starts both and runs one query on each untimed, so that the first line of the table is not about class loading. */
-    void warmUp(String query) throws IOException, InterruptedException {
+    public void warmUp(String query) throws IOException, InterruptedException {
         sort.run(query, Operation.RUN);
         ours.run(query, Operation.RUN);
     }
 
     /** Runs and compares one query. */
-    QueryComparison compare(String query) throws IOException, InterruptedException {
+    public QueryComparison compare(String query) throws IOException, InterruptedException {
         boolean sortFirst = turn++ % 2 == 0;
         QueryReply early = (sortFirst ? sort : ours).run(query, Operation.RUN);
         QueryReply late = (sortFirst ? ours : sort).run(query, Operation.RUN);
@@ -42,6 +43,12 @@ final class Contest implements AutoCloseable {
     /** Drops the shuffles of all queries so far and returns what our manager still holds. */
     QueryReply drain() throws IOException, InterruptedException {
         return ours.ask(new QueryRequest(Operation.DRAIN, "", ""));
+    }
+
+    /** Drops the shuffles of all queries so far on both sides, so that neither is in the way of the next. */
+    public void dropShuffles() throws IOException, InterruptedException {
+        sort.ask(new QueryRequest(Operation.DRAIN, "", ""));
+        drain();
     }
 
     private Verdict verdict(String query, QueryReply ofSort, QueryReply ofOurs)

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns its session.
  */
-final class Contestant implements AutoCloseable {
+public final class Contestant implements AutoCloseable {
     private static final String DRIVER_OPTIONS = "spark.driver.extraJavaOptions";
 
     /** Queries of a few seconds are mostly compilation otherwise, which takes the cores from what is to be shown. */
@@ -28,7 +28,13 @@ final class Contestant implements AutoCloseable {
     private final Map<String, String> conf;
     private @Nullable QuerySession session;
 
-    Contestant(String name, Setting setting, Map<String, String> conf) {
+    /**
+     * Prepares an application.
+     *
+     * @param name of its files and of the application
+     * @param conf Spark's configuration
+     */
+    public Contestant(String name, Setting setting, Map<String, String> conf) {
         this.name = name;
         this.setting = setting;
         this.conf = Map.copyOf(conf);
@@ -41,10 +47,10 @@ final class Contestant implements AutoCloseable {
      * @param folder takes logs and results
      * @param timeout of one query
      */
-    record Setting(Workspace workspace, Path data, Path folder, Duration timeout) {}
+    public record Setting(Workspace workspace, Path data, Path folder, Duration timeout) {}
 
     /** What both applications have in common; small enough for two cores, shuffling enough to be of interest. */
-    static Map<String, String> commonConf(int executors, boolean fullJit) {
+    public static Map<String, String> commonConf(int executors, boolean fullJit) {
         Map<String, String> conf = new LinkedHashMap<>();
         if (!fullJit) {
             conf.put(DRIVER_OPTIONS, FIRST_COMPILER);

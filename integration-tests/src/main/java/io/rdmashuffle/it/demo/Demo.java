@@ -3,6 +3,8 @@ package io.rdmashuffle.it.demo;
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.SparkHome;
 import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.ByteSize;
+import io.rdmashuffle.it.cli.Progress;
 import io.rdmashuffle.it.cli.RunErrors;
 import io.rdmashuffle.it.cli.UsageErrors;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
@@ -119,14 +121,14 @@ public final class Demo implements Callable<Integer> {
         Contestant sort = new Contestant("sort", setting, options.sortConf());
         Contestant ours = new Contestant("ours", setting, options.ourConf());
         try (Contest contest = new Contest(sort, ours, catalogue)) {
-            try (Progress progress = new Progress(out, queries.size())) {
+            try (Progress progress = new Progress(out, "queries", queries.size())) {
                 progress.starting("starting Spark");
                 contest.warmUp(queries.get(0));
                 for (String query : queries) {
                     progress.starting(query);
                     QueryComparison comparison = contest.compare(query);
                     compared.add(comparison);
-                    progress.finished(comparison);
+                    progress.finished(comparison.toString());
                 }
                 progress.starting("dropping shuffles");
             }
@@ -142,7 +144,7 @@ public final class Demo implements Callable<Integer> {
         report.bytes()
                 .forEach((path, value) -> bytes.append(path)
                         .append(' ')
-                        .append(ReportTable.size(value))
+                        .append(ByteSize.format(value))
                         .append("  "));
         long sortMillis = report.queries().stream()
                 .mapToLong(query -> query.sort().millis())
@@ -157,7 +159,7 @@ public final class Demo implements Callable<Integer> {
         if (!report.held().isEmpty()) {
             out.printf(
                     "held after the shuffles were dropped: pool %s, leases %d, mappings of peers %d%n",
-                    ReportTable.size(held(report, ShuffleCounter.POOL_USED_BYTES)),
+                    ByteSize.format(held(report, ShuffleCounter.POOL_USED_BYTES)),
                     held(report, ShuffleCounter.POOL_LEASES),
                     held(report, ShuffleCounter.PEER_MAPPINGS));
         }

@@ -8,13 +8,18 @@ import java.util.Map;
  * @param sort sort shuffle's reply
  * @param ours ours
  */
-record QueryComparison(String name, Verdict verdict, QueryReply sort, QueryReply ours) {
+public record QueryComparison(String name, Verdict verdict, QueryReply sort, QueryReply ours) {
     /** Returns sort shuffle's time over ours: 2 is twice as fast, 0 means that ours has no time. */
-    double ratio() {
+    public double ratio() {
         return ours.millis() == 0 ? 0 : (double) sort.millis() / ours.millis();
     }
 
     Map<String, Long> counters() {
         return ours.counters();
+    }
+
+    @Override
+    public String toString() {
+        return name + ": " + verdict.label() + ", sort " + sort.millis() + " ms, ours " + ours.millis() + " ms";
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmashuffle.it.demo;
 
+import io.rdmashuffle.it.ProcessorTime;
 import io.rdmashuffle.it.ShuffleMeter;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
 import io.rdmashuffle.it.tpcds.TpcdsSchema;
@@ -39,7 +40,7 @@ public final class QueryServer {
                         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             TpcdsSchema.createTables(spark, Path.of(args[0]));
             QueryServer server = new QueryServer(spark, QueryCatalogue.load());
-            System.out.println(Protocol.reply(new QueryReply("", 0, 0, 0, Map.of(), "")));
+            System.out.println(Protocol.reply(new QueryReply("", 0, 0, 0, 0, Map.of(), "")));
             for (String line = requests.readLine(); line != null; line = requests.readLine()) {
                 System.out.println(Protocol.reply(server.serve(Protocol.request(line))));
             }
@@ -52,7 +53,7 @@ public final class QueryServer {
             return switch (request.operation()) {
                 case RUN -> run(request, catalogue.text(request.query()));
                 case RUN_UNLIMITED -> run(request, FinalLimit.removedFrom(catalogue.text(request.query())));
-                case DRAIN -> new QueryReply("", 0, 0, 0, meter.drain(), "");
+                case DRAIN -> new QueryReply("", 0, 0, 0, 0, meter.drain(), "");
             };
         } catch (Exception e) {
             System.err.println("query " + request.query() + " failed");
@@ -64,14 +65,17 @@ public final class QueryServer {
     private QueryReply run(QueryRequest request, String text) throws IOException {
         spark.sparkContext().setJobGroup(request.query(), request.query(), true);
         ShuffleMeter.Reading before = meter.read();
+        long cpuBefore = ProcessorTime.millisOfExecutors(ProcessHandle.current());
         long started = System.nanoTime();
         List<Row> rows = spark.sql(text).collectAsList();
         long millis = (System.nanoTime() - started) / 1_000_000;
+        long cpuMillis = ProcessorTime.millisOfExecutors(ProcessHandle.current()) - cpuBefore;
         ShuffleMeter.Reading used = meter.read().minus(before);
         if (!request.resultFile().isEmpty()) {
             ResultFile.write(Path.of(request.resultFile()), rows);
         }
-        return new QueryReply(request.query(), rows.size(), millis, used.taskMetricBytes(), used.counters(), "");
+        return new QueryReply(
+                request.query(), rows.size(), millis, cpuMillis, used.taskMetricBytes(), used.counters(), "");
     }
 
     private static String firstLine(Exception e) {

@@ -1,7 +1,7 @@
 package io.rdmashuffle.it.demo;
 
 /** What comparing one query's two results came to. */
-enum Verdict {
+public enum Verdict {
     /** The same multiset of rows. */
     EQUAL("yes", true),
     /** The rows differ only in which of equally ranked ones the final LIMIT kept; without it both results are the same. */
@@ -21,17 +21,18 @@ enum Verdict {
         this.acceptable = acceptable;
     }
 
-    String label() {
+    /** Returns what tables say. */
+    public String label() {
         return label;
     }
 
     /** Returns whether the demo may still end with exit code 0. */
-    boolean acceptable() {
+    public boolean acceptable() {
         return acceptable;
     }
 
     /** Returns whether both results are known to be the same. */
-    boolean equal() {
+    public boolean equal() {
         return this == EQUAL || this == EQUAL_BUT_TIES;
     }
 }

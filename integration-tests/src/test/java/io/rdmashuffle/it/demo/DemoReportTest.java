@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.it.cli.ByteSize;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -14,8 +15,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("unit")
 class DemoReportTest {
     private static QueryComparison query(String name, Verdict verdict, Map<String, Long> counters) {
-        QueryReply sort = new QueryReply(name, 5, 200, 1_000, Map.of(), "");
-        return new QueryComparison(name, verdict, sort, new QueryReply(name, 5, 100, 1_000, counters, ""));
+        QueryReply sort = new QueryReply(name, 5, 200, 350, 1_000, Map.of(), "");
+        return new QueryComparison(name, verdict, sort, new QueryReply(name, 5, 100, 150, 1_000, counters, ""));
     }
 
     @Test
@@ -56,10 +57,10 @@ class DemoReportTest {
 
     @Test
     void tableShowsSizesWithUnitsAndZeroBare() {
-        assertThat(ReportTable.size(0)).isEqualTo("0");
-        assertThat(ReportTable.size(999)).isEqualTo("999 B");
-        assertThat(ReportTable.size(1_500)).isEqualTo("1.5 KB");
-        assertThat(ReportTable.size(123_456_789)).isEqualTo("123 MB");
+        assertThat(ByteSize.format(0)).isEqualTo("0");
+        assertThat(ByteSize.format(999)).isEqualTo("999 B");
+        assertThat(ByteSize.format(1_500)).isEqualTo("1.5 KB");
+        assertThat(ByteSize.format(123_456_789)).isEqualTo("123 MB");
         assertThat(ReportTable.render(report(query("q1", Verdict.EQUAL, Map.of("shm", 7L)))))
                 .contains("| q1")
                 .contains("2.00")
@@ -68,7 +69,7 @@ class DemoReportTest {
 
     @Test
     void requestsAndRepliesAreReadAsTheyWereWritten() throws Exception {
-        QueryReply reply = new QueryReply("q1", 5, 200, 1_000, Map.of("shm", 1L), "");
+        QueryReply reply = new QueryReply("q1", 5, 200, 350, 1_000, Map.of("shm", 1L), "");
         String line = Protocol.reply(reply);
         assertThat(line).startsWith(Protocol.PREFIX);
         assertThat(Protocol.reply(line.substring(Protocol.PREFIX.length()))).isEqualTo(reply);

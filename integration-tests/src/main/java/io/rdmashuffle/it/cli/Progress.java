@@ -1,4 +1,4 @@
-package io.rdmashuffle.it.demo;
+package io.rdmashuffle.it.cli;
 
 import java.io.PrintStream;
 import me.tongfei.progressbar.ProgressBar;
@@ -7,24 +7,30 @@ import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says what the demo is doing: a bar on a terminal, a line a query elsewhere.
+ * Says what a long command is doing: a bar on a terminal, a line a step elsewhere.
  *
  * <p><b>Threading:</b> one thread; the bar redraws itself on its own. <b>Ownership:</b> closing removes the bar.
  */
-final class Progress implements AutoCloseable {
+public final class Progress implements AutoCloseable {
     private final PrintStream out;
     private final int total;
     private final @Nullable ProgressBar bar;
     private int done;
 
-    Progress(PrintStream out, int total) {
+    /**
+     * Begins.
+     *
+     * @param steps what is counted, such as "queries"
+     * @param total how many steps there will be
+     */
+    public Progress(PrintStream out, String steps, int total) {
         this.out = out;
         this.total = total;
-        // Set by bin/demo, which can tell whether standard error is a terminal.
+        // Set by the scripts of bin/, which can tell whether standard error is a terminal.
         boolean terminal = Boolean.getBoolean("rdmashuffle.terminal");
         this.bar = terminal
                 ? new ProgressBarBuilder()
-                        .setTaskName("queries")
+                        .setTaskName(steps)
                         .setInitialMax(total)
                         .setStyle(ProgressBarStyle.ASCII)
                         .clearDisplayOnFinish()
@@ -32,25 +38,29 @@ final class Progress implements AutoCloseable {
                 : null;
     }
 
-    void starting(String what) {
+    /** Names what is being done now; only the bar shows it. */
+    public void starting(String what) {
         if (bar != null) {
             bar.setExtraMessage(" " + what);
         }
     }
 
-    void finished(QueryComparison query) {
+    /** Counts a step; the line is shown where there is no bar. */
+    public void finished(String line) {
         done++;
         if (bar != null) {
             bar.step();
         } else {
-            out.printf(
-                    "[%d/%d] %s: %s, sort %d ms, ours %d ms%n",
-                    done,
-                    total,
-                    query.name(),
-                    query.verdict().label(),
-                    query.sort().millis(),
-                    query.ours().millis());
+            out.printf("[%d/%d] %s%n", done, total, line);
+        }
+    }
+
+    /** Says something that is not a step; the bar shows it beside itself. */
+    public void noted(String line) {
+        if (bar != null) {
+            bar.setExtraMessage(" " + line);
+        } else {
+            out.println(line);
         }
     }
 

@@ -1,0 +1,138 @@
+package io.rdmashuffle.it.bench.shuffle;
+
+import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.Progress;
+import io.rdmashuffle.it.cli.RunErrors;
+import io.rdmashuffle.it.cli.UsageErrors;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code bin/bench shuffle}: jobs that are mostly shuffle, on sort shuffle twice and on ours. */
+@Command(
+        name = "bench shuffle",
+        description = {
+            "Runs jobs that are mostly shuffle on Spark's sort shuffle with files on disk, on the same with files in a tmpfs,"
+                    + " and on ours, in turn. Ratios are sort shuffle's median over ours: above 1, ours is faster.",
+            "",
+            "Overhead is a job's time less the larger of two floors of the same run: the job without its shuffle, and its"
+                    + " plan with 2,000 rows, which is scheduling. CPU is user and system time of the executors'"
+                    + " processes; CPU s/GB divides it by what sort shuffle on disk writes. Adaptive execution and"
+                    + " broadcast joins are off, the serializer of RDDs is Kryo, compression is at its defaults.",
+            ""
+        },
+        sortOptions = false,
+        usageHelpWidth = 110,
+        exitCodeListHeading = "%nExit code:%n",
+        exitCodeList = {
+            "0:all cases ran, and moved the same records on all three",
+            "1:a case failed or moved different records, or Spark did not start",
+            "2:an option was wrong"
+        })
+public final class ShuffleBench implements Callable<Integer> {
+    @Spec
+    @Nullable
+    CommandSpec spec;
+
+    @Mixin
+    ShuffleOptions options = new ShuffleOptions();
+
+    private final PrintStream out = System.out;
+
+    /** Called by {@code bin/bench shuffle}. */
+    public static void main(String[] args) {
+        System.exit(commandLine(new ShuffleBench()).execute(args));
+    }
+
+    /** Returns the parser of the options. */
+    static CommandLine commandLine(ShuffleBench bench) {
+        CommandLine commandLine = new CommandLine(bench);
+        commandLine.setParameterExceptionHandler(new UsageErrors());
+        commandLine.setExecutionExceptionHandler(new RunErrors());
+        return commandLine;
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        check();
+        Workspace workspace = Workspace.find();
+        ShuffleReport report;
+        try (RunFolders folders = new RunFolders(workspace, options.disk(), options.tmpfs())) {
+            out.println("local-cluster with " + ShuffleOptions.EXECUTORS + " executors, three times; "
+                    + folders.fileSystems() + "; adaptive execution off");
+            out.println("logs: " + folders.logs());
+            report = new ShuffleReport(options.settings(), cases(workspace, folders));
+        }
+        out.println(ShuffleTables.render(report));
+        out.println(
+                "s: median (least-greatest); a / b / c: sort-disk / sort-tmpfs / ours; ratios above 1: ours needs less");
+        Path json = options.json();
+        if (json != null) {
+            report.writeJson(json);
+            out.println("written: " + json);
+        }
+        return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    private void check() {
+        try {
+            options.check();
+        } catch (IllegalArgumentException e) {
+            if (spec == null) {
+                throw e;
+            }
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+    }
+
+    private List<CaseResult> cases(Workspace workspace, RunFolders folders) throws IOException, InterruptedException {
+        List<BenchCase> selected = options.selected();
+        List<CaseResult> results = new ArrayList<>();
+        Map<Contender, BenchApplication> applications = new EnumMap<>(Contender.class);
+        int steps = selected.size() * (options.warmups() + options.rounds());
+        try (Progress progress = new Progress(out, "rounds", steps)) {
+            for (Contender contender : Contender.values()) {
+                progress.starting("starting " + contender.label());
+                applications.put(contender, start(workspace, folders, contender));
+            }
+            CaseRun runs = new CaseRun(applications, options.warmups(), options.rounds(), progress);
+            for (BenchCase benchCase : selected) {
+                results.add(
+                        runs.canGoOn()
+                                ? runs.run(benchCase, options.rows())
+                                : CaseResult.failed(
+                                        benchCase, benchCase.rows(options.rows()), "not run: an application is gone"));
+            }
+        } finally {
+            applications.values().forEach(BenchApplication::close);
+        }
+        return results;
+    }
+
+    private BenchApplication start(Workspace workspace, RunFolders folders, Contender contender)
+            throws IOException, InterruptedException {
+        GarbageLog garbage = folders.garbage(contender);
+        Path warehouse = folders.logs().resolve("warehouse");
+        return new BenchApplication(
+                workspace,
+                new BenchApplication.Setting(
+                        contender.label(),
+                        ShuffleOptions.EXECUTORS,
+                        options.conf(contender, folders.local(contender), warehouse, garbage),
+                        folders.log(contender),
+                        garbage.folder(),
+                        options.timeout()));
+    }
+}

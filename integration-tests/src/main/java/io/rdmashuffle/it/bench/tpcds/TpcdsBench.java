@@ -1,0 +1,106 @@
+package io.rdmashuffle.it.bench.tpcds;
+
+import io.rdmashuffle.it.Workspace;
+import io.rdmashuffle.it.cli.Progress;
+import io.rdmashuffle.it.cli.RunErrors;
+import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.demo.Contest;
+import io.rdmashuffle.it.demo.Contestant;
+import io.rdmashuffle.it.tpcds.QueryCatalogue;
+import io.rdmashuffle.it.tpcds.TpcdsData;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code bin/bench tpcds}: every query several times on sort shuffle and on ours. */
+@Command(
+        name = "bench tpcds",
+        description = {
+            "Runs TPC-DS queries on Spark with sort shuffle and with ours, in turn, compares all rows, and shows each query's"
+                    + " ratio of medians, their geometric mean, and the worst query. Ratios are sort shuffle's time over"
+                    + " ours: above 1, ours is faster.",
+            "",
+            "As in bin/demo there are 16 shuffle partitions and tables are broadcast up to 256 KB; --conf changes that."
+                    + " CPU is user and system time of the executors' processes.",
+            ""
+        },
+        sortOptions = false,
+        usageHelpWidth = 110,
+        exitCodeListHeading = "%nExit code:%n",
+        exitCodeList = {
+            "0:every query that sort shuffle can run gave equal results",
+            "1:a result differed, a query failed only with ours, or Spark did not start",
+            "2:an option was wrong"
+        })
+public final class TpcdsBench implements Callable<Integer> {
+    @Spec
+    @Nullable
+    CommandSpec spec;
+
+    @Mixin
+    TpcdsOptions options = new TpcdsOptions();
+
+    private final PrintStream out = System.out;
+
+    /** Called by {@code bin/bench tpcds}. */
+    public static void main(String[] args) {
+        System.exit(commandLine(new TpcdsBench()).execute(args));
+    }
+
+    /** Returns the parser of the options. */
+    static CommandLine commandLine(TpcdsBench bench) {
+        CommandLine commandLine = new CommandLine(bench);
+        commandLine.setParameterExceptionHandler(new UsageErrors());
+        commandLine.setExecutionExceptionHandler(new RunErrors());
+        return commandLine;
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        QueryCatalogue catalogue = QueryCatalogue.load();
+        List<String> queries = queries(catalogue);
+        Workspace workspace = Workspace.find();
+        TpcdsData data = new TpcdsData(options.dataFolder(workspace), options.scale());
+        data.ensure(workspace, out::println);
+        Path folder = Files.createDirectories(workspace.target().resolve("bench"));
+        Path logs = Files.createTempDirectory(folder, "tpcds-");
+        out.println("logs: " + logs);
+        Contestant.Setting setting = new Contestant.Setting(workspace, data.folder(), logs, options.timeout());
+        Contestant sort = new Contestant("sort", setting, options.conf(false));
+        Contestant ours = new Contestant("ours", setting, options.conf(true));
+        TpcdsReport report;
+        try (Contest contest = new Contest(sort, ours, catalogue);
+                Progress progress = new Progress(out, "queries", queries.size())) {
+            report = new TpcdsReport(options.settings(), new TpcdsRun(contest, options, progress).run(queries));
+        }
+        out.println(report.render());
+        Path json = options.json();
+        if (json != null) {
+            report.writeJson(json);
+            out.println("written: " + json);
+        }
+        return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    private List<String> queries(QueryCatalogue catalogue) {
+        try {
+            options.check();
+            return catalogue.resolve(options.queries());
+        } catch (IllegalArgumentException e) {
+            if (spec == null) {
+                throw e;
+            }
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+    }
+}
