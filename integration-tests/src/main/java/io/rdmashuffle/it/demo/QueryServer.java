@@ -1,6 +1,7 @@
 package io.rdmashuffle.it.demo;
 
 import io.rdmashuffle.it.ProcessorTime;
+import io.rdmashuffle.it.RootCause;
 import io.rdmashuffle.it.ShuffleMeter;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
 import io.rdmashuffle.it.tpcds.TpcdsSchema;
@@ -58,7 +59,7 @@ public final class QueryServer {
         } catch (Exception e) {
             System.err.println("query " + request.query() + " failed");
             e.printStackTrace();
-            return QueryReply.failed(request.query(), firstLine(e));
+            return QueryReply.failed(request.query(), RootCause.of(e));
         }
     }
 
@@ -76,15 +77,5 @@ public final class QueryServer {
         }
         return new QueryReply(
                 request.query(), rows.size(), millis, cpuMillis, used.taskMetricBytes(), used.counters(), "");
-    }
-
-    private static String firstLine(Exception e) {
-        Throwable root = e;
-        while (root.getCause() != null && root.getCause() != root) {
-            root = root.getCause();
-        }
-        String message = String.valueOf(root.getMessage()).strip();
-        String line = message.lines().findFirst().orElse("");
-        return root.getClass().getSimpleName() + ": " + line;
     }
 }

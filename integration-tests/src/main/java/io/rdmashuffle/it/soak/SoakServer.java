@@ -2,6 +2,7 @@ package io.rdmashuffle.it.soak;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.it.RootCause;
 import io.rdmashuffle.it.ShuffleMeter;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -81,7 +82,7 @@ public final class SoakServer {
             };
         } catch (Exception e) {
             e.printStackTrace();
-            return SoakReply.failed(rootMessage(e));
+            return SoakReply.failed(RootCause.of(e));
         }
     }
 
@@ -106,15 +107,5 @@ public final class SoakServer {
         boolean accepted = backend.decommissionExecutor(
                 executors.get(0), new ExecutorDecommissionInfo("soak", Option.empty()), false, false);
         return accepted ? new SoakReply(0, 0, Map.of(), "") : SoakReply.failed("not accepted");
-    }
-
-    private static String rootMessage(Throwable failure) {
-        Throwable root = failure;
-        while (root.getCause() != null && root.getCause() != root) {
-            root = root.getCause();
-        }
-        String line =
-                String.valueOf(root.getMessage()).strip().lines().findFirst().orElse("");
-        return root.getClass().getSimpleName() + ": " + line;
     }
 }

@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -58,40 +59,38 @@ class NetworkFaultsIT {
                 "spark.network.timeoutInterval", "1s");
     }
 
+    /** Cuts one of three hosts off while reduce tasks read, and runs the job once more after that; returns who did not stay. */
+    private Set<String> removedByACut(FabricMode fabric, String heartbeatLimit, long cutMillis) throws Exception {
+        try (ExecutorHosts hosts = ExecutorHosts.make(HOSTS);
+                SparkCluster cluster = SparkCluster.start(HOSTS, fabric, hosts.conf(conf(heartbeatLimit)))) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            FaultTrigger fault =
+                    FaultTrigger.at(cluster.context(), Place.REDUCE_TASK_STARTS, 2, () -> hosts.cutOff(1, cutMillis));
+            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+            fault.awaitEnd();
+            Set<String> removed = tasks.removed();
+            if (removed.isEmpty()) {
+                assertThat(tasks.mapTasks()).isEqualTo(JOB.maps());
+            }
+            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+            observer.assertAllComesBack();
+            return removed;
+        }
+    }
+
     /** Over Netty blocks are late, in shared memory they are not; nobody loses anything. */
     @ParameterizedTest
     @EnumSource(names = {"AUTO", "NETTY"})
     void cutOffForLessThanTheHeartbeatLimit(FabricMode fabric) throws Exception {
-        try (ExecutorHosts hosts = ExecutorHosts.make(HOSTS);
-                SparkCluster cluster = SparkCluster.start(HOSTS, fabric, hosts.conf(conf("60s")))) {
-            ShuffleObserver observer = new ShuffleObserver(cluster.context());
-            TaskRecorder tasks = new TaskRecorder(cluster.context());
-            FaultTrigger fault =
-                    FaultTrigger.at(cluster.context(), Place.REDUCE_TASK_STARTS, 2, () -> hosts.cutOff(1, 5_000));
-            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
-            fault.awaitEnd();
-            assertThat(tasks.removed()).isEmpty();
-            assertThat(tasks.mapTasks()).isEqualTo(JOB.maps());
-            observer.assertAllComesBack();
-        }
+        assertThat(removedByACut(fabric, "60s", 5_000)).isEmpty();
     }
 
     /** The driver gives up an executor that lives, and reads, and whose memory others may still have open. */
     @ParameterizedTest
     @EnumSource(names = {"AUTO", "NETTY"})
     void cutOffForLongerThanTheHeartbeatLimit(FabricMode fabric) throws Exception {
-        try (ExecutorHosts hosts = ExecutorHosts.make(HOSTS);
-                SparkCluster cluster = SparkCluster.start(HOSTS, fabric, hosts.conf(conf("6s")))) {
-            ShuffleObserver observer = new ShuffleObserver(cluster.context());
-            TaskRecorder tasks = new TaskRecorder(cluster.context());
-            FaultTrigger fault =
-                    FaultTrigger.at(cluster.context(), Place.REDUCE_TASK_STARTS, 2, () -> hosts.cutOff(1, 20_000));
-            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
-            fault.awaitEnd();
-            assertThat(tasks.removed()).isNotEmpty();
-            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
-            observer.assertAllComesBack();
-        }
+        assertThat(removedByACut(fabric, "6s", 20_000)).isNotEmpty();
     }
 
     /** Two attempts of one map task write two map outputs; readers take those that Spark names, and both go in the end. */

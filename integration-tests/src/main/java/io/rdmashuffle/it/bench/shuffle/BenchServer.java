@@ -3,6 +3,7 @@ package io.rdmashuffle.it.bench.shuffle;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmashuffle.it.ProcessorTime;
+import io.rdmashuffle.it.RootCause;
 import io.rdmashuffle.it.ShuffleMeter;
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -78,7 +79,7 @@ public final class BenchServer {
             return job == null ? drain() : new BenchReply(run(job), "");
         } catch (Exception e) {
             e.printStackTrace();
-            return BenchReply.failed(rootMessage(e));
+            return BenchReply.failed(RootCause.of(e));
         }
     }
 
@@ -135,15 +136,5 @@ public final class BenchServer {
             Thread.sleep(POLL_MILLIS);
         }
         return BenchReply.DONE;
-    }
-
-    private static String rootMessage(Throwable failure) {
-        Throwable root = failure;
-        while (root.getCause() != null && root.getCause() != root) {
-            root = root.getCause();
-        }
-        String line =
-                String.valueOf(root.getMessage()).strip().lines().findFirst().orElse("");
-        return root.getClass().getSimpleName() + ": " + line;
     }
 }
