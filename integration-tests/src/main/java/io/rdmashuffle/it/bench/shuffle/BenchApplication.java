@@ -50,7 +50,9 @@ final class BenchApplication implements AutoCloseable {
                         setting.garbageLogs().toString())
                 .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptionArray())
                 .classPath(workspace.testsJar().toString())
-                .options("-Xmx1500m");
+                .options("-Xmx1500m")
+                // RDD jobs are classes of this module.
+                .options("-Dspark.executor.extraClassPath=" + workspace.testsJar());
         setting.conf().forEach((key, value) -> server.options("-D" + key + "=" + value));
         this.process = new ServerProcess(server, log, BenchServer.PREFIX);
         try {

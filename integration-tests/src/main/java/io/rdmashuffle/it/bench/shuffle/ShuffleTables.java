@@ -55,13 +55,13 @@ final class ShuffleTables {
                     contender.label() + " s",
                     result -> result.of(contender).seconds(Form.FULL).toString()));
         }
-        columns.add(number("total: disk/ours", result -> Ratio.format(result.totalRatio(Contender.SORT_DISK))));
-        columns.add(number("tmpfs/ours", result -> Ratio.format(result.totalRatio(Contender.SORT_TMPFS))));
+        columns.add(number("total disk/ours", result -> Ratio.format(result.totalRatio(Contender.SORT_DISK))));
+        columns.add(number("total tmpfs/ours", result -> Ratio.format(result.totalRatio(Contender.SORT_TMPFS))));
         columns.add(number("overhead s", result -> each(result, of -> decimals(of.overheadSeconds()))));
-        columns.add(number("overhead: disk/ours", result -> Ratio.format(result.overheadRatio(Contender.SORT_DISK))));
-        columns.add(number("tmpfs/ours", result -> Ratio.format(result.overheadRatio(Contender.SORT_TMPFS))));
-        columns.add(number("CPU: disk/ours", result -> Ratio.format(result.cpuRatio(Contender.SORT_DISK))));
-        columns.add(number("tmpfs/ours", result -> Ratio.format(result.cpuRatio(Contender.SORT_TMPFS))));
+        columns.add(number("overhead disk/ours", result -> Ratio.format(result.overheadRatio(Contender.SORT_DISK))));
+        columns.add(number("overhead tmpfs/ours", result -> Ratio.format(result.overheadRatio(Contender.SORT_TMPFS))));
+        columns.add(number("CPU disk/ours", result -> Ratio.format(result.cpuRatio(Contender.SORT_DISK))));
+        columns.add(number("CPU tmpfs/ours", result -> Ratio.format(result.cpuRatio(Contender.SORT_TMPFS))));
         return columns;
     }
 
