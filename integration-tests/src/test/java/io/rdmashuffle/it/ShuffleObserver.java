@@ -6,6 +6,7 @@ import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 import java.util.Objects;
@@ -104,8 +105,13 @@ public final class ShuffleObserver extends SparkListener {
         }
     }
 
-    /** Drops all shuffles; then nothing may be held, as soon as those who were told to stop have done so. */
+    /**
+     * Drops all shuffles once no task runs any more; then nothing may be held, as soon as those who were told to stop have done
+     * so. What a straggler of a stage that was run again writes after its shuffle was dropped, nobody would drop.
+     */
     public void assertAllComesBack() throws InterruptedException {
+        await(() -> Arrays.stream(context.statusTracker().getExecutorInfos())
+                .allMatch(executor -> executor.numRunningTasks() == 0));
         dropAllShuffles();
         await(() -> statistics().total(ShuffleCounter.POOL_LEASES) == 0);
         ClusterStatistics dropped = statistics();
