@@ -105,6 +105,14 @@ public final class ShuffleConfig {
                 one region: `pool.regionSize` and `pool.maxSize` must hold them.
                 """);
 
+    public static final ConfigEntry<Boolean> DIRECT_ENABLED =
+            ConfigEntry.flag("direct.enabled", "false").doc("""
+                Write records straight into the pool and read them straight out of it, neither compressed nor through Spark's
+                block streams, where that is possible: without map-side combine, with a serialiser whose records stand for
+                themselves (Spark SQL's, Kryo), without I/O encryption, and unless `spark.shuffle.compress=true` is set
+                explicitly. Not with `fabric.mode=netty`. Off until Spark's own test suites have been run with it.
+                """);
+
     public static final ConfigEntry<Duration> FETCH_TIMEOUT =
             ConfigEntry.duration("fetch.timeout", "2min").between("1s", "1d").doc("""
                 How long a fetch may go on without a block arriving, on whatever path, Netty included; afterwards the task
@@ -148,6 +156,7 @@ public final class ShuffleConfig {
             POOL_CHUNK_SIZE,
             POOL_RESERVE_TIMEOUT,
             DIRECTORY_MAX_SHUFFLES,
+            DIRECT_ENABLED,
             FETCH_TIMEOUT,
             FETCH_VERIFY_CHECKSUM,
             REGISTRY_TIMEOUT,
@@ -267,6 +276,10 @@ public final class ShuffleConfig {
 
     public int directoryMaxShuffles() {
         return get(DIRECTORY_MAX_SHUFFLES);
+    }
+
+    public boolean directEnabled() {
+        return get(DIRECT_ENABLED);
     }
 
     public Duration fetchTimeout() {

@@ -11,4 +11,4 @@ import io.rdmashuffle.fabric.Peer;
  * @param directory what is where in that memory
  * @param counter where bytes read on this path are counted
  */
-record PeerPath(String executorId, Peer peer, RemoteDirectory directory, ShuffleCounter counter) {}
+public record PeerPath(String executorId, Peer peer, RemoteDirectory directory, ShuffleCounter counter) {}

@@ -65,7 +65,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
     /** Returns the path to an executor, or null when only Spark's block transfer leads there now. */
     @Nullable
-    PeerPath to(String executorId) {
+    public PeerPath to(String executorId) {
         if (fabrics.isEmpty() || closed) {
             return null;
         }
@@ -73,7 +73,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     }
 
     /** Gives a path up after it failed. */
-    void failed(PeerPath path, Exception cause) {
+    public void failed(PeerPath path, Exception cause) {
         Route route = routes.get(path.executorId());
         if (route != null && route.quarantine(path)) {
             LOG.warn(

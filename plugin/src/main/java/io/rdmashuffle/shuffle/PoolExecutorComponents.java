@@ -8,7 +8,6 @@ import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
-import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 import org.apache.spark.util.TaskCompletionListener;
 
@@ -54,7 +53,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     public void initializeExecutor(String appId, String execId, Map<String, String> extraConfigs) {}
 
     @Override
-    public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
+    public PoolMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
         PoolMapOutputWriter writer =
                 new PoolMapOutputWriter(shuffleId, mapTaskId, numPartitions, store, output(numPartitions), () -> {
                     try {

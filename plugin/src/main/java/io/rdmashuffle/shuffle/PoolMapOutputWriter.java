@@ -103,6 +103,11 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         }
     }
 
+    /** Returns whether the pool had no room for what was written until now, so that it is in Spark's shuffle file. */
+    public boolean isInFile() {
+        return file != null;
+    }
+
     /** Gives everything back if the task has ended without commit or abort: Spark's sort writer does not abort. */
     void abandon() {
         if (!committed) {

@@ -14,10 +14,18 @@ import org.apache.spark.storage.BlockManager;
  * @param blockManager local blocks, and temporary files of large remote ones
  * @param mapOutputTracker for push-based shuffle, which this reader is never used with
  * @param client brings remote blocks
+ * @param store this executor's own map outputs
+ * @param paths one-sided ways to peers
+ * @param counters count bytes by path
+ * @param verify whether blocks are compared with their checksums
  */
 public record ReadServices(
         SparkConf conf,
         SerializerManager serializerManager,
         BlockManager blockManager,
         MapOutputTracker mapOutputTracker,
-        BlockStoreClient client) {}
+        BlockStoreClient client,
+        MapOutputStore store,
+        PeerPaths paths,
+        ShuffleCounters counters,
+        boolean verify) {}

@@ -6,6 +6,7 @@ import java.io.InputStream;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.BooleanSupplier;
 
 /**
  * Reads slices one after another as a stream.
@@ -14,7 +15,7 @@ import java.util.Objects;
  *
  * <p><b>Ownership:</b> owns nothing; the buffer that it came from keeps the memory, and reads fail once that is given back.
  */
-final class SliceInputStream extends InputStream {
+public final class SliceInputStream extends InputStream {
     private final BlockMemory memory;
     private final Iterator<MemorySlice> rest;
     private MemorySlice current = new MemorySlice(0, 0);
@@ -25,6 +26,15 @@ final class SliceInputStream extends InputStream {
         this.memory = memory;
         this.rest = slices.iterator();
         this.available = slices.stream().mapToLong(MemorySlice::lengthBytes).sum();
+    }
+
+    /**
+     * Reads memory that the caller keeps where it is until it has stopped reading.
+     *
+     * @param current says after each read whether what was read was the block
+     */
+    public static SliceInputStream over(List<MemorySlice> slices, BooleanSupplier current) {
+        return new SliceInputStream(slices, new BlockMemory.Counted(() -> true, () -> {}, current));
     }
 
     @Override

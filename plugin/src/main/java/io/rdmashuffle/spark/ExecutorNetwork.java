@@ -90,7 +90,15 @@ final class ExecutorNetwork implements AutoCloseable {
         // Spark would look for peers' files on this host's disks, past their pools.
         env.blockManager().hostLocalDirManager_$eq(Option.empty());
         this.readServices = new ReadServices(
-                env.conf(), env.serializerManager(), env.blockManager(), env.mapOutputTracker(), client);
+                env.conf(),
+                env.serializerManager(),
+                env.blockManager(),
+                env.mapOutputTracker(),
+                client,
+                memory.store(),
+                paths,
+                counters,
+                config.fetchVerifyChecksum());
         this.member = new Member(env.executorId(), memory.incarnation(), memory.addresses());
     }
 

@@ -1,5 +1,6 @@
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.registry.RegistryWire;
@@ -12,6 +13,11 @@ import io.rdmashuffle.shuffle.RdmaShuffleReader;
 import io.rdmashuffle.shuffle.ReadServices;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.shuffle.ShuffleCounters;
+import io.rdmashuffle.shuffle.direct.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.direct.DirectShuffleReader;
+import io.rdmashuffle.shuffle.direct.DirectShuffleWriter;
+import io.rdmashuffle.shuffle.direct.DirectShuffles;
+import io.rdmashuffle.shuffle.direct.WriteServices;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -28,16 +34,22 @@ import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
-import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.apache.spark.shuffle.sort.SortShuffleManager$;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
 import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.BlockStatus;
 import org.apache.spark.storage.StorageLevel;
+import org.apache.spark.util.collection.OpenHashSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.collection.Iterator;
+import scala.collection.Seq;
+import scala.reflect.ClassTag$;
 
 /**
  * The shuffle manager that Spark loads: {@code spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager}.
@@ -132,16 +144,42 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 startRegistry(dependency);
             }
         }
-        return super.registerShuffle(shuffleId, dependency);
+        return isDirect(dependency)
+                ? new DirectShuffleHandle<>(shuffleId, dependency)
+                : super.registerShuffle(shuffleId, dependency);
+    }
+
+    private boolean isDirect(ShuffleDependency<?, ?, ?> dependency) {
+        return !sortOnly
+                && config.directEnabled()
+                && config.fabricMode() != FabricMode.NETTY
+                && limits.reasonAgainst(dependency.partitioner().numPartitions())
+                        .isEmpty()
+                && DirectShuffles.reasonAgainst(conf, dependency).isEmpty();
     }
 
     @Override
+    @SuppressWarnings("unchecked") // A handle's types are those that its shuffle was registered with.
     public <K, V> ShuffleWriter<K, V> getWriter(
             ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
         if (!sortOnly) {
             network().ensureAnnounced();
         }
+        if (handle instanceof DirectShuffleHandle<?, ?, ?> direct) {
+            rememberMap(handle.shuffleId(), mapId);
+            WriteServices services = new WriteServices(conf, SparkEnv.get().blockManager(), executorComponents());
+            return new DirectShuffleWriter<>((DirectShuffleHandle<K, V, ?>) direct, mapId, context, metrics, services);
+        }
         return super.getWriter(handle, mapId, context, metrics);
+    }
+
+    /** As Spark's manager does for its own writers, so that it removes files of this map output with its shuffle. */
+    private void rememberMap(int shuffleId, long mapId) {
+        OpenHashSet<Object> mapIds = resolver.taskIdMapsForShuffle()
+                .computeIfAbsent(shuffleId, id -> new OpenHashSet<>(16, ClassTag$.MODULE$.Long()));
+        synchronized (mapIds) {
+            mapIds.add(mapId);
+        }
     }
 
     @Override
@@ -159,15 +197,12 @@ public class RdmaShuffleManager extends SortShuffleManager {
             return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
         }
         ReadServices services = network().readServices();
-        return new RdmaShuffleReader<>(
-                base,
-                services.mapOutputTracker()
-                        .getMapSizesByExecutorId(
-                                handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition),
-                context,
-                metrics,
-                services,
-                SortShuffleManager$.MODULE$.canUseBatchFetch(startPartition, endPartition, context));
+        Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = services.mapOutputTracker()
+                .getMapSizesByExecutorId(handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition);
+        boolean inBatches = SortShuffleManager$.MODULE$.canUseBatchFetch(startPartition, endPartition, context);
+        return base instanceof DirectShuffleHandle<K, ?, C> direct
+                ? new DirectShuffleReader<>(direct, blocks, context, metrics, services, inBatches)
+                : new RdmaShuffleReader<>(base, blocks, context, metrics, services, inBatches);
     }
 
     @Override
@@ -244,7 +279,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     }
 
     /** Returns where Spark's writers put map outputs; for {@link PoolDataIO}. */
-    ShuffleExecutorComponents executorComponents() {
+    PoolExecutorComponents executorComponents() {
         ExecutorMemory held = memory();
         return new PoolExecutorComponents(
                 held.pool(),

@@ -1,0 +1,109 @@
+package io.rdmashuffle.shuffle.direct;
+
+import io.rdmashuffle.shuffle.PeerPath;
+import io.rdmashuffle.shuffle.ReadServices;
+import io.rdmashuffle.shuffle.ReducePipeline;
+import io.rdmashuffle.shuffle.SparkFetch;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.shuffle.ShuffleReader;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.util.TaskCompletionListener;
+import org.jspecify.annotations.Nullable;
+import scala.Product2;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.collection.Iterator;
+import scala.collection.Seq;
+
+/**
+ * Reads a range of partitions of a range of map outputs that {@link DirectShuffleWriter} wrote, with one deserialiser for all of
+ * them.
+ *
+ * <p><b>Threading:</b> one task thread.
+ *
+ * @param <K> key
+ * @param <C> combined value
+ */
+public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
+    private final ShuffleDependency<K, ?, C> dependency;
+    private final Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocksByAddress;
+    private final TaskContext context;
+    private final ReadServices services;
+    private final SparkFetch fetch;
+    private final ReducePipeline<K, C> pipeline;
+    private final boolean batchFetchWanted;
+
+    /**
+     * Prepares to read.
+     *
+     * @param blocksByAddress what to read, by executor, as the map output tracker tells it
+     * @param batchFetchWanted whether consecutive partitions of one map output may come as one block
+     */
+    public DirectShuffleReader(
+            DirectShuffleHandle<K, ?, C> handle,
+            Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocksByAddress,
+            TaskContext context,
+            ShuffleReadMetricsReporter metrics,
+            ReadServices services,
+            boolean batchFetchWanted) {
+        this.dependency = handle.dependency();
+        this.blocksByAddress = blocksByAddress;
+        this.context = context;
+        this.services = services;
+        this.fetch = new SparkFetch(dependency, context, metrics, services);
+        this.pipeline = new ReducePipeline<>(dependency, context, metrics);
+        this.batchFetchWanted = batchFetchWanted;
+    }
+
+    @Override
+    public Iterator<Product2<K, C>> read() {
+        Map<BlockManagerId, BlockSource> sources = new HashMap<>();
+        List<WantedBlock> direct = new ArrayList<>();
+        List<WantedBlock> others = new ArrayList<>();
+        while (blocksByAddress.hasNext()) {
+            Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> owned = blocksByAddress.next();
+            BlockManagerId owner = owned._1();
+            BlockSource source = null;
+            List<WantedBlock> target = null;
+            Iterator<Tuple3<BlockId, Object, Object>> blocks = owned._2().iterator();
+            while (blocks.hasNext()) {
+                WantedBlock wanted = new WantedBlock(owner, blocks.next());
+                if (target == null) {
+                    source = source(wanted);
+                    target = source == null ? others : direct;
+                }
+                target.add(wanted);
+            }
+            if (source != null) {
+                sources.put(owner, source);
+            }
+        }
+        RecordStream stream =
+                new RecordStream(direct, others, sources, fetch, batchFetchWanted && fetch.canConcatenate(true));
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> stream.close());
+        return pipeline.of(
+                dependency.serializer().newInstance().deserializeStream(stream).asKeyValueIterator());
+    }
+
+    /** Returns the memory in which the owner's blocks can be read; null if it cannot be seen from here. */
+    private @Nullable BlockSource source(WantedBlock first) {
+        String executorId = first.owner().executorId();
+        if (executorId.equals(services.blockManager().blockManagerId().executorId())) {
+            return new LocalBlocks(services.store(), services.verify());
+        }
+        PeerPath path = services.paths().to(executorId);
+        PeerBlocks blocks = path == null ? null : new PeerBlocks(services.paths(), path, services.verify());
+        if (blocks == null || blocks.isVisible(first)) {
+            return blocks;
+        }
+        blocks.close();
+        return null;
+    }
+}

@@ -1,0 +1,235 @@
+package io.rdmashuffle.shuffle.direct;
+
+import io.rdmashuffle.shuffle.PoolMapOutputWriter;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.zip.CheckedOutputStream;
+import java.util.zip.Checksum;
+import org.apache.spark.Partitioner;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.TaskContext;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.memory.SparkOutOfMemoryError;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
+import org.apache.spark.serializer.SerializationStream;
+import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.shuffle.checksum.RowBasedChecksum;
+import org.apache.spark.shuffle.checksum.ShuffleChecksumSupport;
+import org.jspecify.annotations.Nullable;
+import scala.Option;
+import scala.Product2;
+import scala.collection.Iterator;
+import scala.reflect.ClassTag;
+import scala.reflect.ClassTag$;
+
+/**
+ * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into Spark's
+ * shuffle file where the pool has no room. Records that memory cannot hold wait in temporary files.
+ *
+ * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns scratch and temporary files; {@link #stop} ends both.
+ *
+ * @param <K> key
+ * @param <V> value
+ */
+public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> implements ShuffleChecksumSupport {
+    private static final int BUFFER_BYTES = 64 << 10;
+    private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Object();
+
+    private final ShuffleDependency<K, V, ?> dependency;
+    private final int shuffleId;
+    private final long mapId;
+    private final TaskMetrics taskMetrics;
+    private final ShuffleWriteMetricsReporter metrics;
+    private final WriteServices services;
+    private final int partitions;
+    private final RecordScratch scratch;
+    private final List<SpilledRecords> spills = new ArrayList<>();
+    private final byte[] buffer = new byte[BUFFER_BYTES];
+    private long[] lengths = new long[0];
+    private @Nullable MapStatus status;
+    private boolean stopped;
+
+    /** Prepares to write one map output. */
+    public DirectShuffleWriter(
+            DirectShuffleHandle<K, V, ?> handle,
+            long mapId,
+            TaskContext context,
+            ShuffleWriteMetricsReporter metrics,
+            WriteServices services) {
+        this.dependency = handle.dependency();
+        this.shuffleId = handle.shuffleId();
+        this.mapId = mapId;
+        this.taskMetrics = context.taskMetrics();
+        this.metrics = metrics;
+        this.services = services;
+        this.partitions = dependency.partitioner().numPartitions();
+        this.scratch = new RecordScratch(context.taskMemoryManager(), partitions);
+    }
+
+    @Override
+    public void write(Iterator<Product2<K, V>> records) throws IOException {
+        RowBasedChecksum[] rowChecksums = dependency.rowBasedChecksums();
+        takeAll(records, rowChecksums);
+        long started = System.nanoTime();
+        lengths = commit();
+        metrics.incWriteTime(System.nanoTime() - started);
+        taskMetrics.incPeakExecutionMemory(scratch.peakBytes());
+        status = MapStatus$.MODULE$.apply(
+                services.blockManager().shuffleServerId(),
+                lengths,
+                mapId,
+                RowBasedChecksum.getAggregatedChecksumValue(rowChecksums));
+    }
+
+    private void takeAll(Iterator<Product2<K, V>> records, RowBasedChecksum[] rowChecksums) throws IOException {
+        Partitioner partitioner = dependency.partitioner();
+        RecordBytes bytes = new RecordBytes();
+        long taken = 0;
+        try (SerializationStream stream = dependency.serializer().newInstance().serializeStream(bytes)) {
+            while (records.hasNext()) {
+                Product2<K, V> record = records.next();
+                int partition = partitioner.getPartition(record._1());
+                bytes.reset();
+                stream.writeKey(record._1(), ANY);
+                stream.writeValue(record._2(), ANY);
+                stream.flush();
+                if (rowChecksums.length > 0) {
+                    rowChecksums[partition].update(record._1(), record._2());
+                }
+                take(partition, bytes);
+                taken++;
+            }
+        }
+        metrics.incRecordsWritten(taken);
+    }
+
+    private void take(int partition, RecordBytes bytes) throws IOException {
+        if (scratch.add(partition, bytes.array(), bytes.size())) {
+            return;
+        }
+        if (!scratch.isEmpty()) {
+            spill();
+        }
+        if (!scratch.add(partition, bytes.array(), bytes.size())) {
+            throw new SparkOutOfMemoryError(
+                    "UNABLE_TO_ACQUIRE_MEMORY",
+                    java.util.Map.of("requestedBytes", Integer.toString(bytes.size()), "receivedBytes", "0"));
+        }
+    }
+
+    private void spill() throws IOException {
+        File file = services.blockManager()
+                .diskBlockManager()
+                .createTempShuffleBlock()
+                ._2();
+        SpilledRecords spilled = SpilledRecords.write(scratch, partitions, file);
+        spills.add(spilled);
+        taskMetrics.incMemoryBytesSpilled(scratch.getUsed());
+        taskMetrics.incDiskBytesSpilled(spilled.lengthBytes());
+        scratch.clear();
+    }
+
+    private long[] commit() throws IOException {
+        PoolMapOutputWriter out = services.components().createMapOutputWriter(shuffleId, mapId, partitions);
+        try {
+            eachPartition((partition, pieces) -> {
+                try (OutputStream stream = out.getPartitionWriter(partition).openStream()) {
+                    pieces.writeTo(stream);
+                }
+            });
+            long[] written = out.commitAllPartitions(out.isInFile() ? checksums() : new long[0])
+                    .getPartitionLengths();
+            long total = 0;
+            for (long length : written) {
+                total += length;
+            }
+            metrics.incBytesWritten(total);
+            return written;
+        } catch (IOException | RuntimeException e) {
+            out.abort(e);
+            throw e;
+        }
+    }
+
+    /** Returns what Spark keeps beside a shuffle file, to tell later where it was damaged; empty if that is switched off. */
+    private long[] checksums() throws IOException {
+        Checksum[] checksums = createPartitionChecksums(partitions, services.conf());
+        if (checksums.length > 0) {
+            eachPartition((partition, pieces) ->
+                    pieces.writeTo(new CheckedOutputStream(OutputStream.nullOutputStream(), checksums[partition])));
+        }
+        return getChecksumValues(checksums);
+    }
+
+    /** Goes through the partitions that have records, in order. */
+    private void eachPartition(PartitionVisitor visitor) throws IOException {
+        List<SpilledRecords.Reader> readers = new ArrayList<>();
+        try {
+            for (SpilledRecords spilled : spills) {
+                readers.add(spilled.open());
+            }
+            for (int p = 0; p < partitions; p++) {
+                int partition = p;
+                if (scratch.has(p) || spills.stream().anyMatch(spilled -> spilled.has(partition))) {
+                    visitor.visit(partition, out -> {
+                        for (SpilledRecords.Reader reader : readers) {
+                            reader.writeTo(out, partition, buffer);
+                        }
+                        scratch.writeTo(out, partition, buffer);
+                    });
+                }
+            }
+        } finally {
+            for (SpilledRecords.Reader reader : readers) {
+                reader.close();
+            }
+        }
+    }
+
+    @Override
+    public long[] getPartitionLengths() {
+        return lengths;
+    }
+
+    @Override
+    public Option<MapStatus> stop(boolean success) {
+        if (!stopped) {
+            stopped = true;
+            scratch.clear();
+            spills.forEach(SpilledRecords::close);
+            if (success && status != null) {
+                return Option.apply(status);
+            }
+        }
+        return Option.empty();
+    }
+
+    /** Something to do with a partition. */
+    @FunctionalInterface
+    private interface PartitionVisitor {
+        void visit(int partition, Pieces pieces) throws IOException;
+    }
+
+    /** The records of one partition. */
+    @FunctionalInterface
+    private interface Pieces {
+        void writeTo(OutputStream out) throws IOException;
+    }
+
+    /** One record; its array is not copied. */
+    private static final class RecordBytes extends ByteArrayOutputStream {
+        RecordBytes() {
+            super(4 << 10);
+        }
+
+        byte[] array() {
+            return buf;
+        }
+    }
+}

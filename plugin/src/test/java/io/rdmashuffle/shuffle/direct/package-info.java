@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.rdmashuffle.shuffle.direct;
+
+import org.jspecify.annotations.NullMarked;
