@@ -29,6 +29,7 @@ final class ConfigurationDocument {
             "fabric", "Paths to the pools of peers",
             "pool", "The pool of registered memory",
             "directory", "The directory of map outputs",
+            "direct", "Bare records",
             "fetch", "Fetching blocks",
             "registry", "The driver's registry of executors",
             "peer", "Peers that failed",
