@@ -136,6 +136,8 @@ final class RecordStream extends InputStream {
         }
         report();
         stream.close();
+        // Readers may ask again after the end.
+        stream = InputStream.nullInputStream();
         if (!fetched.hasNext() && !missed.isEmpty()) {
             fetched = start(List.copyOf(missed));
             missed.clear();
