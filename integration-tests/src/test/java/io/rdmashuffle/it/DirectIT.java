@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -11,6 +12,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -75,13 +77,17 @@ class DirectIT {
 
     /** Two map tasks, some 15 MB each that compress well. */
     private static List<Row> sums(SparkSession spark) {
-        Dataset<Row> rows = spark.range(0, ROWS, 1, 2)
-                .withColumn("text", functions.repeat(functions.lit("text"), 20))
-                .repartition(7, functions.col("id"));
-        return rows.groupBy(functions.spark_partition_id().as("partition"))
-                .agg(functions.count("id"), functions.sum("id"), functions.sum(functions.length(functions.col("text"))))
-                .orderBy("partition")
-                .collectAsList();
+        Column text = functions.concat(
+                functions.repeat(functions.lit("text"), 20), functions.col("id").mod(10));
+        Dataset<Row> rows = spark.range(0, ROWS, 1, 2).withColumn("text", text).repartition(7, functions.col("id"));
+        // Not sorted by Spark, which would read the sums' shuffle twice.
+        return rows
+                .groupBy(functions.spark_partition_id().as("partition"))
+                .agg(functions.count("id"), functions.sum("id"), functions.max("text"))
+                .collectAsList()
+                .stream()
+                .sorted(Comparator.comparingInt(row -> row.getInt(0)))
+                .toList();
     }
 
     private static List<Row> sumsWithSortShuffle() throws Exception {
