@@ -60,12 +60,12 @@ public final class RawMemory {
 
     /** Copies {@code length} bytes into {@code target[offset..]}. */
     public static void getBytes(long address, byte[] target, int offset, int length) {
-        IO.getByteArray(address, target, offset, length);
+        ArrayCopy.fromMemory(address, target, offset, length);
     }
 
     /** Copies {@code source[offset..offset+length)} to the address. */
     public static void putBytes(long address, byte[] source, int offset, int length) {
-        IO.putByteArray(address, source, offset, length);
+        ArrayCopy.toMemory(address, source, offset, length);
     }
 
     /** Copies {@code length} bytes between two ranges that do not overlap. */

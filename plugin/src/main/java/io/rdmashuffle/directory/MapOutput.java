@@ -6,11 +6,10 @@ import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ReferenceCount;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -119,13 +118,32 @@ public final class MapOutput implements AutoCloseable {
         return MapOutputIndex.read(entry, parts.get(0), parts.get(1), parts.get(2));
     }
 
+    /**
+     * Returns one partition where it lies; valid while the caller holds a reference.
+     *
+     * @throws DirectoryFormatException if there is no such partition
+     */
+    public StoredBlock block(int partition) throws IOException {
+        return MapOutputIndex.block(entry, this::region, partition);
+    }
+
+    private @Nullable MemorySlice region(int id) {
+        if (index != null && index.region().id() == id) {
+            return index.region().memory();
+        }
+        for (Lease lease : data) {
+            if (lease.region().id() == id) {
+                return lease.region().memory();
+            }
+        }
+        return null;
+    }
+
     /** Returns a range's bytes where they lie; valid while the caller holds a reference. */
     public List<MemorySlice> memory(BlockRange range) {
-        Map<Integer, MemorySlice> regions = new HashMap<>();
-        data.forEach(lease -> regions.put(lease.region().id(), lease.region().memory()));
         List<MemorySlice> bytes = new ArrayList<>(range.slices().size());
         for (RemoteSlice slice : range.slices()) {
-            MemorySlice region = regions.get(slice.regionId());
+            MemorySlice region = region(slice.regionId());
             if (region == null) {
                 throw new IllegalStateException("index of map " + entry.mapId() + " names a foreign region");
             }

@@ -2,6 +2,7 @@ package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.MemorySlice;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -111,6 +112,52 @@ public final class MapOutputIndex {
             throw new DirectoryFormatException("index of map " + entry.mapId() + " points outside its data");
         }
         return new BlockRange(pieces(entry, extents, first, previous), lengths, crcs);
+    }
+
+    /**
+     * Finds one partition in memory that this process sees.
+     *
+     * @throws DirectoryFormatException if the numbers cannot be, for example because the owner has reused the memory
+     * @throws IOException if a region cannot be seen
+     */
+    public static StoredBlock block(DirectoryEntry entry, RegionMemory regions, int partition) throws IOException {
+        entry.checkPartitions(partition, partition + 1);
+        if (entry.extents() == 0) {
+            return StoredBlock.EMPTY;
+        }
+        long extentBytes = entry.extents() * EXTENT_BYTES;
+        long offsets = extentBytes + (long) Long.BYTES * partition;
+        long checksums = extentBytes + Long.BYTES * (entry.partitions() + 1L);
+        MemorySlice index = part(
+                entry,
+                regions,
+                entry.indexRegion(),
+                entry.indexOffset(),
+                lengthBytes(entry.partitions(), entry.extents()));
+        long from = index.getLong(offsets);
+        long to = index.getLong(offsets + Long.BYTES);
+        if (from < 0 || to < from || to > entry.dataBytes()) {
+            throw new DirectoryFormatException("index of map " + entry.mapId() + " points outside its data");
+        }
+        List<RemoteSlice> slices = pieces(entry, index.slice(0, extentBytes), from, to);
+        MemorySlice[] pieces = new MemorySlice[slices.size()];
+        for (int i = 0; i < pieces.length; i++) {
+            RemoteSlice slice = slices.get(i);
+            pieces[i] = part(entry, regions, slice.regionId(), slice.offset(), slice.lengthBytes());
+        }
+        int checksum = index.getInt(checksums + (long) Integer.BYTES * partition);
+        return new StoredBlock(List.of(pieces), to - from, checksum);
+    }
+
+    private static MemorySlice part(DirectoryEntry entry, RegionMemory regions, int region, long offset, long length)
+            throws IOException {
+        MemorySlice memory = regions.of(region);
+        if (memory == null || offset < 0 || length > memory.lengthBytes() - offset) {
+            throw new DirectoryFormatException(
+                    "map " + entry.mapId() + " leads to " + length + " bytes at " + offset + " of region " + region
+                            + (memory == null ? ", which is not there" : " of " + memory.lengthBytes()));
+        }
+        return memory.slice(offset, length);
     }
 
     private static List<RemoteSlice> pieces(DirectoryEntry entry, MemorySlice extents, long from, long to)

@@ -28,6 +28,14 @@ public interface Peer extends AutoCloseable {
     @Nullable
     RemoteView view(RemoteSlice slice) throws ReadFailedException;
 
+    /**
+     * Returns a whole region where it lies, for readers of many of its slices; null if this fabric can only copy.
+     *
+     * @throws ReadFailedException if there is no such region or the peer is gone
+     */
+    @Nullable
+    RemoteView region(int regionId) throws ReadFailedException;
+
     /** Lets go of regions that were opened; views that are in use keep theirs, and the next read opens what it needs. */
     void releaseRegions();
 

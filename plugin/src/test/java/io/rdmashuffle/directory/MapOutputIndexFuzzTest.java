@@ -127,6 +127,23 @@ class MapOutputIndexFuzzTest {
             boolean unused = range.matches(read);
             return true;
         });
+        // The owner's region as a reader maps it: the index first, for its offset, and less data than entries may
+        // claim.
+        run.attempt(input, () -> {
+            DirectoryEntry here =
+                    new DirectoryEntry(9, Place.POOL, PARTITIONS, EXTENTS, ENTRY.indexRegion(), 0, DATA_BYTES);
+            RegionMemory regions = id -> id == ENTRY.indexRegion() ? index : id < 2 ? data : null;
+            StoredBlock block = MapOutputIndex.block(here, regions, start);
+            byte[] copy = new byte[DATA_BYTES];
+            block.copyTo(copy, 0);
+            boolean unused = block.isIntact();
+            assertThat(block.pieces().stream()
+                            .mapToLong(MemorySlice::lengthBytes)
+                            .sum())
+                    .isEqualTo(block.lengthBytes())
+                    .isLessThanOrEqualTo(DATA_BYTES);
+            return true;
+        });
     }
 
     /** Offsets of partitions and starts of extents are sums; these are made to overflow. */

@@ -177,6 +177,11 @@ class BlockingReadsTest {
         }
 
         @Override
+        public @Nullable RemoteView region(int regionId) {
+            return null;
+        }
+
+        @Override
         public void releaseRegions() {}
 
         @Override

@@ -328,6 +328,23 @@ public abstract class FabricContract {
     }
 
     @Test
+    void wholeRegionsAreSeenWhereSlicesAre() throws Exception {
+        Lease data = source(owner, 5000);
+        try (Peer peer = reader.connect(owner)) {
+            RemoteView region = peer.region(data.region().id());
+            assertThat(region != null).isEqualTo(inPlace());
+            if (region != null) {
+                assertThat(region.memory().lengthBytes())
+                        .isEqualTo(data.region().memory().lengthBytes());
+                assertThat(TestPools.bytes(region.memory().slice(data.offset() + 10, 4000)))
+                        .isEqualTo(part(data, 10, 4000));
+                region.close();
+                assertThatThrownBy(() -> peer.region(1 << 20)).isInstanceOf(ReadFailedException.class);
+            }
+        }
+    }
+
+    @Test
     void viewsStayValidAfterPeerFabricAndOwnerAreClosed() throws Exception {
         Lease data = source(owner, 5000);
         Peer peer = reader.connect(owner);

@@ -84,6 +84,14 @@ final class FlakyFabric implements Fabric {
             }
 
             @Override
+            public @Nullable RemoteView region(int regionId) throws ReadFailedException {
+                if (failing) {
+                    throw new ReadFailedException(Reason.TRANSPORT_ERROR, "flaky");
+                }
+                return peer.region(regionId);
+            }
+
+            @Override
             public void releaseRegions() {
                 peer.releaseRegions();
             }

@@ -48,6 +48,15 @@ final class ShmPeer implements Peer {
     }
 
     @Override
+    public @Nullable RemoteView region(int regionId) throws ReadFailedException {
+        if (!inPlace) {
+            return null;
+        }
+        Mapping mapping = retained(regionId);
+        return new MappedView(mapping.memory(), mapping);
+    }
+
+    @Override
     public synchronized int openRegions() {
         return mappings.size();
     }

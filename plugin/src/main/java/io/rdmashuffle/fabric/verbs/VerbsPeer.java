@@ -104,6 +104,11 @@ final class VerbsPeer implements Peer {
     }
 
     @Override
+    public @Nullable RemoteView region(int regionId) {
+        return null;
+    }
+
+    @Override
     public void releaseRegions() {
         links.forEach(link -> link.regions().forget());
     }

@@ -1,16 +1,20 @@
 package io.rdmashuffle.shuffle.direct;
 
+import io.rdmashuffle.shuffle.ShuffleCounter;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Memory in which blocks of one executor can be read.
  *
- * <p><b>Threading:</b> one task thread. <b>Ownership:</b> opened blocks are closed before their source.
+ * <p><b>Threading:</b> one task thread. <b>Ownership:</b> found blocks are closed before their source.
  */
 interface BlockSource extends AutoCloseable {
-    /** Opens a block; null if it is not there, or not what it should be: then Spark's fetch has to find out more. */
+    /** Finds a block; null if it is not there: then Spark's fetch has to find out more. */
     @Nullable
-    OpenBlock open(WantedBlock wanted);
+    FoundBlock find(WantedBlock wanted);
+
+    /** Returns what counts the bytes that are read here. */
+    ShuffleCounter counter();
 
     @Override
     void close();

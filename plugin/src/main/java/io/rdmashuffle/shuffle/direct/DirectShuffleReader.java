@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
+import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.storage.BlockId;
@@ -23,8 +24,8 @@ import scala.collection.Iterator;
 import scala.collection.Seq;
 
 /**
- * Reads a range of partitions of a range of map outputs that {@link DirectShuffleWriter} wrote, with one deserialiser for all of
- * them.
+ * Reads a range of partitions of a range of map outputs that {@link DirectShuffleWriter} wrote: rows of Spark SQL where they were
+ * copied to, other records with one deserialiser for all of them.
  *
  * <p><b>Threading:</b> one task thread.
  *
@@ -36,6 +37,7 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
     private final Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocksByAddress;
     private final TaskContext context;
     private final ReadServices services;
+    private final ShuffleReadMetricsReporter metrics;
     private final SparkFetch fetch;
     private final ReducePipeline<K, C> pipeline;
     private final boolean batchFetchWanted;
@@ -57,6 +59,7 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         this.blocksByAddress = blocksByAddress;
         this.context = context;
         this.services = services;
+        this.metrics = metrics;
         this.fetch = new SparkFetch(dependency, context, metrics, services);
         this.pipeline = new ReducePipeline<>(dependency, context, metrics);
         this.batchFetchWanted = batchFetchWanted;
@@ -85,21 +88,28 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
                 sources.put(owner, source);
             }
         }
-        RecordStream stream =
-                new RecordStream(direct, others, sources, fetch, batchFetchWanted && fetch.canConcatenate(true));
-        context.addTaskCompletionListener((TaskCompletionListener) ended -> stream.close());
-        return pipeline.of(
-                dependency.serializer().newInstance().deserializeStream(stream).asKeyValueIterator());
+        VisibleBlocks visible =
+                new VisibleBlocks(direct, sources, new ReadTally(metrics, services.counters()), services.verify());
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> visible.close());
+        RecordStream stream = new RecordStream(visible, others, fetch, batchFetchWanted && fetch.canConcatenate(true));
+        return pipeline.of(records(stream));
+    }
+
+    private Iterator<Tuple2<Object, Object>> records(RecordStream stream) {
+        SerializerInstance serializer = dependency.serializer().newInstance();
+        return SqlRows.areWrittenBy(dependency.serializer())
+                ? RowIterator.over(stream, serializer)
+                : serializer.deserializeStream(stream).asKeyValueIterator();
     }
 
     /** Returns the memory in which the owner's blocks can be read; null if it cannot be seen from here. */
     private @Nullable BlockSource source(WantedBlock first) {
         String executorId = first.owner().executorId();
         if (executorId.equals(services.blockManager().blockManagerId().executorId())) {
-            return new LocalBlocks(services.store(), services.verify());
+            return new LocalBlocks(services.store());
         }
         PeerPath path = services.paths().to(executorId);
-        PeerBlocks blocks = path == null ? null : new PeerBlocks(services.paths(), path, services.verify());
+        PeerBlocks blocks = path == null ? null : new PeerBlocks(services.paths(), path);
         if (blocks == null || blocks.isVisible(first)) {
             return blocks;
         }

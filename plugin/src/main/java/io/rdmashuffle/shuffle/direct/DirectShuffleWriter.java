@@ -1,12 +1,12 @@
 package io.rdmashuffle.shuffle.direct;
 
 import io.rdmashuffle.shuffle.PoolMapOutputWriter;
-import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.zip.CheckedOutputStream;
 import java.util.zip.Checksum;
 import org.apache.spark.Partitioner;
@@ -16,7 +16,7 @@ import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
-import org.apache.spark.serializer.SerializationStream;
+import org.apache.spark.serializer.Serializer;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.checksum.RowBasedChecksum;
@@ -25,8 +25,6 @@ import org.jspecify.annotations.Nullable;
 import scala.Option;
 import scala.Product2;
 import scala.collection.Iterator;
-import scala.reflect.ClassTag;
-import scala.reflect.ClassTag$;
 
 /**
  * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into Spark's
@@ -39,7 +37,6 @@ import scala.reflect.ClassTag$;
  */
 public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> implements ShuffleChecksumSupport {
     private static final int BUFFER_BYTES = 64 << 10;
-    private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Object();
 
     private final ShuffleDependency<K, V, ?> dependency;
     private final int shuffleId;
@@ -89,37 +86,37 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     private void takeAll(Iterator<Product2<K, V>> records, RowBasedChecksum[] rowChecksums) throws IOException {
         Partitioner partitioner = dependency.partitioner();
-        RecordBytes bytes = new RecordBytes();
         long taken = 0;
-        try (SerializationStream stream = dependency.serializer().newInstance().serializeStream(bytes)) {
+        try (RecordEncoder encoder = encoder()) {
             while (records.hasNext()) {
                 Product2<K, V> record = records.next();
                 int partition = partitioner.getPartition(record._1());
-                bytes.reset();
-                stream.writeKey(record._1(), ANY);
-                stream.writeValue(record._2(), ANY);
-                stream.flush();
+                encoder.encode(record._1(), record._2());
                 if (rowChecksums.length > 0) {
                     rowChecksums[partition].update(record._1(), record._2());
                 }
-                take(partition, bytes);
+                if (!encoder.addTo(scratch, partition)) {
+                    addAfterSpill(encoder, partition);
+                }
                 taken++;
             }
         }
         metrics.incRecordsWritten(taken);
     }
 
-    private void take(int partition, RecordBytes bytes) throws IOException {
-        if (scratch.add(partition, bytes.array(), bytes.size())) {
-            return;
-        }
+    private RecordEncoder encoder() {
+        Serializer serializer = dependency.serializer();
+        return SqlRows.areWrittenBy(serializer) ? new RowRecords(serializer) : new SerializedRecords(serializer);
+    }
+
+    private void addAfterSpill(RecordEncoder encoder, int partition) throws IOException {
         if (!scratch.isEmpty()) {
             spill();
         }
-        if (!scratch.add(partition, bytes.array(), bytes.size())) {
+        if (!encoder.addTo(scratch, partition)) {
             throw new SparkOutOfMemoryError(
                     "UNABLE_TO_ACQUIRE_MEMORY",
-                    java.util.Map.of("requestedBytes", Integer.toString(bytes.size()), "receivedBytes", "0"));
+                    Map.of("requestedBytes", Integer.toString(encoder.lengthBytes()), "receivedBytes", "0"));
         }
     }
 
@@ -176,7 +173,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             }
             for (int p = 0; p < partitions; p++) {
                 int partition = p;
-                if (scratch.has(p) || spills.stream().anyMatch(spilled -> spilled.has(partition))) {
+                if (scratch.has(p) || isSpilled(p)) {
                     visitor.visit(partition, out -> {
                         for (SpilledRecords.Reader reader : readers) {
                             reader.writeTo(out, partition, buffer);
@@ -190,6 +187,15 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
                 reader.close();
             }
         }
+    }
+
+    private boolean isSpilled(int partition) {
+        for (SpilledRecords spilled : spills) {
+            if (spilled.has(partition)) {
+                return true;
+            }
+        }
+        return false;
     }
 
     @Override
@@ -220,16 +226,5 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     @FunctionalInterface
     private interface Pieces {
         void writeTo(OutputStream out) throws IOException;
-    }
-
-    /** One record; its array is not copied. */
-    private static final class RecordBytes extends ByteArrayOutputStream {
-        RecordBytes() {
-            super(4 << 10);
-        }
-
-        byte[] array() {
-            return buf;
-        }
     }
 }

@@ -1,38 +1,43 @@
 package io.rdmashuffle.shuffle.direct;
 
-import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.MapOutputIndex;
 import io.rdmashuffle.directory.RemoteDirectory.Located;
 import io.rdmashuffle.directory.SlotWatch;
+import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.fabric.ReadFailedException;
-import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteView;
+import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.shuffle.PeerPath;
 import io.rdmashuffle.shuffle.PeerPaths;
-import io.rdmashuffle.shuffle.SliceInputStream;
+import io.rdmashuffle.shuffle.ShuffleCounter;
 import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Blocks in the pool of a peer whose memory this process sees. Its owner may give that memory away at any time, so each read is
- * good only if the shuffle's slot is unchanged after it.
+ * Blocks in the pool of a peer whose memory this process sees. Its owner may give that memory away at any time, so what was read
+ * is good only if the shuffle's slot is unchanged after it.
+ *
+ * <p><b>Ownership:</b> keeps the regions that it used mapped until it is closed.
  */
 final class PeerBlocks implements BlockSource {
     private static final Logger LOG = LoggerFactory.getLogger(PeerBlocks.class);
 
     private final PeerPaths paths;
     private final PeerPath path;
-    private final boolean verify;
+    private final Map<Integer, RemoteView> regions = new HashMap<>();
     private @Nullable SlotWatch watch;
     private long watched;
-    private boolean given;
+    private boolean broken;
 
-    PeerBlocks(PeerPaths paths, PeerPath path, boolean verify) {
+    PeerBlocks(PeerPaths paths, PeerPath path) {
         this.paths = paths;
         this.path = path;
-        this.verify = verify;
     }
 
     /** Returns whether this peer's memory can be seen at all, as one of its blocks shows. */
@@ -48,63 +53,56 @@ final class PeerBlocks implements BlockSource {
     }
 
     @Override
-    public @Nullable OpenBlock open(WantedBlock wanted) {
-        ShuffleBlockId id = wanted.id();
-        if (given) {
+    public @Nullable FoundBlock find(WantedBlock wanted) {
+        if (broken) {
             return null;
         }
+        ShuffleBlockId id = wanted.id();
         try {
             return find(id);
         } catch (ReadFailedException e) {
-            given = true;
+            broken = true;
             if (e.reason() != ReadFailedException.Reason.NO_ROOM) {
                 paths.failed(path, e);
             }
-            return null;
         } catch (IOException e) {
             LOG.warn("{} of executor {} is fetched by other means", id, path.executorId(), e);
-            return null;
         }
+        return null;
     }
 
-    private @Nullable OpenBlock find(ShuffleBlockId id) throws IOException {
+    private @Nullable FoundBlock find(ShuffleBlockId id) throws IOException {
         Located located = path.directory().locate(id.shuffleId(), id.mapId());
         if (located == null || located.entry().place() != DirectoryEntry.Place.POOL) {
             return null;
         }
+        DirectoryEntry entry = located.entry();
         SlotWatch slot = watch(id.shuffleId(), located.generation());
-        BlockRange range = path.directory().range(located.entry(), id.reduceId(), id.reduceId() + 1);
-        // Spark asks for no empty blocks: an index that says so is one whose memory was given away and cleared.
-        RemoteBytes bytes =
-                slot == null || range.slices().isEmpty() ? null : RemoteBytes.inPlace(path.peer(), range.slices());
-        if (slot == null || bytes == null) {
+        if (slot == null || entry.extents() == 0) {
             return null;
         }
-        boolean opened = false;
-        try {
-            if (verify && !range.matches(bytes.slices())) {
-                throw new IOException("wrong checksum");
-            }
-            if (!slot.isCurrent()) {
+        StoredBlock bytes = MapOutputIndex.block(entry, this::region, id.reduceId());
+        // Spark asks for no empty blocks: an index that says so is one whose memory was given away and cleared.
+        return bytes.lengthBytes() == 0 ? null : new FoundBlock(bytes, slot::isCurrent, () -> {});
+    }
+
+    /** Returns a region of the peer; it stays mapped until this is closed. */
+    private @Nullable MemorySlice region(int regionId) throws ReadFailedException {
+        RemoteView view = regions.get(regionId);
+        if (view == null) {
+            view = path.peer().region(regionId);
+            if (view == null) {
                 return null;
             }
-            opened = true;
-            return new OpenBlock(
-                    SliceInputStream.over(bytes.slices(), slot::isCurrent),
-                    range.lengthBytes(),
-                    path.counter(),
-                    bytes::close);
-        } finally {
-            if (!opened) {
-                bytes.close();
-            }
+            regions.put(regionId, view);
         }
+        return view.memory();
     }
 
     /** Returns a watch on the shuffle's slot in that generation; null if the peer's memory cannot be seen. */
     private @Nullable SlotWatch watch(int shuffleId, long generation) throws IOException {
         if (watch == null || watched != generation) {
-            close();
+            closeWatch();
             watch = path.directory().watch(shuffleId, generation);
             watched = generation;
         }
@@ -112,11 +110,22 @@ final class PeerBlocks implements BlockSource {
     }
 
     @Override
-    public void close() {
+    public ShuffleCounter counter() {
+        return path.counter();
+    }
+
+    private void closeWatch() {
         SlotWatch open = watch;
         watch = null;
         if (open != null) {
             open.close();
         }
+    }
+
+    @Override
+    public void close() {
+        closeWatch();
+        regions.values().forEach(RemoteView::close);
+        regions.clear();
     }
 }

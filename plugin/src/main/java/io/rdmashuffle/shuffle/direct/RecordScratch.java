@@ -10,14 +10,15 @@ import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.unsafe.Platform;
 import org.apache.spark.unsafe.memory.MemoryBlock;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Serialised records in the order in which they came, in memory that Spark accounts for, with a chain through those of each
- * partition: nothing is sorted.
+ * Serialised records by partition, in memory that Spark accounts for: each partition has a chain of pieces that grow with it, and
+ * a record is appended to the last. Nothing is sorted, and a partition is read piece by piece rather than record by record.
  *
  * <pre>
- *  record, 8-aligned in a page:   next of its partition, 0 for none (8)   length (4)   bytes (length)
- *  place of a record:             page, from 1 (24 bits)                  offset in it (40 bits)
+ *  piece, 8-aligned in a page:   next of its partition, 0 for none (8)   room (8)   bytes (room)
+ *  place of a piece:             page, from 1 (24 bits)                  offset in it (40 bits)
  * </pre>
  *
  * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> owns its pages until {@link #clear()}.
@@ -27,45 +28,114 @@ final class RecordScratch extends MemoryConsumer {
     private static final long SMALLEST_PAGE = 64 << 10;
 
     private static final long LARGEST_PAGE = 4 << 20;
-    private static final int HEADER_BYTES = 12;
-    private static final int LENGTH_AT = 8;
+    /** With thousands of partitions a map output has often one or two records of each. */
+    private static final int SMALLEST_PIECE = 256;
+
+    private static final int LARGEST_PIECE = 32 << 10;
+    private static final int HEADER_BYTES = 16;
+    private static final int ROOM_AT = 8;
     private static final int OFFSET_BITS = 40;
     private static final long OFFSET_MASK = (1L << OFFSET_BITS) - 1;
 
-    private final long[] heads;
-    private final long[] tails;
+    private final long[] firsts;
+    private final long[] lasts;
+    private final long[] lengths;
+    /** Of the last pieces: what their addresses are relative to, where the next byte goes, and how many fit. */
+    private final @Nullable Object[] bases;
+
+    private final long[] positions;
+    private final int[] left;
+    private final byte[] prefix = new byte[SqlRows.PREFIX_BYTES];
     private final List<MemoryBlock> pages = new ArrayList<>();
-    private long position;
-    private long end;
+    private long pagePosition;
+    private long pageEnd;
     private long peakBytes;
 
     RecordScratch(TaskMemoryManager memory, int partitions) {
         super(memory, SMALLEST_PAGE, memory.getTungstenMemoryMode());
-        this.heads = new long[partitions];
-        this.tails = new long[partitions];
+        this.firsts = new long[partitions];
+        this.lasts = new long[partitions];
+        this.lengths = new long[partitions];
+        this.bases = new Object[partitions];
+        this.positions = new long[partitions];
+        this.left = new int[partitions];
     }
 
-    /** Takes a record; false if there is no memory for it now. */
+    /** Takes a record; false if there is no memory for it now, and then nothing has changed. */
     boolean add(int partition, byte[] record, int length) {
-        long needed = (HEADER_BYTES + length + 7L) & ~7L;
-        if (end - position < needed && !grow(needed)) {
+        if (left[partition] < length && !makeRoom(partition, length)) {
+            return false;
+        }
+        append(partition, record, Platform.BYTE_ARRAY_OFFSET, length);
+        return true;
+    }
+
+    /** Takes a record with its length before it, as {@link SqlRows} says; false as above. */
+    boolean addPrefixed(int partition, Object base, long offset, int length) {
+        int needed = SqlRows.PREFIX_BYTES + length;
+        if (left[partition] >= needed) {
+            Platform.putInt(bases[partition], positions[partition], Integer.reverseBytes(length));
+            Platform.copyMemory(base, offset, bases[partition], positions[partition] + SqlRows.PREFIX_BYTES, length);
+            advance(partition, needed);
+            return true;
+        }
+        if (!makeRoom(partition, needed)) {
+            return false;
+        }
+        Platform.putInt(prefix, Platform.BYTE_ARRAY_OFFSET, Integer.reverseBytes(length));
+        append(partition, prefix, Platform.BYTE_ARRAY_OFFSET, SqlRows.PREFIX_BYTES);
+        append(partition, base, offset, length);
+        return true;
+    }
+
+    /** Copies bytes to the end of the last piece, and the rest to the one that follows it, which has room for them. */
+    private void append(int partition, Object base, long offset, int length) {
+        int head = Math.min(left[partition], length);
+        Platform.copyMemory(base, offset, bases[partition], positions[partition], head);
+        advance(partition, head);
+        if (head < length) {
+            enter(partition, next(lasts[partition]));
+            Platform.copyMemory(base, offset + head, bases[partition], positions[partition], length - head);
+            advance(partition, length - head);
+        }
+    }
+
+    private void advance(int partition, int bytes) {
+        positions[partition] += bytes;
+        left[partition] -= bytes;
+        lengths[partition] += bytes;
+    }
+
+    /** Chains a piece behind the last one that has room for what the last one has not; false if there is no memory. */
+    private boolean makeRoom(int partition, int length) {
+        long last = lasts[partition];
+        int before = last == 0 ? 0 : room(last);
+        int room = Math.max(Math.min(Math.max(2 * before, SMALLEST_PIECE), LARGEST_PIECE), length - left[partition]);
+        long needed = (HEADER_BYTES + room + 7L) & ~7L;
+        if (pageEnd - pagePosition < needed && !grow(needed)) {
             return false;
         }
         MemoryBlock page = pages.get(pages.size() - 1);
-        Object base = page.getBaseObject();
-        Platform.putLong(base, position, 0);
-        Platform.putInt(base, position + LENGTH_AT, length);
-        Platform.copyMemory(record, Platform.BYTE_ARRAY_OFFSET, base, position + HEADER_BYTES, length);
-        long place = (long) pages.size() << OFFSET_BITS | (position - page.getBaseOffset());
-        if (heads[partition] == 0) {
-            heads[partition] = place;
+        long piece = (long) pages.size() << OFFSET_BITS | (pagePosition - page.getBaseOffset());
+        Platform.putLong(page.getBaseObject(), pagePosition, 0);
+        Platform.putLong(page.getBaseObject(), pagePosition + ROOM_AT, room);
+        pagePosition += needed;
+        if (last == 0) {
+            firsts[partition] = piece;
+            enter(partition, piece);
         } else {
-            MemoryBlock tail = pageOf(tails[partition]);
-            Platform.putLong(tail.getBaseObject(), offsetOf(tail, tails[partition]), place);
+            MemoryBlock lastPage = pageOf(last);
+            Platform.putLong(lastPage.getBaseObject(), offsetOf(lastPage, last), piece);
         }
-        tails[partition] = place;
-        position += needed;
         return true;
+    }
+
+    private void enter(int partition, long piece) {
+        MemoryBlock page = pageOf(piece);
+        lasts[partition] = piece;
+        bases[partition] = page.getBaseObject();
+        positions[partition] = offsetOf(page, piece) + HEADER_BYTES;
+        left[partition] = room(piece);
     }
 
     private boolean grow(long needed) {
@@ -74,8 +144,8 @@ final class RecordScratch extends MemoryConsumer {
         try {
             MemoryBlock page = allocatePage(wanted);
             pages.add(page);
-            position = page.getBaseOffset();
-            end = position + page.size();
+            pagePosition = page.getBaseOffset();
+            pageEnd = pagePosition + page.size();
             peakBytes = Math.max(peakBytes, getUsed());
             return true;
         } catch (SparkOutOfMemoryError e) {
@@ -94,36 +164,43 @@ final class RecordScratch extends MemoryConsumer {
 
     /** Returns whether a partition has a record. */
     boolean has(int partition) {
-        return heads[partition] != 0;
+        return lengths[partition] != 0;
     }
 
     /** Writes the records of a partition in the order in which they came, through a buffer; returns their bytes. */
     long writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
         int filled = 0;
-        long written = 0;
-        long place = heads[partition];
-        while (place != 0) {
-            MemoryBlock page = pageOf(place);
-            Object base = page.getBaseObject();
-            long offset = offsetOf(page, place);
-            int left = Platform.getInt(base, offset + LENGTH_AT);
-            long source = offset + HEADER_BYTES;
-            written += left;
-            while (left > 0) {
+        long missing = lengths[partition];
+        for (long piece = firsts[partition]; missing > 0; piece = next(piece)) {
+            MemoryBlock page = pageOf(piece);
+            long source = offsetOf(page, piece) + HEADER_BYTES;
+            int bytes = (int) Math.min(missing, room(piece));
+            missing -= bytes;
+            while (bytes > 0) {
                 if (filled == buffer.length) {
                     out.write(buffer, 0, filled);
                     filled = 0;
                 }
-                int piece = Math.min(left, buffer.length - filled);
-                Platform.copyMemory(base, source, buffer, Platform.BYTE_ARRAY_OFFSET + (long) filled, piece);
-                filled += piece;
-                source += piece;
-                left -= piece;
+                int part = Math.min(bytes, buffer.length - filled);
+                Platform.copyMemory(
+                        page.getBaseObject(), source, buffer, Platform.BYTE_ARRAY_OFFSET + (long) filled, part);
+                filled += part;
+                source += part;
+                bytes -= part;
             }
-            place = Platform.getLong(base, offset);
         }
         out.write(buffer, 0, filled);
-        return written;
+        return lengths[partition];
+    }
+
+    private long next(long piece) {
+        MemoryBlock page = pageOf(piece);
+        return Platform.getLong(page.getBaseObject(), offsetOf(page, piece));
+    }
+
+    private int room(long piece) {
+        MemoryBlock page = pageOf(piece);
+        return (int) Platform.getLong(page.getBaseObject(), offsetOf(page, piece) + ROOM_AT);
     }
 
     private MemoryBlock pageOf(long place) {
@@ -138,9 +215,13 @@ final class RecordScratch extends MemoryConsumer {
     void clear() {
         pages.forEach(this::freePage);
         pages.clear();
-        position = 0;
-        end = 0;
-        Arrays.fill(heads, 0);
+        pagePosition = 0;
+        pageEnd = 0;
+        Arrays.fill(firsts, 0);
+        Arrays.fill(lasts, 0);
+        Arrays.fill(lengths, 0);
+        Arrays.fill(bases, null);
+        Arrays.fill(left, 0);
     }
 
     /** Gives nothing to others: the writer spills when it gets no memory itself, as Spark's own sorter does. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,6 +13,7 @@ import java.util.Random;
 import org.apache.spark.SparkConf;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.memory.UnifiedMemoryManager;
+import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -71,7 +73,14 @@ class RecordScratchTest {
         for (int i = 0; i < 5_000; i++) {
             byte[] record = record();
             int partition = random.nextInt(PARTITIONS);
-            assertThat(scratch.add(partition, record, record.length)).isTrue();
+            if (random.nextBoolean()) {
+                assertThat(scratch.add(partition, record, record.length)).isTrue();
+            } else {
+                assertThat(scratch.addPrefixed(partition, record, Platform.BYTE_ARRAY_OFFSET, record.length))
+                        .isTrue();
+                model.get(partition)
+                        .write(ByteBuffer.allocate(4).putInt(record.length).array());
+            }
             model.get(partition).write(record);
         }
         for (int p = 0; p < PARTITIONS; p++) {

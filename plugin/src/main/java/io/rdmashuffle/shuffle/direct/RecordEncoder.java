@@ -1,0 +1,23 @@
+package io.rdmashuffle.shuffle.direct;
+
+import java.io.IOException;
+
+/**
+ * Makes bytes of records, one at a time, each before the next is pulled.
+ *
+ * <p><b>Threading:</b> one task thread.
+ */
+interface RecordEncoder extends AutoCloseable {
+    /** Takes the next record; what it refers to stays as it is until {@link #addTo} has said yes. */
+    void encode(Object key, Object value) throws IOException;
+
+    /** Appends the record to a partition; false if the scratch has no memory for it, and then it may be tried again. */
+    boolean addTo(RecordScratch scratch, int partition);
+
+    /** Returns the bytes of the record. */
+    int lengthBytes();
+
+    /** Ends, after the last record. */
+    @Override
+    void close() throws IOException;
+}
