@@ -145,6 +145,12 @@ class DirectIT {
         long asked = bytesWritten(right, direct("spark.shuffle.compress", "true"));
         long sparks = bytesWritten(right, pools.conf());
         assertThat(asked).isLessThan(bare / 2);
+        // What finds no room in the pool is compressed in files, unless the user wants none of that.
+        assertThat(bytesWritten(right, direct("spark.shuffle.rdma.pool.maxSize", "8m")))
+                .isLessThan(bare / 2);
+        assertThat(bytesWritten(
+                        right, direct("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.compress", "false")))
+                .isEqualTo(bare);
         assertThat(sparks).isLessThan(bare / 2);
     }
 

@@ -106,11 +106,12 @@ public final class ShuffleConfig {
                 """);
 
     public static final ConfigEntry<Boolean> DIRECT_ENABLED =
-            ConfigEntry.flag("direct.enabled", "false").doc("""
+            ConfigEntry.flag("direct.enabled", "true").doc("""
                 Write records straight into the pool and read them straight out of it, neither compressed nor through Spark's
                 block streams, where that is possible: without map-side combine, with a serialiser whose records stand for
                 themselves (Spark SQL's, Kryo), without I/O encryption, and unless `spark.shuffle.compress=true` is set
-                explicitly. Not with `fabric.mode=netty`. Off until Spark's own test suites have been run with it.
+                explicitly. Not with `fabric.mode=netty`. What finds no room in the pool is compressed in files, as
+                `spark.shuffle.compress` and `spark.io.compression.codec` say.
                 """);
 
     public static final ConfigEntry<Duration> FETCH_TIMEOUT =

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 import org.apache.spark.util.TaskCompletionListener;
 
@@ -54,14 +55,38 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     @Override
     public PoolMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
-        PoolMapOutputWriter writer =
-                new PoolMapOutputWriter(shuffleId, mapTaskId, numPartitions, store, output(numPartitions), () -> {
-                    try {
-                        return files.createMapOutputWriter(shuffleId, mapTaskId, numPartitions);
-                    } catch (IOException e) {
-                        throw new UncheckedIOException(e);
-                    }
-                });
+        return writer(
+                shuffleId,
+                mapTaskId,
+                numPartitions,
+                output(numPartitions),
+                () -> files.createMapOutputWriter(shuffleId, mapTaskId, numPartitions));
+    }
+
+    /** Writes a map output into the pool or not at all: it throws {@link OutputRefusedException} where there is no room. */
+    public ShuffleMapOutputWriter createPoolOutputWriter(int shuffleId, long mapId, int partitions) {
+        return writer(shuffleId, mapId, partitions, output(partitions), () -> {
+            throw new OutputRefusedException("no room in the pool");
+        });
+    }
+
+    /** Writes a map output into Spark's shuffle files. */
+    public ShuffleMapOutputWriter createFileOutputWriter(int shuffleId, long mapId, int partitions) {
+        return writer(
+                shuffleId,
+                mapId,
+                partitions,
+                new ChunkedOutput(pool, chunkBytes, patience, true),
+                () -> files.createMapOutputWriter(shuffleId, mapId, partitions));
+    }
+
+    private PoolMapOutputWriter writer(
+            int shuffleId,
+            long mapId,
+            int partitions,
+            ChunkedOutput output,
+            PoolMapOutputWriter.FileOutputs fileOutputs) {
+        PoolMapOutputWriter writer = new PoolMapOutputWriter(shuffleId, mapId, partitions, store, output, fileOutputs);
         TaskContext task = TaskContext.get();
         if (task != null) {
             task.addTaskCompletionListener((TaskCompletionListener) ended -> writer.abandon());

@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.util.List;
-import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.ShufflePartitionWriter;
@@ -30,12 +29,23 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
     private static final Logger LOG = LoggerFactory.getLogger(PoolMapOutputWriter.class);
     private static final int COPY_BYTES = 64 * 1024;
 
+    /** Where the bytes go that the pool has no room for; opened once, when that is known. */
+    @FunctionalInterface
+    interface FileOutputs {
+        /**
+         * Opens Spark's file writer.
+         *
+         * @throws OutputRefusedException if there is to be none; the output is then still to be aborted
+         */
+        ShuffleMapOutputWriter open() throws IOException;
+    }
+
     private final int shuffleId;
     private final long mapId;
     private final MapOutputStore store;
     private final int epoch;
     private final ChunkedOutput pooled;
-    private final Supplier<ShuffleMapOutputWriter> fileWriters;
+    private final FileOutputs fileWriters;
     private final long[] lengths;
     private final int[] checksums;
     private int lastPartition = -1;
@@ -48,7 +58,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
             int partitions,
             MapOutputStore store,
             ChunkedOutput pooled,
-            Supplier<ShuffleMapOutputWriter> fileWriters) {
+            FileOutputs fileWriters) {
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.store = store;
@@ -103,11 +113,6 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         }
     }
 
-    /** Returns whether the pool had no room for what was written until now, so that it is in Spark's shuffle file. */
-    public boolean isInFile() {
-        return file != null;
-    }
-
     /** Gives everything back if the task has ended without commit or abort: Spark's sort writer does not abort. */
     void abandon() {
         if (!committed) {
@@ -128,7 +133,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
 
     /** Replays the pool's bytes into an ordinary file; returns the stream of the partition that is still open, if any. */
     private @Nullable OutputStream moveToFile(int openPartition) throws IOException {
-        ShuffleMapOutputWriter target = fileWriters.get();
+        ShuffleMapOutputWriter target = fileWriters.open();
         file = target;
         SliceCursor cursor = new SliceCursor(pooled.slices());
         byte[] buffer = new byte[COPY_BYTES];

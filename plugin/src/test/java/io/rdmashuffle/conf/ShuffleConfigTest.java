@@ -127,7 +127,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "pool.chunkSize", "65536");
         settings.put(PREFIX + "pool.reserveTimeout", "0ms");
         settings.put(PREFIX + "directory.maxShuffles", "16");
-        settings.put(PREFIX + "direct.enabled", "true");
+        settings.put(PREFIX + "direct.enabled", "false");
         settings.put(PREFIX + "fetch.timeout", "1h");
         settings.put(PREFIX + "fetch.verifyChecksum", "false");
         settings.put(PREFIX + "registry.timeout", "1500ms");
@@ -165,7 +165,7 @@ class ShuffleConfigTest {
         assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
         assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
         assertThat(config.directoryMaxShuffles()).isEqualTo(16);
-        assertThat(config.directEnabled()).isTrue();
+        assertThat(config.directEnabled()).isFalse();
         assertThat(config.fetchTimeout()).isEqualTo(Duration.ofHours(1));
         assertThat(config.fetchVerifyChecksum()).isFalse();
         assertThat(config.registryTimeout()).isEqualTo(Duration.ofMillis(1500));

@@ -77,7 +77,12 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
     }
 
     private static void spark(Random random, Map<String, String> conf) {
-        conf.put("spark.shuffle.compress", pick(random, "true", "false"));
+        // Set to true it is the user's wish, and Spark's streams carry it; unset, direct shuffles compress what goes to
+        // files.
+        String compress = pick(random, "true", "false", "unset", "unset");
+        if (!compress.equals("unset")) {
+            conf.put("spark.shuffle.compress", compress);
+        }
         conf.put("spark.io.compression.codec", pick(random, "lz4", "zstd", "snappy", "lzf"));
         conf.put("spark.io.encryption.enabled", pick(random, "false", "false", "false", "true"));
         conf.put("spark.authenticate", pick(random, "false", "false", "true"));

@@ -1,27 +1,32 @@
 package io.rdmashuffle.shuffle.direct;
 
-import io.rdmashuffle.shuffle.PoolMapOutputWriter;
+import io.rdmashuffle.shuffle.OutputRefusedException;
+import io.rdmashuffle.shuffle.PoolExecutorComponents;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.zip.CheckedOutputStream;
+import java.util.stream.LongStream;
 import java.util.zip.Checksum;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.io.CompressionCodec$;
 import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.shuffle.checksum.ShuffleChecksumSupport;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.Option;
 import scala.Product2;
 import scala.collection.Iterator;
@@ -36,6 +41,7 @@ import scala.collection.Iterator;
  * @param <V> value
  */
 public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> implements ShuffleChecksumSupport {
+    private static final Logger LOG = LoggerFactory.getLogger(DirectShuffleWriter.class);
     private static final int BUFFER_BYTES = 64 << 10;
 
     private final ShuffleDependency<K, V, ?> dependency;
@@ -75,6 +81,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         takeAll(records, rowChecksums);
         long started = System.nanoTime();
         lengths = commit();
+        metrics.incBytesWritten(LongStream.of(lengths).sum());
         metrics.incWriteTime(System.nanoTime() - started);
         taskMetrics.incPeakExecutionMemory(scratch.peakBytes());
         status = MapStatus$.MODULE$.apply(
@@ -133,35 +140,42 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
 
     private long[] commit() throws IOException {
-        PoolMapOutputWriter out = services.components().createMapOutputWriter(shuffleId, mapId, partitions);
+        PoolExecutorComponents outputs = services.components();
+        try {
+            BlockOutputs bare = new BlockOutputs(new Checksum[0], BareOutput::new);
+            return commit(outputs.createPoolOutputWriter(shuffleId, mapId, partitions), bare);
+        } catch (OutputRefusedException e) {
+            LOG.debug("map output {} of shuffle {} goes to files: {}", mapId, shuffleId, e.getMessage());
+        }
+        if (!services.conf().getBoolean(DirectShuffles.COMPRESS, true)) {
+            try {
+                BlockOutputs bare =
+                        new BlockOutputs(createPartitionChecksums(partitions, services.conf()), BareOutput::new);
+                return commit(outputs.createFileOutputWriter(shuffleId, mapId, partitions), bare);
+            } catch (OutputRefusedException e) {
+                LOG.debug("map output {} of shuffle {} is compressed: {}", mapId, shuffleId, e.getMessage());
+            }
+        }
+        // Files are slow, and read through Spark's streams anyway.
+        Frames frames = new Frames(CompressionCodec$.MODULE$.createCodec(services.conf()));
+        BlockOutputs compressed =
+                new BlockOutputs(createPartitionChecksums(partitions, services.conf()), frames::compress);
+        return commit(outputs.createFileOutputWriter(shuffleId, mapId, partitions), compressed);
+    }
+
+    private long[] commit(ShuffleMapOutputWriter out, BlockOutputs blocks) throws IOException {
         try {
             eachPartition((partition, pieces) -> {
-                try (OutputStream stream = out.getPartitionWriter(partition).openStream()) {
+                try (OutputStream stream = blocks.open(partition, out)) {
                     pieces.writeTo(stream);
                 }
             });
-            long[] written = out.commitAllPartitions(out.isInFile() ? checksums() : new long[0])
+            return out.commitAllPartitions(getChecksumValues(blocks.checksums()))
                     .getPartitionLengths();
-            long total = 0;
-            for (long length : written) {
-                total += length;
-            }
-            metrics.incBytesWritten(total);
-            return written;
         } catch (IOException | RuntimeException e) {
             out.abort(e);
             throw e;
         }
-    }
-
-    /** Returns what Spark keeps beside a shuffle file, to tell later where it was damaged; empty if that is switched off. */
-    private long[] checksums() throws IOException {
-        Checksum[] checksums = createPartitionChecksums(partitions, services.conf());
-        if (checksums.length > 0) {
-            eachPartition((partition, pieces) ->
-                    pieces.writeTo(new CheckedOutputStream(OutputStream.nullOutputStream(), checksums[partition])));
-        }
-        return getChecksumValues(checksums);
     }
 
     /** Goes through the partitions that have records, in order. */

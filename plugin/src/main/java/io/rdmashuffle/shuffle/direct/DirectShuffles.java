@@ -6,7 +6,7 @@ import org.apache.spark.SparkConf;
 
 /** Which shuffles are direct. */
 public final class DirectShuffles {
-    private static final String COMPRESS = "spark.shuffle.compress";
+    static final String COMPRESS = "spark.shuffle.compress";
 
     private DirectShuffles() {}
 

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.apache.spark.io.CompressionCodec$;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import scala.Tuple2;
@@ -24,6 +25,7 @@ import scala.jdk.javaapi.CollectionConverters;
 final class RecordStream extends InputStream {
     private final VisibleBlocks visible;
     private final SparkFetch fetch;
+    private final Frames frames;
     private final boolean inBatches;
     private scala.collection.Iterator<Tuple2<BlockId, InputStream>> fetched;
     private InputStream stream = InputStream.nullInputStream();
@@ -38,6 +40,8 @@ final class RecordStream extends InputStream {
     RecordStream(VisibleBlocks visible, List<WantedBlock> others, SparkFetch fetch, boolean inBatches) {
         this.visible = visible;
         this.fetch = fetch;
+        this.frames = new Frames(
+                CompressionCodec$.MODULE$.createCodec(fetch.services().conf()));
         this.inBatches = inBatches;
         this.fetched = start(others);
     }
@@ -54,7 +58,16 @@ final class RecordStream extends InputStream {
         List<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> byAddress = new ArrayList<>();
         byOwner.forEach((owner, owned) -> byAddress.add(
                 new Tuple2<>(owner, CollectionConverters.asScala(owned).toSeq())));
-        return fetch.start(CollectionConverters.asScala(byAddress.iterator()), (id, in) -> in, inBatches);
+        return fetch.start(CollectionConverters.asScala(byAddress.iterator()), (id, in) -> open(in), inBatches);
+    }
+
+    private InputStream open(InputStream in) {
+        try {
+            return frames.open(in);
+        } catch (IOException e) {
+            // Spark finds out why.
+            throw Sneaky.raise(e);
+        }
     }
 
     @Override

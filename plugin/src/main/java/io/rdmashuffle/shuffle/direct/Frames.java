@@ -1,0 +1,175 @@
+package io.rdmashuffle.shuffle.direct;
+
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PushbackInputStream;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.apache.spark.io.CompressionCodec;
+
+/**
+ * Compresses blocks so that whoever reads them need not know beforehand: a block is either bare records, or frames, and no bare
+ * block begins as frames do (see {@link BareOutput}). Frames may follow one another, so blocks of frames may too.
+ *
+ * <pre>
+ *  frame:   mark (8)   bytes that follow (4)   bytes once decompressed (4)   bytes, as the codec makes them
+ * </pre>
+ *
+ * Integers are most significant byte first. The mark begins with a byte that would make the length of a first row negative.
+ *
+ * <p><b>Threading:</b> none; for one task thread.
+ *
+ * @param codec that of {@code spark.io.compression.codec}, the same in the whole application
+ */
+record Frames(CompressionCodec codec) {
+    private static final byte[] MARK = {(byte) 0xFF, 'R', 'D', 'M', 'A', 'z', 'i', 'p'};
+    private static final int FRAME_BYTES = 256 << 10;
+    /** Blocks of many a shuffle are small; their first frame need not take a whole frame's room. */
+    private static final int FIRST_BYTES = 4 << 10;
+
+    static int markBytes() {
+        return MARK.length;
+    }
+
+    static byte markByte(int index) {
+        return MARK[index];
+    }
+
+    /** Compresses what is written to the result; closing it ends the block and closes {@code out}. */
+    OutputStream compress(OutputStream out) {
+        return new Output(out);
+    }
+
+    /** Returns the records of blocks, whether they are bare or frames; {@code in} itself if they are bare and it can be marked. */
+    InputStream open(InputStream in) throws IOException {
+        if (in.markSupported()) {
+            in.mark(MARK.length);
+            byte[] head = in.readNBytes(MARK.length);
+            in.reset();
+            return Arrays.equals(head, MARK) ? new Input(in) : in;
+        }
+        byte[] head = in.readNBytes(MARK.length);
+        PushbackInputStream whole = new PushbackInputStream(in, MARK.length);
+        whole.unread(head);
+        return Arrays.equals(head, MARK) ? new Input(whole) : whole;
+    }
+
+    private final class Output extends OutputStream {
+        private final OutputStream out;
+        private final ByteArrayOutputStream compressed = new ByteArrayOutputStream();
+        private byte[] raw = new byte[FIRST_BYTES];
+        private int filled;
+
+        Output(OutputStream out) {
+            this.out = out;
+        }
+
+        @Override
+        public void write(int b) throws IOException {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] source, int offset, int length) throws IOException {
+            int done = 0;
+            while (done < length) {
+                if (filled == FRAME_BYTES) {
+                    writeFrame();
+                }
+                int piece = Math.min(length - done, FRAME_BYTES - filled);
+                if (filled + piece > raw.length) {
+                    raw = Arrays.copyOf(raw, Math.min(FRAME_BYTES, Math.max(filled + piece, 2 * raw.length)));
+                }
+                System.arraycopy(source, offset + done, raw, filled, piece);
+                filled += piece;
+                done += piece;
+            }
+        }
+
+        private void writeFrame() throws IOException {
+            compressed.reset();
+            try (OutputStream codecs = codec.compressedOutputStream(compressed)) {
+                codecs.write(raw, 0, filled);
+            }
+            out.write(MARK);
+            out.write(ByteBuffer.allocate(2 * Integer.BYTES)
+                    .putInt(compressed.size())
+                    .putInt(filled)
+                    .array());
+            compressed.writeTo(out);
+            filled = 0;
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (filled > 0) {
+                writeFrame();
+            }
+            out.close();
+        }
+    }
+
+    private final class Input extends InputStream {
+        private final DataInputStream in;
+        private InputStream frame = InputStream.nullInputStream();
+        private int left;
+
+        Input(InputStream in) {
+            this.in = new DataInputStream(in);
+        }
+
+        @Override
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
+        }
+
+        @Override
+        public int read(byte[] target, int offset, int length) throws IOException {
+            if (length == 0) {
+                return 0;
+            }
+            if (left == 0 && !nextFrame()) {
+                return -1;
+            }
+            int count = frame.read(target, offset, Math.min(length, left));
+            if (count < 0) {
+                throw new EOFException("a frame ends " + left + " bytes early");
+            }
+            left -= count;
+            return count;
+        }
+
+        private boolean nextFrame() throws IOException {
+            byte[] mark = in.readNBytes(MARK.length);
+            if (mark.length == 0) {
+                return false;
+            }
+            if (!Arrays.equals(mark, MARK)) {
+                throw new IOException("no frame begins where one should");
+            }
+            int compressed = in.readInt();
+            int raw = in.readInt();
+            if (compressed <= 0 || raw <= 0 || raw > FRAME_BYTES || compressed > 2 * FRAME_BYTES) {
+                throw new IOException("a frame of " + compressed + " bytes for " + raw);
+            }
+            byte[] bytes = in.readNBytes(compressed);
+            if (bytes.length < compressed) {
+                throw new EOFException("the block ends " + (compressed - bytes.length) + " bytes before its frame");
+            }
+            frame = codec.compressedInputStream(new ByteArrayInputStream(bytes));
+            left = raw;
+            return true;
+        }
+
+        @Override
+        public void close() throws IOException {
+            in.close();
+        }
+    }
+}
