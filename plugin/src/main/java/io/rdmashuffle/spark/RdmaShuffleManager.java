@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -144,18 +145,22 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 startRegistry(dependency);
             }
         }
-        return isDirect(dependency)
+        return isDirect(shuffleId, dependency)
                 ? new DirectShuffleHandle<>(shuffleId, dependency)
                 : super.registerShuffle(shuffleId, dependency);
     }
 
-    private boolean isDirect(ShuffleDependency<?, ?, ?> dependency) {
-        return !sortOnly
-                && config.directEnabled()
-                && config.fabricMode() != FabricMode.NETTY
-                && limits.reasonAgainst(dependency.partitioner().numPartitions())
-                        .isEmpty()
-                && DirectShuffles.reasonAgainst(conf, dependency).isEmpty();
+    private boolean isDirect(int shuffleId, ShuffleDependency<?, ?, ?> dependency) {
+        if (sortOnly
+                || !config.directEnabled()
+                || config.fabricMode() == FabricMode.NETTY
+                || limits.reasonAgainst(dependency.partitioner().numPartitions())
+                        .isPresent()) {
+            return false;
+        }
+        Optional<String> reason = DirectShuffles.reasonAgainst(conf, dependency);
+        reason.ifPresent(why -> LOG.debug("shuffle {} goes through Spark's streams: {}", shuffleId, why));
+        return reason.isEmpty();
     }
 
     @Override
@@ -226,6 +231,9 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 return;
             }
             stopped = true;
+            if (memory != null) {
+                LOG.info("what this shuffle did here: {}", localStatistics());
+            }
             closeQuietly(network);
             closeQuietly(memory);
             closeQuietly(registry);
