@@ -112,18 +112,25 @@ class FramesTest {
         assertThat(target.size()).isEqualTo(8 + block.length);
     }
 
+    /** What LZ4 writes after the last byte of a frame is not looked at, so damage there is none. */
     @Test
-    void damagedFramesFail() throws IOException {
+    void damagedFramesFailOrAreRight() throws IOException {
         Frames frames = frames("lz4");
-        byte[] stored = compressed(frames, bytes(3_000));
-        for (int place = 8; place < stored.length; place += 1 + random.nextInt(50)) {
+        byte[] raw = bytes(3_000);
+        byte[] stored = compressed(frames, raw);
+        int failures = 0;
+        for (int place = 8; place < stored.length; place++) {
             byte[] damaged = stored.clone();
             damaged[place] ^= (byte) (1 << random.nextInt(8));
-            assertThatThrownBy(
-                            () -> frames.open(new ByteArrayInputStream(damaged)).readAllBytes())
-                    .as("seed %d, byte %d", seed, place)
-                    .isInstanceOf(IOException.class);
+            try {
+                assertThat(frames.open(new ByteArrayInputStream(damaged)).readAllBytes())
+                        .as("seed %d, byte %d", seed, place)
+                        .isEqualTo(raw);
+            } catch (IOException e) {
+                failures++;
+            }
         }
+        assertThat(failures).as("seed %d", seed).isGreaterThan(stored.length * 9 / 10);
         byte[] cut = Arrays.copyOf(stored, stored.length - 1);
         assertThatThrownBy(() -> frames.open(new ByteArrayInputStream(cut)).readAllBytes())
                 .isInstanceOf(IOException.class);
