@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -36,6 +37,7 @@ public final class RemoteDirectory {
     private final Peer peer;
     private final DirectoryLocation location;
     private final BlockingReads reads;
+    private final IndexReads indexes;
     private final Duration patience;
     private final Map<Integer, KnownShuffle> shuffles = new ConcurrentHashMap<>();
 
@@ -49,6 +51,7 @@ public final class RemoteDirectory {
         this.peer = peer;
         this.location = location;
         this.reads = reads;
+        this.indexes = new IndexReads(peer, reads);
         this.patience = patience;
     }
 
@@ -71,9 +74,11 @@ public final class RemoteDirectory {
 
     /** Finds a map output as {@link #find} does, for readers that use the peer's memory in place. */
     public @Nullable Located locate(int shuffleId, long mapId) throws IOException {
-        KnownShuffle known = shuffles.computeIfAbsent(shuffleId, KnownShuffle::new);
-        Located located = known.entries.get(mapId);
-        return located != null ? located : known.refreshAndGet(mapId);
+        KnownShuffle shuffle = shuffles.get(shuffleId);
+        Located located = shuffle == null ? null : shuffle.known.get(mapId);
+        return located != null
+                ? located
+                : shuffles.computeIfAbsent(shuffleId, KnownShuffle::new).refreshAndGet(mapId);
     }
 
     /**
@@ -93,15 +98,17 @@ public final class RemoteDirectory {
      * @throws IOException if the index cannot be read or makes no sense
      */
     public BlockRange range(DirectoryEntry entry, int start, int end) throws IOException {
-        entry.checkPartitions(start, end);
-        if (entry.extents() == 0 && entry.place() == DirectoryEntry.Place.POOL) {
-            return BlockRange.empty(end - start);
-        }
-        try (RemoteBytes index = reads.read(peer, MapOutputIndex.slicesFor(entry, start, end))) {
-            return MapOutputIndex.read(entry, index.slice(0), index.slice(1), index.slice(2));
-        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-            throw damaged("index of map " + entry.mapId(), e);
-        }
+        return indexes.one(new WantedRange(entry, start, end));
+    }
+
+    /**
+     * Reads from many map outputs' indexes at once where partitions lie: for a task that needs a little of each.
+     *
+     * @return in the same order; null where an index makes no sense, or there is none, and {@link #range} would say why
+     * @throws IOException if the peer cannot be read
+     */
+    public List<@Nullable BlockRange> ranges(List<WantedRange> wanted) throws IOException {
+        return indexes.many(wanted);
     }
 
     /** Drops what is known of a shuffle; returns whether that was the last one. */
@@ -123,12 +130,24 @@ public final class RemoteDirectory {
         return damaged;
     }
 
-    /** What has been read of one shuffle; entries are only ever added. */
+    /** Entries that were read under one generation. */
+    private record Known(EntryTable entries, long generation) {
+        @Nullable
+        Located get(long mapId) {
+            DirectoryEntry entry = entries.get(mapId);
+            return entry == null ? null : new Located(entry, generation);
+        }
+
+        Known with(List<DirectoryEntry> added) {
+            return new Known(entries.with(added), generation);
+        }
+    }
+
+    /** What has been read of one shuffle. */
     private final class KnownShuffle {
         private final int shuffleId;
-        private final Map<Long, Located> entries = new ConcurrentHashMap<>();
+        private volatile Known known = new Known(EntryTable.empty(), 0);
         private int read;
-        private long generation;
         /** Whether the last patience was in vain: what is damaged for good must not cost every block of it that much. */
         private boolean gaveUp;
 
@@ -137,7 +156,7 @@ public final class RemoteDirectory {
         }
 
         synchronized @Nullable Located refreshAndGet(long mapId) throws IOException {
-            Located located = entries.get(mapId);
+            Located located = known.get(mapId);
             if (located != null) {
                 return located;
             }
@@ -147,7 +166,7 @@ public final class RemoteDirectory {
                 do {
                     if (readNewEntries()) {
                         gaveUp = false;
-                        return entries.get(mapId);
+                        return known.get(mapId);
                     }
                     LockSupport.parkNanos(pauseNanos);
                     pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
@@ -197,29 +216,30 @@ public final class RemoteDirectory {
 
         /** What was read of an earlier generation is gone at its owner: Spark may remove a shuffle and write it again. */
         private void startOver(long current) {
-            if (current != generation) {
-                generation = current;
+            if (current != known.generation()) {
+                known = new Known(EntryTable.empty(), current);
                 read = 0;
-                entries.clear();
             }
         }
 
         private boolean readEntries(RemoteSlice segment, int published) throws IOException {
+            List<DirectoryEntry> added = new ArrayList<>();
             try (RemoteBytes bytes = reads.read(peer, List.of(segment))) {
                 MemorySlice records = bytes.slice(0);
-                int first = read;
-                for (int i = 0; i < published - first; i++) {
+                for (int i = 0; i < published - read; i++) {
                     ByteBuffer record = DirectoryLayout.snapshot(
                             records.slice(i * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES));
                     if (record == null) {
                         return false;
                     }
-                    DirectoryEntry entry = DirectoryEntry.read(record);
-                    entries.put(entry.mapId(), new Located(entry, generation));
-                    read++;
+                    added.add(DirectoryEntry.read(record));
                 }
+                return true;
+            } finally {
+                // What is whole is known, whatever follows it.
+                read += added.size();
+                known = known.with(added);
             }
-            return true;
         }
     }
 }

@@ -4,10 +4,13 @@ import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.RemoteDirectory.Located;
 import io.rdmashuffle.directory.SlotWatch;
+import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.RemoteBytes;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -90,18 +93,25 @@ public final class OneSidedBlockClient extends BlockStoreClient {
     private void fetchOneSided(
             PeerPath path, String[] blockIds, BlockAnswers answers, NettyFetch overNetty, boolean toMemory) {
         Map<String, BlockRange> toCopy = new LinkedHashMap<>();
+        Map<String, BlockKey> keys = new HashMap<>();
+        for (String blockId : blockIds) {
+            BlockKey.of(blockId).ifPresent(key -> keys.put(blockId, key));
+        }
+        Map<BlockKey, BlockRange> ranges = ranges(path, keys.values());
         boolean usable = true;
         for (String blockId : blockIds) {
             ShuffleCounter otherwise = ShuffleCounter.NETTY_BYTES;
             try {
-                BlockKey key = BlockKey.of(blockId).orElse(null);
+                BlockKey key = keys.get(blockId);
                 Located located =
                         key == null || !usable ? null : path.directory().locate(key.shuffleId(), key.mapId());
                 if (located != null && located.entry().place() == DirectoryEntry.Place.FILE) {
                     otherwise = ShuffleCounter.FILE_BYTES;
                 }
                 if (key != null && located != null && located.entry().place() == DirectoryEntry.Place.POOL) {
-                    BlockRange range = path.directory().range(located.entry(), key.start(), key.end());
+                    BlockRange known = ranges.get(key);
+                    BlockRange range =
+                            known != null ? known : path.directory().range(located.entry(), key.start(), key.end());
                     // Spark asks for no empty blocks: an index that says so is one whose memory was given away and
                     // cleared.
                     boolean hasBytes = !range.slices().isEmpty();
@@ -131,6 +141,32 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         if (!toCopy.isEmpty()) {
             copies.start(path, toCopy, answers, overNetty);
         }
+    }
+
+    /** Finds out at once where blocks lie; one that is missing here is asked for by itself, so that it fails by itself. */
+    private static Map<BlockKey, BlockRange> ranges(PeerPath path, Collection<BlockKey> keys) {
+        List<BlockKey> found = new ArrayList<>(keys.size());
+        List<WantedRange> wanted = new ArrayList<>(keys.size());
+        Map<BlockKey, BlockRange> ranges = new HashMap<>();
+        try {
+            for (BlockKey key : keys) {
+                Located located = path.directory().locate(key.shuffleId(), key.mapId());
+                if (located != null && located.entry().place() == DirectoryEntry.Place.POOL) {
+                    found.add(key);
+                    wanted.add(new WantedRange(located.entry(), key.start(), key.end()));
+                }
+            }
+            List<@Nullable BlockRange> read = path.directory().ranges(wanted);
+            for (int i = 0; i < found.size(); i++) {
+                BlockRange range = read.get(i);
+                if (range != null) {
+                    ranges.put(found.get(i), range);
+                }
+            }
+        } catch (IOException e) {
+            LOG.debug("blocks of executor {} are looked up one by one", path.executorId(), e);
+        }
+        return ranges;
     }
 
     /**

@@ -286,6 +286,49 @@ abstract class DirectoryContract {
     }
 
     @Test
+    void manyRangesAtOnceAreThoseOfEachAlone() throws Exception {
+        List<WantedRange> wanted = new ArrayList<>();
+        for (int mapId = 0; mapId < 50; mapId++) {
+            TestOutput made = mapId == 7
+                    ? TestOutput.write(owner.pool(), mapId, new byte[6][0], random)
+                    : TestOutput.random(owner.pool(), mapId, 1 + random.nextInt(40), 200, random);
+            outputs.add(made.output());
+            DirectoryEntry entry = made.output().entry();
+            int start = random.nextInt(entry.partitions());
+            wanted.add(new WantedRange(entry, start, start + 1 + random.nextInt(entry.partitions() - start)));
+        }
+        List<BlockRange> ranges = remote.ranges(wanted);
+        for (int i = 0; i < wanted.size(); i++) {
+            WantedRange each = wanted.get(i);
+            BlockRange alone = remote.range(each.entry(), each.start(), each.end());
+            assertThat(ranges.get(i)).as("seed " + seed + ", " + each).satisfies(range -> {
+                assertThat(range.slices()).isEqualTo(alone.slices());
+                assertThat(range.lengths()).isEqualTo(alone.lengths());
+                assertThat(range.checksums()).isEqualTo(alone.checksums());
+            });
+        }
+        assertThat(remote.ranges(List.of())).isEmpty();
+        assertThat(reader.pool().usage().leases()).isZero();
+    }
+
+    @Test
+    void amongManyRangesOnlyThoseThatCannotBeAreMissing() throws Exception {
+        TestOutput good = TestOutput.random(owner.pool(), 1, 8, 100, random);
+        TestOutput damaged = TestOutput.write(owner.pool(), 2, new byte[8][10], random);
+        outputs.addAll(List.of(good.output(), damaged.output()));
+        DirectoryEntry entry = damaged.output().entry();
+        MemorySlice index = owner.pool().regions().get(entry.indexRegion()).memory();
+        index.putLong(entry.indexOffset() + 24L * entry.extents(), -1);
+        List<BlockRange> ranges = remote.ranges(List.of(
+                new WantedRange(file(3), 0, 1),
+                new WantedRange(entry, 0, 1),
+                new WantedRange(good.output().entry(), 0, 9),
+                new WantedRange(good.output().entry(), 0, 8)));
+        assertThat(ranges.subList(0, 3)).containsOnlyNulls();
+        assertThat(ranges.get(3).lengthBytes()).isEqualTo(good.expected(0, 8).length);
+    }
+
+    @Test
     void partitionsThatDoNotExistAreRefused() throws Exception {
         TestOutput made = TestOutput.random(owner.pool(), 1, 8, 100, random);
         outputs.add(made.output());

@@ -147,12 +147,13 @@ class RemoteDirectoryFuzzTest {
         int map = run.random().nextInt(4);
         int start = run.random().nextInt(PARTITIONS);
         int end = start + 1 + run.random().nextInt(PARTITIONS - start);
+        boolean alone = run.random().nextBoolean();
         try {
             victim.putBytes(0, input, 0, input.length);
             if (sealed) {
                 DirectoryLayout.seal(victim);
             }
-            run.attempt(input, () -> isRead(map, start, end));
+            run.attempt(input, () -> isRead(map, start, end, alone));
         } finally {
             victim.putBytes(0, saved, 0, saved.length);
         }
@@ -160,15 +161,18 @@ class RemoteDirectoryFuzzTest {
     }
 
     /** Reads as a reducer does; false if there is nothing, fails on bytes that nobody wrote. */
-    private boolean isRead(int map, int start, int end) throws Exception {
+    private boolean isRead(int map, int start, int end, boolean alone) throws Exception {
         BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT);
         RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads, PATIENCE);
         RemoteDirectory.Located located = remote.locate(SHUFFLE, 100 + map);
         if (located == null || located.entry().place() != Place.POOL) {
             return false;
         }
-        BlockRange range = remote.range(located.entry(), start, end);
-        if (range.slices().isEmpty()) {
+        BlockRange range = alone
+                ? remote.range(located.entry(), start, end)
+                : remote.ranges(List.of(new WantedRange(located.entry(), start, end)))
+                        .get(0);
+        if (range == null || range.slices().isEmpty()) {
             return false;
         }
         try (RemoteBytes bytes = reads.read(peer, range.slices())) {

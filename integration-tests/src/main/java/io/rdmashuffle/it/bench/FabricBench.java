@@ -1,5 +1,7 @@
 package io.rdmashuffle.it.bench;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
 import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import io.rdmashuffle.conf.PortSelector;
@@ -10,30 +12,56 @@ import io.rdmashuffle.fabric.verbs.VerbsSettings;
 import io.rdmashuffle.it.cli.UsageErrors;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help.Visibility;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
 
 /**
  * Bandwidth and operations per second of the verbs fabric beside {@code ib_read_bw}, latency beside {@code ib_read_lat}: same
- * sizes, same depths, in turn, in one run.
+ * sizes, same depths, in turn, in one run. Or the shared-memory fabric beside memcpy.
  */
 @Command(
         name = "bench fabric",
-        description = "READs of the verbs fabric beside perftest's, in one run: ratios of medians.",
+        description = {
+            "READs of the verbs fabric beside perftest's, in one run: ratios of medians. With --shm, which needs no RDMA"
+                    + " device: reads of the shared-memory fabric beside memcpy.",
+            ""
+        },
         mixinStandardHelpOptions = true,
         showDefaultValues = true)
 public final class FabricBench implements Callable<Integer> {
     private static final int SMALL_BYTES = 64 << 10;
     private static final double GOAL = 0.9;
     private static final long POOL_BYTES = 512L << 20;
+    private static final Path SHARED_MEMORY = Path.of("/dev/shm");
+    private static final List<Integer> SIZES = List.of(4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20);
+    private static final long VERBS_BYTES = 16 << 20;
+    private static final long SHM_BYTES = 512 << 20;
+
+    @Spec
+    @Nullable
+    CommandSpec spec;
+
+    @Option(
+            names = "--shm",
+            description = "reads of the shared-memory fabric beside memcpy instead; of the other options, --sizes,"
+                    + " --rounds, --bytes and --json are for it, too")
+    private boolean shm;
 
     @Option(names = "--device", defaultValue = "rxe0", description = "RDMA device")
     private String device = "";
@@ -41,8 +69,8 @@ public final class FabricBench implements Callable<Integer> {
     @Option(
             names = "--sizes",
             split = ",",
-            defaultValue = "4096,16384,65536,262144,1048576,4194304",
-            description = "bytes of one READ")
+            showDefaultValue = Visibility.NEVER,
+            description = "bytes of one READ; 4 KiB to 4 MiB by default, with --shm to 16 MiB")
     private List<Integer> sizes = List.of();
 
     @Option(names = "--depths", split = ",", defaultValue = "1,16,64", description = "READs outstanding")
@@ -53,8 +81,8 @@ public final class FabricBench implements Callable<Integer> {
 
     @Option(
             names = "--bytes",
-            defaultValue = "16777216",
-            description = "bytes to read in each measurement, at least 50 READs")
+            showDefaultValue = Visibility.NEVER,
+            description = "bytes to read in each measurement, at least 50 READs; 16 MiB by default, with --shm 512 MiB")
     private long bytes;
 
     @Option(names = "--latency-reads", defaultValue = "500", description = "READs timed one by one")
@@ -69,15 +97,23 @@ public final class FabricBench implements Callable<Integer> {
     @Option(names = "--profile", description = "also tell where our data thread spends its time, by samples")
     private boolean profile;
 
+    @Option(names = "--json", description = "write all figures to a file as JSON, too")
+    private @Nullable Path json;
+
     private final ThreadProfile dataThread = new ThreadProfile("rdma-read-0");
 
     private FabricBench() {}
 
     /** Called by {@code bin/bench fabric}. */
     public static void main(String[] args) {
+        System.exit(commandLine().execute(args));
+    }
+
+    /** Returns the parser of the options. */
+    static CommandLine commandLine() {
         CommandLine commandLine = new CommandLine(new FabricBench());
         commandLine.setParameterExceptionHandler(new UsageErrors());
-        System.exit(commandLine.execute(args));
+        return commandLine;
     }
 
     /** One pair of measurements: medians. */
@@ -85,15 +121,47 @@ public final class FabricBench implements Callable<Integer> {
         double ratio() {
             return ours / theirs;
         }
+
+        Map<String, Object> json() {
+            return Map.of(
+                    "name", "verbs-" + size + "-" + depth,
+                    "size", size,
+                    "depth", depth,
+                    "oursBytesPerSecond", ours,
+                    "perftestBytesPerSecond", theirs,
+                    "ratio", ratio());
+        }
     }
 
     @Override
     public Integer call() throws Exception {
+        check();
+        if (shm) {
+            ShmReads reads =
+                    new ShmReads(sizes.isEmpty() ? ShmReads.SIZES : sizes, rounds, bytes == 0 ? SHM_BYTES : bytes);
+            List<ShmReads.Pair> pairs = reads.measure(SHARED_MEMORY);
+            System.out.println(ShmReads.render(pairs));
+            writeJson(pairs.stream().map(ShmReads.Pair::json).toList());
+        } else {
+            verbs();
+        }
+        return CommandLine.ExitCode.OK;
+    }
+
+    private void check() {
+        boolean sound = rounds > 0 && bytes >= 0 && sizes.stream().allMatch(size -> size > 0);
+        if (!sound && spec != null) {
+            throw new ParameterException(
+                    spec.commandLine(), "--rounds, --bytes and --sizes: whole numbers above 0 are wanted");
+        }
+    }
+
+    private void verbs() throws Exception {
         Perftest perftest = new Perftest(device);
         List<Pair> pairs = new ArrayList<>();
-        try (FabricReader reader = new FabricReader(Path.of("/dev/shm"), POOL_BYTES, this::fabric)) {
+        try (FabricReader reader = new FabricReader(SHARED_MEMORY, POOL_BYTES, this::fabric)) {
             reader.run(4096, 8, 2_000);
-            for (int size : sizes) {
+            for (int size : sizes.isEmpty() ? SIZES : sizes) {
                 for (int depth : depths) {
                     pairs.add(compare(reader, perftest, size, depth));
                 }
@@ -108,11 +176,19 @@ public final class FabricBench implements Callable<Integer> {
             System.out.println(dataThread);
         }
         System.out.printf(Locale.ROOT, "%d of the pairs at 64 KiB and above are below a ratio of %.1f%n", below, GOAL);
-        return 0;
+        writeJson(pairs.stream().map(Pair::json).toList());
+    }
+
+    private void writeJson(List<Map<String, Object>> cases) throws IOException {
+        Path file = json;
+        if (file != null) {
+            ObjectMapper mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+            Files.writeString(file, mapper.writeValueAsString(Map.of("bench", "fabric", "cases", cases)) + "\n");
+        }
     }
 
     private Pair compare(FabricReader reader, Perftest perftest, int size, int depth) throws Exception {
-        int count = (int) Math.max(50, bytes / size);
+        int count = (int) Math.max(50, (bytes == 0 ? VERBS_BYTES : bytes) / size);
         double[] ours = new double[rounds];
         double[] theirs = new double[rounds];
         for (int round = 0; round < rounds; round++) {

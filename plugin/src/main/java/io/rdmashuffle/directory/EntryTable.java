@@ -1,0 +1,107 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.directory.DirectoryEntry.Place;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Entries of one shuffle by map id, as a reader remembers them: one array, so that a look-up touches one place in memory. A
+ * reduce task looks up every map output there is, and between two tasks other data has pushed this out of the caches.
+ *
+ * <p>Open addressing, at most four fifths full. A cell is map id; place and partitions; extents and region; offset of the index;
+ * bytes of data. A second word of 0 is an empty cell.
+ *
+ * <p><b>Threading:</b> immutable.
+ */
+final class EntryTable {
+    private static final int CELL_LONGS = 5;
+    private static final int LEAST_CELLS = 8;
+    private static final long HASH = 0x9E3779B97F4A7C15L;
+
+    private final long[] cells;
+    private final int count;
+    private final int hashShift;
+
+    private EntryTable(int atMost) {
+        int least = Math.max(LEAST_CELLS, Math.addExact(atMost, atMost / 4 + 1));
+        int length = Integer.highestOneBit(least - 1) << 1;
+        this.cells = new long[Math.multiplyExact(length, CELL_LONGS)];
+        this.hashShift = Long.SIZE - Integer.numberOfTrailingZeros(length);
+        this.count = atMost;
+    }
+
+    /** Returns a table without entries. */
+    static EntryTable empty() {
+        return new EntryTable(0);
+    }
+
+    /** Returns a table with these entries, too; of two of one map id the later one counts. */
+    EntryTable with(List<DirectoryEntry> added) {
+        EntryTable larger = new EntryTable(count + added.size());
+        for (int cell = 0; cell < cells.length; cell += CELL_LONGS) {
+            if (cells[cell + 1] != 0) {
+                System.arraycopy(cells, cell, larger.cells, larger.find(cells[cell]), CELL_LONGS);
+            }
+        }
+        added.forEach(larger::put);
+        return larger;
+    }
+
+    /** Returns the entry of a map output; null if there is none. */
+    @Nullable
+    DirectoryEntry get(long mapId) {
+        int cell = find(mapId);
+        long first = cells[cell + 1];
+        if (first == 0) {
+            return null;
+        }
+        long second = cells[cell + 2];
+        return new DirectoryEntry(
+                mapId, place(high(first)), (int) first, high(second), (int) second, cells[cell + 3], cells[cell + 4]);
+    }
+
+    private void put(DirectoryEntry entry) {
+        int cell = find(entry.mapId());
+        cells[cell] = entry.mapId();
+        cells[cell + 1] = pair(mark(entry.place()), entry.partitions());
+        cells[cell + 2] = pair(entry.extents(), entry.indexRegion());
+        cells[cell + 3] = entry.indexOffset();
+        cells[cell + 4] = entry.dataBytes();
+    }
+
+    /** Returns where a map output's cell is, or is to be. */
+    private int find(long mapId) {
+        int cell = (int) ((mapId * HASH) >>> hashShift) * CELL_LONGS;
+        while (cells[cell + 1] != 0 && cells[cell] != mapId) {
+            cell += CELL_LONGS;
+            if (cell == cells.length) {
+                cell = 0;
+            }
+        }
+        return cell;
+    }
+
+    private static int mark(Place place) {
+        return switch (place) {
+            case POOL -> 1;
+            case FILE -> 2;
+            case WITHDRAWN -> 3;
+        };
+    }
+
+    private static Place place(int mark) {
+        return switch (mark) {
+            case 1 -> Place.POOL;
+            case 2 -> Place.FILE;
+            default -> Place.WITHDRAWN;
+        };
+    }
+
+    private static long pair(int high, int low) {
+        return (long) high << Integer.SIZE | Integer.toUnsignedLong(low);
+    }
+
+    private static int high(long pair) {
+        return (int) (pair >>> Integer.SIZE);
+    }
+}

@@ -1,0 +1,196 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.RemoteView;
+import io.rdmashuffle.memory.MemorySlice;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the indexes of a peer's map outputs: one alone, or many at once.
+ *
+ * <p>A reduce task needs a few bytes of each of thousands of indexes, none of which is in a cache. One after the other, each
+ * costs a round trip to the peer, or where memory is mapped, several accesses to it. Many at once, the round trips and the accesses
+ * overlap.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns nothing.
+ */
+final class IndexReads {
+    /** Of one read: far more than a thousand map outputs take, and little beside blocks in flight. */
+    private static final long BATCH_BYTES = 256 << 10;
+
+    private final Peer peer;
+    private final BlockingReads reads;
+    /** Keeps the compiler from leaving out loads whose value nobody needs yet. */
+    @SuppressWarnings("UnusedVariable")
+    private long touched;
+
+    IndexReads(Peer peer, BlockingReads reads) {
+        this.peer = peer;
+        this.reads = reads;
+    }
+
+    /**
+     * Reads from one index.
+     *
+     * @throws IOException if it cannot be read or makes no sense
+     */
+    BlockRange one(WantedRange wanted) throws IOException {
+        DirectoryEntry entry = wanted.entry();
+        entry.checkPartitions(wanted.start(), wanted.end());
+        if (wanted.isEmpty()) {
+            return BlockRange.empty(wanted.end() - wanted.start());
+        }
+        try (RemoteBytes index = reads.read(peer, MapOutputIndex.slicesFor(entry, wanted.start(), wanted.end()))) {
+            return MapOutputIndex.read(entry, index.slice(0), index.slice(1), index.slice(2));
+        } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+            throw damaged(entry, e);
+        }
+    }
+
+    /**
+     * Reads from many indexes.
+     *
+     * @return in the same order; null for those that {@link #one} would throw a {@link DirectoryFormatException} for
+     * @throws IOException if the peer cannot be read
+     */
+    List<@Nullable BlockRange> many(List<WantedRange> wanted) throws IOException {
+        Map<Integer, RemoteView> regions = new HashMap<>();
+        try {
+            List<@Nullable BlockRange> inPlace = inPlace(wanted, regions);
+            return inPlace != null ? inPlace : copied(wanted);
+        } finally {
+            regions.values().forEach(RemoteView::close);
+        }
+    }
+
+    /** Null if this fabric can only copy. */
+    private @Nullable List<@Nullable BlockRange> inPlace(List<WantedRange> wanted, Map<Integer, RemoteView> regions)
+            throws IOException {
+        List<@Nullable List<MemorySlice>> parts = new ArrayList<>(wanted.size());
+        for (WantedRange each : wanted) {
+            List<RemoteSlice> slices = slicesOf(each);
+            if (slices.isEmpty()) {
+                parts.add(null);
+                continue;
+            }
+            RemoteView region = regions.get(each.entry().indexRegion());
+            if (region == null) {
+                region = peer.region(each.entry().indexRegion());
+                if (region == null) {
+                    return null;
+                }
+                regions.put(each.entry().indexRegion(), region);
+            }
+            parts.add(cut(region.memory(), slices));
+        }
+        touch(parts);
+        List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
+        for (int i = 0; i < wanted.size(); i++) {
+            ranges.add(decode(wanted.get(i), parts.get(i)));
+        }
+        return ranges;
+    }
+
+    private static @Nullable List<MemorySlice> cut(MemorySlice region, List<RemoteSlice> slices) {
+        try {
+            RemoteSlice extents = slices.get(0);
+            RemoteSlice offsets = slices.get(1);
+            RemoteSlice checksums = slices.get(2);
+            return List.of(
+                    region.slice(extents.offset(), extents.lengthBytes()),
+                    region.slice(offsets.offset(), offsets.lengthBytes()),
+                    region.slice(checksums.offset(), checksums.lengthBytes()));
+        } catch (IndexOutOfBoundsException damaged) {
+            return null;
+        }
+    }
+
+    /** Loads something of every part. With nothing between the loads the processor waits for many at a time. */
+    private void touch(List<@Nullable List<MemorySlice>> parts) {
+        long sum = 0;
+        for (int i = 0; i < parts.size(); i++) {
+            List<MemorySlice> part = parts.get(i);
+            if (part != null) {
+                sum += part.get(0).getInt(0)
+                        + part.get(1).getInt(0)
+                        + part.get(2).getInt(0);
+            }
+        }
+        touched = sum;
+    }
+
+    private List<@Nullable BlockRange> copied(List<WantedRange> wanted) throws IOException {
+        List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
+        List<RemoteSlice> batch = new ArrayList<>();
+        long bytes = 0;
+        int first = 0;
+        for (int i = 0; i < wanted.size(); i++) {
+            for (RemoteSlice slice : slicesOf(wanted.get(i))) {
+                batch.add(slice);
+                bytes += slice.lengthBytes();
+            }
+            if (bytes >= BATCH_BYTES || i == wanted.size() - 1) {
+                readBatch(wanted.subList(first, i + 1), batch, ranges);
+                first = i + 1;
+                batch.clear();
+                bytes = 0;
+            }
+        }
+        return ranges;
+    }
+
+    private void readBatch(List<WantedRange> wanted, List<RemoteSlice> slices, List<@Nullable BlockRange> ranges)
+            throws IOException {
+        if (slices.isEmpty()) {
+            wanted.forEach(each -> ranges.add(decode(each, null)));
+            return;
+        }
+        try (RemoteBytes bytes = reads.read(peer, slices)) {
+            int next = 0;
+            for (WantedRange each : wanted) {
+                boolean hasIndex = !slicesOf(each).isEmpty();
+                ranges.add(decode(each, hasIndex ? bytes.slices().subList(next, next + 3) : null));
+                next += hasIndex ? 3 : 0;
+            }
+        }
+    }
+
+    /** Returns the three parts of an index that tell; none for an output without bytes, or where the numbers cannot be. */
+    private static List<RemoteSlice> slicesOf(WantedRange wanted) {
+        try {
+            return MapOutputIndex.slicesFor(wanted.entry(), wanted.start(), wanted.end());
+        } catch (DirectoryFormatException | IllegalArgumentException noIndex) {
+            return List.of();
+        }
+    }
+
+    private static @Nullable BlockRange decode(WantedRange wanted, @Nullable List<MemorySlice> parts) {
+        DirectoryEntry entry = wanted.entry();
+        try {
+            entry.checkPartitions(wanted.start(), wanted.end());
+            if (parts == null) {
+                return wanted.isEmpty() ? BlockRange.empty(wanted.end() - wanted.start()) : null;
+            }
+            return MapOutputIndex.read(entry, parts.get(0), parts.get(1), parts.get(2));
+        } catch (DirectoryFormatException | IllegalArgumentException | IndexOutOfBoundsException damaged) {
+            return null;
+        }
+    }
+
+    private static DirectoryFormatException damaged(DirectoryEntry entry, RuntimeException cause) {
+        DirectoryFormatException damaged =
+                new DirectoryFormatException("index of map " + entry.mapId() + " is damaged: " + cause.getMessage());
+        damaged.initCause(cause);
+        return damaged;
+    }
+}
