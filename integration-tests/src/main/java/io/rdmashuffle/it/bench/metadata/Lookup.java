@@ -1,12 +1,15 @@
 package io.rdmashuffle.it.bench.metadata;
 
+import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.directory.RemoteDirectory.Located;
+import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.shuffle.MapOutputStore;
 import io.rdmashuffle.shuffle.PeerPath;
 import io.rdmashuffle.shuffle.PeerPaths;
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 
 /**
@@ -66,7 +69,7 @@ final class Lookup {
                 throw new IllegalStateException("map output " + mapId + " is not in its own pool");
             }
             try {
-                bytes += output.range(partition, partition + 1).lengthBytes();
+                bytes += output.range(partition, partition + 1).lengths()[0];
             } finally {
                 output.release();
             }
@@ -75,13 +78,20 @@ final class Lookup {
     }
 
     private long remote(RemoteDirectory directory, long[] ids, int partition) throws IOException {
-        long bytes = 0;
+        List<WantedRange> wanted = new ArrayList<>(ids.length);
         for (long mapId : ids) {
             Located located = directory.locate(shuffleId, mapId);
             if (located == null) {
                 throw new IllegalStateException("map output " + mapId + " was not found");
             }
-            bytes += directory.range(located.entry(), partition, partition + 1).lengthBytes();
+            wanted.add(new WantedRange(located.entry(), partition, partition + 1));
+        }
+        long bytes = 0;
+        for (BlockRange range : directory.ranges(wanted)) {
+            if (range == null) {
+                throw new IllegalStateException("an index makes no sense");
+            }
+            bytes += range.lengths()[0];
         }
         return bytes;
     }

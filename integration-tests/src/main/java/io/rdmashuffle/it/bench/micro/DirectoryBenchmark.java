@@ -1,10 +1,15 @@
 package io.rdmashuffle.it.bench.micro;
 
+import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.directory.RemoteDirectory.Located;
+import io.rdmashuffle.directory.WantedRange;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -57,14 +62,14 @@ public class DirectoryBenchmark {
 
     @Benchmark
     @OperationsPerInvocation(OUTPUTS)
-    public long lookup() throws IOException {
+    public List<@Nullable BlockRange> lookup() throws IOException {
         partition = (partition + 1) % PARTITIONS;
-        long bytes = 0;
+        List<WantedRange> wanted = new ArrayList<>(OUTPUTS);
         for (int mapId = 0; mapId < OUTPUTS; mapId++) {
             Located located =
                     Objects.requireNonNull(reader.locate(BenchExecutor.SHUFFLE, mapId), "not in the directory");
-            bytes += reader.range(located.entry(), partition, partition + 1).lengthBytes();
+            wanted.add(new WantedRange(located.entry(), partition, partition + 1));
         }
-        return bytes;
+        return reader.ranges(wanted);
     }
 }
