@@ -50,7 +50,7 @@ final class ArrayCopy {
             IO.getByteArray(address, target, offset, length);
             return;
         }
-        for (int done = 0; done < length; done += PIECE_BYTES) {
+        for (long done = 0; done < length; done += PIECE_BYTES) {
             copy(null, address + done, target, BASE + offset + done, Math.min(PIECE_BYTES, length - done));
         }
     }
@@ -61,7 +61,7 @@ final class ArrayCopy {
             IO.putByteArray(address, source, offset, length);
             return;
         }
-        for (int done = 0; done < length; done += PIECE_BYTES) {
+        for (long done = 0; done < length; done += PIECE_BYTES) {
             copy(source, BASE + offset + done, null, address + done, Math.min(PIECE_BYTES, length - done));
         }
     }

@@ -126,8 +126,8 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /** Returns whether an output is in the pool. */
-    synchronized boolean isPooled(OutputKey key) {
-        return shuffles.getOrDefault(key.shuffleId(), Map.of()).containsKey(key.mapId());
+    public synchronized boolean isPooled(int shuffleId, long mapId) {
+        return shuffles.getOrDefault(shuffleId, Map.of()).containsKey(mapId);
     }
 
     /** Returns how long ago an output in the pool was written; 0 if it is not there any more. */

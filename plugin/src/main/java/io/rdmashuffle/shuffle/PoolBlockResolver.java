@@ -184,7 +184,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
     /** Writing asks for the index file too; the thread that is at it goes on. */
     private void writeFiles(OutputKey key) {
         MapOutputStore outputs = store.get();
-        if (outputs == null || !outputs.isPooled(key)) {
+        if (outputs == null || !outputs.isPooled(key.shuffleId(), key.mapId())) {
             return;
         }
         synchronized (writingFiles) {

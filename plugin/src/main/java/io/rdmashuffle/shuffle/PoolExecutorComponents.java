@@ -57,23 +57,38 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     public PoolMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
         return writer(
                 shuffleId,
+                store.epoch(shuffleId),
                 mapTaskId,
                 numPartitions,
                 output(numPartitions),
                 () -> files.createMapOutputWriter(shuffleId, mapTaskId, numPartitions));
     }
 
-    /** Writes a map output into the pool or not at all: it throws {@link OutputRefusedException} where there is no room. */
-    public ShuffleMapOutputWriter createPoolOutputWriter(int shuffleId, long mapId, int partitions) {
-        return writer(shuffleId, mapId, partitions, output(partitions), () -> {
+    /** Returns what {@link MapOutputStore#epoch} says; for writers that begin to write long after their tasks have. */
+    public int epoch(int shuffleId) {
+        return store.epoch(shuffleId);
+    }
+
+    /**
+     * Writes a map output into the pool or not at all: it throws {@link OutputRefusedException} where there is no room.
+     *
+     * @param epoch when the task began
+     */
+    public ShuffleMapOutputWriter createPoolOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
+        return writer(shuffleId, epoch, mapId, partitions, output(partitions), () -> {
             throw new OutputRefusedException("no room in the pool");
         });
     }
 
-    /** Writes a map output into Spark's shuffle files. */
-    public ShuffleMapOutputWriter createFileOutputWriter(int shuffleId, long mapId, int partitions) {
+    /**
+     * Writes a map output into Spark's shuffle files.
+     *
+     * @param epoch when the task began
+     */
+    public ShuffleMapOutputWriter createFileOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
         return writer(
                 shuffleId,
+                epoch,
                 mapId,
                 partitions,
                 new ChunkedOutput(pool, chunkBytes, patience, true),
@@ -82,11 +97,13 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     private PoolMapOutputWriter writer(
             int shuffleId,
+            int epoch,
             long mapId,
             int partitions,
             ChunkedOutput output,
             PoolMapOutputWriter.FileOutputs fileOutputs) {
-        PoolMapOutputWriter writer = new PoolMapOutputWriter(shuffleId, mapId, partitions, store, output, fileOutputs);
+        PoolMapOutputWriter writer =
+                new PoolMapOutputWriter(shuffleId, mapId, partitions, store, epoch, output, fileOutputs);
         TaskContext task = TaskContext.get();
         if (task != null) {
             task.addTaskCompletionListener((TaskCompletionListener) ended -> writer.abandon());

@@ -57,12 +57,13 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
             long mapId,
             int partitions,
             MapOutputStore store,
+            int epoch,
             ChunkedOutput pooled,
             FileOutputs fileWriters) {
         this.shuffleId = shuffleId;
         this.mapId = mapId;
         this.store = store;
-        this.epoch = store.epoch(shuffleId);
+        this.epoch = epoch;
         this.pooled = pooled;
         this.fileWriters = fileWriters;
         this.lengths = new long[partitions];

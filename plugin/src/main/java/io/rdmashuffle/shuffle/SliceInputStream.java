@@ -3,10 +3,10 @@ package io.rdmashuffle.shuffle;
 import io.rdmashuffle.memory.MemorySlice;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads slices one after another as a stream.
@@ -17,19 +17,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class SliceInputStream extends InputStream {
     private final BlockMemory memory;
-    private final List<MemorySlice> slices;
-    private int index;
+    private final Iterator<MemorySlice> rest;
     private MemorySlice current = new MemorySlice(0, 0);
     private long position;
     private long available;
-    private @Nullable Mark mark;
-
-    /** Where {@link #reset} goes back to. */
-    private record Mark(int index, MemorySlice current, long position, long available) {}
 
     SliceInputStream(List<MemorySlice> slices, BlockMemory memory) {
         this.memory = memory;
-        this.slices = slices;
+        this.rest = slices.iterator();
         this.available = slices.stream().mapToLong(MemorySlice::lengthBytes).sum();
     }
 
@@ -81,29 +76,6 @@ public final class SliceInputStream extends InputStream {
         return (int) Math.min(available, Integer.MAX_VALUE);
     }
 
-    @Override
-    public boolean markSupported() {
-        return true;
-    }
-
-    /** Remembers this place, however much is read from here on. */
-    @Override
-    public synchronized void mark(int readLimit) {
-        mark = new Mark(index, current, position, available);
-    }
-
-    @Override
-    public synchronized void reset() throws IOException {
-        Mark place = mark;
-        if (place == null) {
-            throw new IOException("no place was marked");
-        }
-        index = place.index();
-        current = place.current();
-        position = place.position();
-        available = place.available();
-    }
-
     /** Reads under a reference: a thread that outlives its task must not read memory that is unmapped. */
     private void copy(byte[] target, int offset, int length) throws IOException {
         if (!memory.retain()) {
@@ -121,10 +93,10 @@ public final class SliceInputStream extends InputStream {
 
     private boolean advance() {
         while (position == current.lengthBytes()) {
-            if (index == slices.size()) {
+            if (!rest.hasNext()) {
                 return false;
             }
-            current = slices.get(index++);
+            current = rest.next();
             position = 0;
         }
         return true;

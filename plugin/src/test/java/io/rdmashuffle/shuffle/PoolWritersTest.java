@@ -125,8 +125,8 @@ class PoolWritersTest {
     /** Writes one output into what room there is; returns whether it went to the pool. */
     private boolean writeAnywhere(long mapId, byte[][] content) throws IOException {
         FakeFiles files = new FakeFiles(content.length);
-        PoolMapOutputWriter writer =
-                new PoolMapOutputWriter(SHUFFLE, mapId, content.length, store, output(), () -> files);
+        PoolMapOutputWriter writer = new PoolMapOutputWriter(
+                SHUFFLE, mapId, content.length, store, store.epoch(SHUFFLE), output(), () -> files);
         write(writer, content);
         long[] lengths = writer.commitAllPartitions(new long[0]).getPartitionLengths();
         long[] expected = Stream.of(content).mapToLong(part -> part.length).toArray();
@@ -202,7 +202,8 @@ class PoolWritersTest {
         content[0] = new byte[] {1, 2, 3};
         FakeFiles files = new FakeFiles(content.length);
         ChunkedOutput refused = new ChunkedOutput(pool, CHUNK, Duration.ZERO, true);
-        PoolMapOutputWriter writer = new PoolMapOutputWriter(SHUFFLE, 1, content.length, store, refused, () -> files);
+        PoolMapOutputWriter writer =
+                new PoolMapOutputWriter(SHUFFLE, 1, content.length, store, store.epoch(SHUFFLE), refused, () -> files);
         write(writer, content);
         writer.commitAllPartitions(new long[0]);
         assertThat(files.isCommitted()).isTrue();
@@ -214,7 +215,8 @@ class PoolWritersTest {
 
     @Test
     void abortGivesEverythingBack() throws Exception {
-        PoolMapOutputWriter inPool = new PoolMapOutputWriter(SHUFFLE, 1, 2, store, output(), () -> new FakeFiles(2));
+        PoolMapOutputWriter inPool =
+                new PoolMapOutputWriter(SHUFFLE, 1, 2, store, store.epoch(SHUFFLE), output(), () -> new FakeFiles(2));
         OutputStream out = inPool.getPartitionWriter(0).openStream();
         out.write(new byte[5000]);
         inPool.abort(new IOException("task failed"));
@@ -222,7 +224,8 @@ class PoolWritersTest {
 
         Lease occupied = TestPools.reserve(pool, Purpose.RECEIVE, CAP - GRANULE);
         FakeFiles files = new FakeFiles(2);
-        PoolMapOutputWriter inFile = new PoolMapOutputWriter(SHUFFLE, 2, 2, store, output(), () -> files);
+        PoolMapOutputWriter inFile =
+                new PoolMapOutputWriter(SHUFFLE, 2, 2, store, store.epoch(SHUFFLE), output(), () -> files);
         inFile.getPartitionWriter(0).openStream().write(new byte[5000]);
         inFile.abort(new IOException("task failed"));
         assertThat(files.isAborted()).isTrue();
@@ -232,7 +235,8 @@ class PoolWritersTest {
 
     @Test
     void partitionsComeInOrderAndClosedStreamsTakeNothing() throws Exception {
-        PoolMapOutputWriter writer = new PoolMapOutputWriter(SHUFFLE, 1, 3, store, output(), () -> new FakeFiles(3));
+        PoolMapOutputWriter writer =
+                new PoolMapOutputWriter(SHUFFLE, 1, 3, store, store.epoch(SHUFFLE), output(), () -> new FakeFiles(3));
         OutputStream out = writer.getPartitionWriter(1).openStream();
         out.close();
         assertThatThrownBy(() -> out.write(1)).isInstanceOf(IOException.class);

@@ -10,6 +10,9 @@ final class StandIn {
     private static final String DECOMMISSION = "org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite";
     private static final String SORT_SHUFFLE = "org.apache.spark.SortShuffleSuite";
 
+    private static final String ADAPTIVE = "org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite";
+    private static final String COALESCE = "org.apache.spark.sql.execution.CoalesceShufflePartitionsSuite";
+
     private StandIn() {}
 
     /** Returns what runs in place of a suite of Spark with this shuffle; empty if the suite itself does. */
@@ -32,7 +35,21 @@ final class StandIn {
                     Suite.inPlaceOf(simple, DECOMMISSION, name("PlainDecommissionSuite"), Engine.SCALATEST),
                     Suite.withFullPool(simple, DECOMMISSION, DECOMMISSION, List.of(FullPoolTests.CLEANUP)));
         }
-        return List.of();
+        if (fabric == FabricMode.SORT || fabric == FabricMode.NETTY) {
+            return List.of();
+        }
+        return switch (origin) {
+            case ADAPTIVE -> withoutSizes(origin, BlockSizeTests.OF_ADAPTIVE_QUERY_EXEC_SUITE);
+            case COALESCE -> withoutSizes(origin, BlockSizeTests.OF_COALESCE_SHUFFLE_PARTITIONS_SUITE);
+            default -> List.of();
+        };
+    }
+
+    private static List<Suite> withoutSizes(String origin, List<String> tests) {
+        String simple = origin.substring(origin.lastIndexOf('.') + 1);
+        return List.of(
+                Suite.inPlaceOf(simple, origin, name("Bare" + simple), Suite.Engine.SCALATEST),
+                Suite.withStreams(simple, origin, tests));
     }
 
     private static String name(String simple) {

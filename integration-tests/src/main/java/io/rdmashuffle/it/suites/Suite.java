@@ -41,6 +41,11 @@ record Suite(
         return new Suite(name + "-full-pool", origin, className, Engine.SCALATEST, tests, FullPoolTests.CONF);
     }
 
+    /** Returns some tests of a suite, written for ScalaTest, that run with blocks as Spark's streams make them. */
+    static Suite withStreams(String name, String origin, List<String> tests) {
+        return new Suite(name + "-streams", origin, origin, Engine.SCALATEST, tests, BlockSizeTests.CONF);
+    }
+
     boolean isStandIn() {
         return !origin.equals(className);
     }

@@ -112,8 +112,23 @@ class SortShuffleEquivalentsIT {
     }
 
     @Test
-    void poolIsCleanedUpAfterTheSerializedPath() {
+    void poolIsCleanedUpAfterTheDirectPath() {
         try (JavaSparkContext context = local("spark.serializer", "org.apache.spark.serializer.KryoSerializer")) {
+            JavaPairRDD<Integer, String> shuffled = pairs(context, 1).partitionBy(new HashPartitioner(4));
+            assertThat(handle(shuffled).getClass().getSimpleName()).isEqualTo("DirectShuffleHandle");
+            assertThePoolIsCleanedUp(shuffled);
+        }
+    }
+
+    @Test
+    void poolIsCleanedUpAfterTheSerializedPath() {
+        String[] streams = {
+            "spark.serializer",
+            "org.apache.spark.serializer.KryoSerializer",
+            "spark.shuffle.rdma.direct.enabled",
+            "false"
+        };
+        try (JavaSparkContext context = local(streams)) {
             JavaPairRDD<Integer, String> shuffled = pairs(context, 1).partitionBy(new HashPartitioner(4));
             assertThat(handle(shuffled)).isInstanceOf(SerializedShuffleHandle.class);
             assertThePoolIsCleanedUp(shuffled);

@@ -74,15 +74,16 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
             Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> owned = blocksByAddress.next();
             BlockManagerId owner = owned._1();
             BlockSource source = null;
-            List<WantedBlock> target = null;
+            boolean asked = false;
             Iterator<Tuple3<BlockId, Object, Object>> blocks = owned._2().iterator();
             while (blocks.hasNext()) {
                 WantedBlock wanted = new WantedBlock(owner, blocks.next());
-                if (target == null) {
+                if (!asked) {
+                    asked = true;
                     source = source(wanted);
-                    target = source == null ? others : direct;
                 }
-                target.add(wanted);
+                // What lies in files is fetched meanwhile, by whole map outputs: Spark merges neighbouring blocks.
+                (source != null && source.has(wanted) ? direct : others).add(wanted);
             }
             if (source != null) {
                 sources.put(owner, source);

@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.LongStream;
 import java.util.zip.Checksum;
 import org.apache.spark.Partitioner;
@@ -15,7 +14,6 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.io.CompressionCodec$;
-import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.serializer.Serializer;
@@ -24,6 +22,7 @@ import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.shuffle.checksum.ShuffleChecksumSupport;
+import org.apache.spark.util.TaskCompletionListener;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +46,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private final ShuffleDependency<K, V, ?> dependency;
     private final int shuffleId;
     private final long mapId;
+    private final int epoch;
     private final TaskMetrics taskMetrics;
     private final ShuffleWriteMetricsReporter metrics;
     private final WriteServices services;
@@ -68,11 +68,14 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         this.dependency = handle.dependency();
         this.shuffleId = handle.shuffleId();
         this.mapId = mapId;
+        this.epoch = services.components().epoch(handle.shuffleId());
         this.taskMetrics = context.taskMetrics();
         this.metrics = metrics;
         this.services = services;
         this.partitions = dependency.partitioner().numPartitions();
         this.scratch = new RecordScratch(context.taskMemoryManager(), partitions);
+        // Spark stops the writer of a task that fails with an exception, but not with an error.
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> stop(false));
     }
 
     @Override
@@ -121,9 +124,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             spill();
         }
         if (!encoder.addTo(scratch, partition)) {
-            throw new SparkOutOfMemoryError(
-                    "UNABLE_TO_ACQUIRE_MEMORY",
-                    Map.of("requestedBytes", Integer.toString(encoder.lengthBytes()), "receivedBytes", "0"));
+            throw new IllegalStateException("an empty scratch takes any record");
         }
     }
 
@@ -143,7 +144,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         PoolExecutorComponents outputs = services.components();
         try {
             BlockOutputs bare = new BlockOutputs(new Checksum[0], BareOutput::new);
-            return commit(outputs.createPoolOutputWriter(shuffleId, mapId, partitions), bare);
+            return commit(outputs.createPoolOutputWriter(shuffleId, epoch, mapId, partitions), bare);
         } catch (OutputRefusedException e) {
             LOG.debug("map output {} of shuffle {} goes to files: {}", mapId, shuffleId, e.getMessage());
         }
@@ -151,7 +152,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             try {
                 BlockOutputs bare =
                         new BlockOutputs(createPartitionChecksums(partitions, services.conf()), BareOutput::new);
-                return commit(outputs.createFileOutputWriter(shuffleId, mapId, partitions), bare);
+                return commit(outputs.createFileOutputWriter(shuffleId, epoch, mapId, partitions), bare);
             } catch (OutputRefusedException e) {
                 LOG.debug("map output {} of shuffle {} is compressed: {}", mapId, shuffleId, e.getMessage());
             }
@@ -160,7 +161,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         Frames frames = new Frames(CompressionCodec$.MODULE$.createCodec(services.conf()));
         BlockOutputs compressed =
                 new BlockOutputs(createPartitionChecksums(partitions, services.conf()), frames::compress);
-        return commit(outputs.createFileOutputWriter(shuffleId, mapId, partitions), compressed);
+        return commit(outputs.createFileOutputWriter(shuffleId, epoch, mapId, partitions), compressed);
     }
 
     private long[] commit(ShuffleMapOutputWriter out, BlockOutputs blocks) throws IOException {

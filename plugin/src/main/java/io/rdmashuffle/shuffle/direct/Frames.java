@@ -45,14 +45,9 @@ record Frames(CompressionCodec codec) {
         return new Output(out);
     }
 
-    /** Returns the records of blocks, whether they are bare or frames; {@code in} itself if they are bare and it can be marked. */
+    /** Returns the records of blocks, whether they are bare or frames; closing the result closes {@code in}. */
     InputStream open(InputStream in) throws IOException {
-        if (in.markSupported()) {
-            in.mark(MARK.length);
-            byte[] head = in.readNBytes(MARK.length);
-            in.reset();
-            return Arrays.equals(head, MARK) ? new Input(in) : in;
-        }
+        // Not marked and reset: Spark's checksums would count the bytes twice.
         byte[] head = in.readNBytes(MARK.length);
         PushbackInputStream whole = new PushbackInputStream(in, MARK.length);
         whole.unread(head);
@@ -142,6 +137,12 @@ record Frames(CompressionCodec codec) {
                 throw new EOFException("a frame ends " + left + " bytes early");
             }
             left -= count;
+            if (left == 0) {
+                if (frame.read() >= 0) {
+                    throw new IOException("a frame goes on after its last byte");
+                }
+                closeFrame();
+            }
             return count;
         }
 
@@ -167,8 +168,16 @@ record Frames(CompressionCodec codec) {
             return true;
         }
 
+        /** Zstandard's streams hold native memory. */
+        private void closeFrame() throws IOException {
+            frame.close();
+            frame = InputStream.nullInputStream();
+        }
+
         @Override
         public void close() throws IOException {
+            closeFrame();
+            left = 0;
             in.close();
         }
     }

@@ -1,6 +1,7 @@
 package io.rdmashuffle.shuffle.direct;
 
 import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.shuffle.MapOutputStore;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import java.io.IOException;
@@ -18,6 +19,11 @@ record LocalBlocks(MapOutputStore store) implements BlockSource {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBlocks.class);
 
     @Override
+    public boolean has(WantedBlock wanted) {
+        return store.isPooled(wanted.id().shuffleId(), wanted.id().mapId());
+    }
+
+    @Override
     public @Nullable FoundBlock find(WantedBlock wanted) {
         ShuffleBlockId id = wanted.id();
         MapOutput output = store.acquire(id.shuffleId(), id.mapId());
@@ -25,12 +31,17 @@ record LocalBlocks(MapOutputStore store) implements BlockSource {
             return null;
         }
         try {
-            return new FoundBlock(output.block(id.reduceId()), () -> true, output::release);
+            StoredBlock bytes = output.block(id.reduceId());
+            // Spark asks for no empty blocks: an index that says so was overwritten.
+            if (bytes.lengthBytes() > 0) {
+                return new FoundBlock(bytes, () -> true, output::release);
+            }
+            LOG.warn("{} is empty in the pool and should not be", id);
         } catch (IOException e) {
-            output.release();
             LOG.warn("cannot read {} in the pool", id, e);
-            return null;
         }
+        output.release();
+        return null;
     }
 
     @Override

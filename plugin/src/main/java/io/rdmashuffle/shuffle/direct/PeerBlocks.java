@@ -53,6 +53,18 @@ final class PeerBlocks implements BlockSource {
     }
 
     @Override
+    public boolean has(WantedBlock wanted) {
+        try {
+            Located located =
+                    path.directory().locate(wanted.id().shuffleId(), wanted.id().mapId());
+            return located != null && located.entry().place() == DirectoryEntry.Place.POOL;
+        } catch (IOException e) {
+            LOG.debug("{} of executor {} cannot be located", wanted.id(), path.executorId(), e);
+            return false;
+        }
+    }
+
+    @Override
     public @Nullable FoundBlock find(WantedBlock wanted) {
         if (broken) {
             return null;

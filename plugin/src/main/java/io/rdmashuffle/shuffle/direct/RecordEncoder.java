@@ -14,9 +14,6 @@ interface RecordEncoder extends AutoCloseable {
     /** Appends the record to a partition; false if the scratch has no memory for it, and then it may be tried again. */
     boolean addTo(RecordScratch scratch, int partition);
 
-    /** Returns the bytes of the record. */
-    int lengthBytes();
-
     /** Ends, after the last record. */
     @Override
     void close() throws IOException;

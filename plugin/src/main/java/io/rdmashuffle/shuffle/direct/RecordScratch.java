@@ -27,7 +27,11 @@ final class RecordScratch extends MemoryConsumer {
     /** Of a first page; a map output of a shuffle with thousands of partitions often has little more. */
     private static final long SMALLEST_PAGE = 64 << 10;
 
-    private static final long LARGEST_PAGE = 4 << 20;
+    private static final long LARGE_PAGE = 4 << 20;
+    /** Spark gives a task 8192 at most, of all that it does. */
+    private static final int MOST_PAGES = 2048;
+    /** Of the page that is taken without asking when Spark gives none to an empty scratch; other writers' file buffers take as much. */
+    private static final long RESERVE_PAGE = 1 << 20;
     /** With thousands of partitions a map output has often one or two records of each. */
     private static final int SMALLEST_PIECE = 256;
 
@@ -45,14 +49,17 @@ final class RecordScratch extends MemoryConsumer {
 
     private final long[] positions;
     private final int[] left;
+    private final long largestPage;
     private final byte[] prefix = new byte[SqlRows.PREFIX_BYTES];
     private final List<MemoryBlock> pages = new ArrayList<>();
+    private @Nullable MemoryBlock reserve;
     private long pagePosition;
     private long pageEnd;
     private long peakBytes;
 
     RecordScratch(TaskMemoryManager memory, int partitions) {
         super(memory, SMALLEST_PAGE, memory.getTungstenMemoryMode());
+        this.largestPage = Math.max(LARGE_PAGE, memory.pageSizeBytes());
         this.firsts = new long[partitions];
         this.lasts = new long[partitions];
         this.lengths = new long[partitions];
@@ -61,7 +68,10 @@ final class RecordScratch extends MemoryConsumer {
         this.left = new int[partitions];
     }
 
-    /** Takes a record; false if there is no memory for it now, and then nothing has changed. */
+    /**
+     * Takes a record; false if there is no memory for it now, and then nothing has changed. An empty scratch takes any record:
+     * other tasks and operators may hold all that Spark has to give, and sort shuffle may get by with nothing.
+     */
     boolean add(int partition, byte[] record, int length) {
         if (left[partition] < length && !makeRoom(partition, length)) {
             return false;
@@ -111,7 +121,7 @@ final class RecordScratch extends MemoryConsumer {
         long last = lasts[partition];
         int before = last == 0 ? 0 : room(last);
         int room = Math.max(Math.min(Math.max(2 * before, SMALLEST_PIECE), LARGEST_PIECE), length - left[partition]);
-        long needed = (HEADER_BYTES + room + 7L) & ~7L;
+        long needed = ((long) HEADER_BYTES + room + 7) & ~7L;
         if (pageEnd - pagePosition < needed && !grow(needed)) {
             return false;
         }
@@ -140,16 +150,27 @@ final class RecordScratch extends MemoryConsumer {
 
     private boolean grow(long needed) {
         long last = pages.isEmpty() ? 0 : pages.get(pages.size() - 1).size();
-        long wanted = Math.max(needed, Math.min(2 * last, LARGEST_PAGE));
-        try {
-            MemoryBlock page = allocatePage(wanted);
-            pages.add(page);
-            pagePosition = page.getBaseOffset();
-            pageEnd = pagePosition + page.size();
-            peakBytes = Math.max(peakBytes, getUsed());
-            return true;
-        } catch (SparkOutOfMemoryError e) {
+        long wanted = Math.max(needed, Math.min(2 * last, largestPage));
+        MemoryBlock page = pages.size() >= MOST_PAGES || reserve != null ? null : pageOrNull(wanted);
+        if (page == null && pages.isEmpty()) {
+            page = MemoryBlock.fromLongArray(new long[Math.toIntExact(Math.max(needed, RESERVE_PAGE) / Long.BYTES)]);
+            reserve = page;
+        }
+        if (page == null) {
             return false;
+        }
+        pages.add(page);
+        pagePosition = page.getBaseOffset();
+        pageEnd = pagePosition + page.size();
+        peakBytes = Math.max(peakBytes, getUsed());
+        return true;
+    }
+
+    private @Nullable MemoryBlock pageOrNull(long bytes) {
+        try {
+            return allocatePage(bytes);
+        } catch (SparkOutOfMemoryError e) {
+            return null;
         }
     }
 
@@ -213,8 +234,13 @@ final class RecordScratch extends MemoryConsumer {
 
     /** Forgets all records and gives the memory back. */
     void clear() {
-        pages.forEach(this::freePage);
+        for (MemoryBlock page : pages) {
+            if (page != reserve) {
+                freePage(page);
+            }
+        }
         pages.clear();
+        reserve = null;
         pagePosition = 0;
         pageEnd = 0;
         Arrays.fill(firsts, 0);

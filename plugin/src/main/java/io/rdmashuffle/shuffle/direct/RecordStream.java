@@ -26,7 +26,6 @@ final class RecordStream extends InputStream {
     private final VisibleBlocks visible;
     private final SparkFetch fetch;
     private final Frames frames;
-    private final boolean inBatches;
     private scala.collection.Iterator<Tuple2<BlockId, InputStream>> fetched;
     private InputStream stream = InputStream.nullInputStream();
     private boolean visibleEnded;
@@ -42,11 +41,10 @@ final class RecordStream extends InputStream {
         this.fetch = fetch;
         this.frames = new Frames(
                 CompressionCodec$.MODULE$.createCodec(fetch.services().conf()));
-        this.inBatches = inBatches;
-        this.fetched = start(others);
+        this.fetched = start(others, inBatches);
     }
 
-    private scala.collection.Iterator<Tuple2<BlockId, InputStream>> start(List<WantedBlock> blocks) {
+    private scala.collection.Iterator<Tuple2<BlockId, InputStream>> start(List<WantedBlock> blocks, boolean inBatches) {
         if (blocks.isEmpty()) {
             return CollectionConverters.asScala(
                     List.<Tuple2<BlockId, InputStream>>of().iterator());
@@ -95,7 +93,7 @@ final class RecordStream extends InputStream {
             if (count > 0) {
                 return count;
             }
-            if (!advance()) {
+            if (count < 0 && !advance()) {
                 return -1;
             }
         }
@@ -108,7 +106,8 @@ final class RecordStream extends InputStream {
         stream = InputStream.nullInputStream();
         if (!fetched.hasNext() && !missedAsked) {
             missedAsked = true;
-            fetched = start(visible.missed());
+            // Not in batches: Spark merges over what lies between two blocks, which was read already.
+            fetched = start(visible.takeMissed(), false);
         }
         if (!fetched.hasNext()) {
             return false;

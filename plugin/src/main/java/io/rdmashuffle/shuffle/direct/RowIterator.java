@@ -22,6 +22,8 @@ import scala.collection.AbstractIterator;
 final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> {
     /** Fits into a second-level cache beside the consumer's own data. */
     private static final int BUFFER_BYTES = 64 << 10;
+    /** Virtual machines cannot make arrays of quite 2^31-1 bytes; a prefix is among them. */
+    private static final int LARGEST_ARRAY_MARGIN = 16;
 
     private final InputStream in;
     private final Tuple2<Object, Object> record;
@@ -68,7 +70,7 @@ final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> {
         try {
             require(SqlRows.PREFIX_BYTES);
             int length = Integer.reverseBytes(Platform.getInt(buffer, Platform.BYTE_ARRAY_OFFSET + (long) position));
-            if (length < 0 || length > Integer.MAX_VALUE - 2 * BUFFER_BYTES) {
+            if (length < 0 || length > Integer.MAX_VALUE - LARGEST_ARRAY_MARGIN) {
                 throw new IOException("a row of " + length + " bytes");
             }
             require(SqlRows.PREFIX_BYTES + length);

@@ -44,11 +44,6 @@ final class RowRecords implements RecordEncoder {
         return scratch.addPrefixed(partition, row.getBaseObject(), row.getBaseOffset(), length);
     }
 
-    @Override
-    public int lengthBytes() {
-        return SqlRows.PREFIX_BYTES + length;
-    }
-
     private void count() {
         while (uncounted > 0) {
             int piece = (int) Math.min(uncounted, ZEROS.length);

@@ -33,11 +33,6 @@ final class SerializedRecords implements RecordEncoder {
     }
 
     @Override
-    public int lengthBytes() {
-        return bytes.size();
-    }
-
-    @Override
     public void close() throws IOException {
         stream.close();
     }

@@ -33,13 +33,16 @@ final class SpilledRecords implements AutoCloseable {
     static SpilledRecords write(RecordScratch scratch, int partitions, File file) throws IOException {
         SpilledRecords spilled = new SpilledRecords(file, new long[partitions]);
         byte[] buffer = new byte[BUFFER_BYTES];
+        boolean written = false;
         try (OutputStream out = new BufferedOutputStream(new FileOutputStream(file), BUFFER_BYTES)) {
             for (int p = 0; p < partitions; p++) {
                 spilled.lengths[p] = scratch.has(p) ? scratch.writeTo(out, p, buffer) : 0;
             }
-        } catch (IOException e) {
-            spilled.close();
-            throw e;
+            written = true;
+        } finally {
+            if (!written) {
+                spilled.close();
+            }
         }
         return spilled;
     }

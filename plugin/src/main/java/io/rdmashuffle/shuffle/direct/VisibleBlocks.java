@@ -4,6 +4,7 @@ import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.shuffle.SliceInputStream;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -21,17 +22,19 @@ import org.slf4j.LoggerFactory;
  * <p>A block that fits into what the caller offers is copied and checked there, so that a cache line is fetched once. A larger
  * one is checked where it lies and copied in pieces.
  *
- * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns its sources.
+ * <p><b>Threading:</b> thread-safe: tasks may end while a thread of theirs still reads, as {@code RDD.pipe}'s does. <b>Ownership:</b>
+ * owns its sources.
  */
 final class VisibleBlocks implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(VisibleBlocks.class);
 
-    private final Iterator<WantedBlock> wanted;
+    private Iterator<WantedBlock> wanted;
     private final Map<BlockManagerId, BlockSource> sources;
     private final ReadTally tally;
     private final boolean verify;
     private final CRC32C crc = new CRC32C();
-    private final List<WantedBlock> missed = new ArrayList<>();
+    private List<WantedBlock> missed = new ArrayList<>();
+    private boolean closed;
     private @Nullable WantedBlock next;
     private @Nullable Large large;
 
@@ -51,13 +54,22 @@ final class VisibleBlocks implements AutoCloseable {
         this.verify = verify;
     }
 
-    /** Returns the blocks that were not where they should be, or not what they should be; complete after the end. */
-    List<WantedBlock> missed() {
-        return missed;
+    /** Gives away the blocks that were not where they should be, or not what they should be; complete after the end. */
+    synchronized List<WantedBlock> takeMissed() {
+        List<WantedBlock> taken = missed;
+        missed = new ArrayList<>();
+        return taken;
     }
 
-    /** Copies as many bytes as are there and fit; -1 after the last block. At least one byte has room. */
-    int read(byte[] target, int offset, int length) throws IOException {
+    /**
+     * Copies as many bytes as are there and fit; -1 after the last block. At least one byte has room.
+     *
+     * @throws IOException if this was closed, since the task has ended
+     */
+    synchronized int read(byte[] target, int offset, int length) throws IOException {
+        if (closed) {
+            throw new IOException("the task that these blocks were for has ended");
+        }
         int filled = 0;
         while (filled < length) {
             if (large != null) {
@@ -172,9 +184,12 @@ final class VisibleBlocks implements AutoCloseable {
         }
     }
 
-    /** Lets all memory go. */
+    /** Lets all memory go, and what is still wanted: the task's listeners keep this until the task ends. */
     @Override
-    public void close() {
+    public synchronized void close() {
+        closed = true;
+        wanted = Collections.emptyIterator();
+        next = null;
         closeLarge();
         tally.report();
         sources.values().forEach(BlockSource::close);
