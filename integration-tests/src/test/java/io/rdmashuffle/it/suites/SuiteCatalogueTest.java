@@ -90,6 +90,18 @@ class SuiteCatalogueTest {
     }
 
     @Test
+    void whatExpectsSizesOfCompressedBlocksRunsWithThem() {
+        String adaptive = "org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite";
+        List<Suite> suites = StandIn.of(adaptive, FabricMode.AUTO);
+        assertThat(suites).hasSize(2).allMatch(suite -> suite.origin().equals(adaptive));
+        assertThat(suites.get(0).className())
+                .isEqualTo(BlockSizeTests.class.getPackageName() + ".BareAdaptiveQueryExecSuite");
+        assertThat(suites.get(1).tests()).isEqualTo(BlockSizeTests.OF_ADAPTIVE_QUERY_EXEC_SUITE);
+        assertThat(suites.get(1).conf()).isEqualTo(BlockSizeTests.CONF);
+        assertThat(StandIn.of(adaptive, FabricMode.SORT)).isEmpty();
+    }
+
+    @Test
     void everyExemptTestRunsWithAFullPool() throws IOException {
         assertThat(FullPoolTests.OF_SHUFFLE_SUITE)
                 .containsAll(Exemption.load().stream().map(Exemption::test).toList());

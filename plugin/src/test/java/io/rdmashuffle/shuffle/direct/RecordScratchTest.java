@@ -16,6 +16,7 @@ import org.apache.spark.memory.UnifiedMemoryManager;
 import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -137,5 +138,25 @@ class RecordScratchTest {
         assertThat(folder).isEmptyDirectory();
         scratch.clear();
         memoryGivenBack = memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    @Test
+    void anEmptyScratchTakesAnyRecordWhileOthersHoldAllMemory() throws IOException {
+        TaskMemoryManager memory = memory(false);
+        RecordScratch other = new RecordScratch(memory, 1);
+        assertThat(other.acquireMemory(HEAP_BYTES)).isEqualTo(HEAP_BYTES);
+        RecordScratch scratch = new RecordScratch(memory, PARTITIONS);
+        byte[] record = new byte[3 << 20];
+        random.nextBytes(record);
+        for (int round = 0; round < 2; round++) {
+            assertThat(scratch.add(round, record, record.length)).isTrue();
+            assertThat(scratch.add(round, record, record.length)).isFalse();
+            ByteArrayOutputStream out = new ByteArrayOutputStream();
+            scratch.writeTo(out, round, buffer);
+            assertThat(out.toByteArray()).isEqualTo(record);
+            scratch.clear();
+        }
+        other.freeMemory(HEAP_BYTES);
+        memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
     }
 }
