@@ -96,16 +96,18 @@ class DirectIT {
         }
     }
 
-    /** All kinds of shuffles on a cluster, in place, copied with Kryo, and with a pool that is far too small. */
+    /** All kinds of shuffles on a cluster, copied with Kryo, with a pool that is far too small, and with Spark's streams instead. */
     @ParameterizedTest
     @CsvSource({
-        "AUTO, 2, 1g, JavaSerializer, true",
-        "SHM, 3, 1g, KryoSerializer, false",
-        "AUTO, 2, 8m, KryoSerializer, true"
+        "AUTO, 2, 1g, JavaSerializer, true, false",
+        "SHM, 3, 1g, KryoSerializer, false, true",
+        "AUTO, 2, 8m, KryoSerializer, true, true"
     })
-    void resultsAreSortShuffles(FabricMode fabric, int executors, String pool, String serializer, String inPlace)
+    void resultsAreSortShuffles(
+            FabricMode fabric, int executors, String pool, String serializer, String inPlace, String direct)
             throws Exception {
-        Map<String, String> conf = direct(
+        Map<String, String> conf = pools.conf(
+                "spark.shuffle.rdma.direct.enabled", direct,
                 "spark.shuffle.rdma.pool.maxSize", pool,
                 "spark.shuffle.rdma.fabric.shm.inPlace", inPlace,
                 "spark.serializer", "org.apache.spark.serializer." + serializer);

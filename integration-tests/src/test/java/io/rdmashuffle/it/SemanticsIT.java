@@ -86,9 +86,14 @@ class SemanticsIT {
     void codecsAndSerialisersWithAndWithoutEncryption(String codec, String serializer, String encrypted)
             throws Exception {
         Map<String, String> conf = pools.conf(
-                "spark.io.compression.codec", codec,
-                "spark.serializer", "org.apache.spark.serializer." + serializer,
-                "spark.io.encryption.enabled", encrypted);
+                "spark.shuffle.compress",
+                "true",
+                "spark.io.compression.codec",
+                codec,
+                "spark.serializer",
+                "org.apache.spark.serializer." + serializer,
+                "spark.io.encryption.enabled",
+                encrypted);
         try (SparkSession spark = LocalSpark.start(conf)) {
             ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
             assertGroups(pairs(spark).groupByKey(5));
