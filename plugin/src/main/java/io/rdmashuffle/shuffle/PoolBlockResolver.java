@@ -102,7 +102,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
             }
             return SliceManagedBuffer.unheld(bytes, output);
         } catch (IOException e) {
-            throw sneaky(e);
+            throw Sneaky.raise(e);
         } finally {
             output.release();
         }
@@ -154,7 +154,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
                     ? super.getMigrationBlocks(output)
                     : CollectionConverters.asScala(blocks).toList();
         } catch (IOException e) {
-            throw sneaky(e);
+            throw Sneaky.raise(e);
         }
     }
 
@@ -167,7 +167,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
                     ? super.putShuffleBlockAsStream(blockId, serializerManager)
                     : outputs.receive(blockId, files);
         } catch (IOException e) {
-            throw sneaky(e);
+            throw Sneaky.raise(e);
         }
     }
 
@@ -195,16 +195,10 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
             try {
                 new DepartingOutputs(outputs).writeFiles(key, files);
             } catch (IOException e) {
-                throw sneaky(e);
+                throw Sneaky.raise(e);
             } finally {
                 isWritingFiles = false;
             }
         }
-    }
-
-    /** Scala's methods throw checked exceptions without declaring them; callers here expect IOException. */
-    @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
-    private static <E extends Throwable> RuntimeException sneaky(Throwable e) throws E {
-        throw (E) e;
     }
 }

@@ -54,7 +54,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     public void initializeExecutor(String appId, String execId, Map<String, String> extraConfigs) {}
 
     @Override
-    public PoolMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
+    public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
         return writer(
                 shuffleId,
                 store.epoch(shuffleId),

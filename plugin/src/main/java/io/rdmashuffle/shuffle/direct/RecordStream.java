@@ -1,5 +1,6 @@
 package io.rdmashuffle.shuffle.direct;
 
+import io.rdmashuffle.shuffle.Sneaky;
 import io.rdmashuffle.shuffle.SparkFetch;
 import java.io.IOException;
 import java.io.InputStream;

@@ -1,5 +1,6 @@
 package io.rdmashuffle.shuffle.direct;
 
+import io.rdmashuffle.shuffle.Sneaky;
 import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;

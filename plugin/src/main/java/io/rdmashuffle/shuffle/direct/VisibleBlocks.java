@@ -2,6 +2,7 @@ package io.rdmashuffle.shuffle.direct;
 
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.shuffle.SliceInputStream;
+import io.rdmashuffle.shuffle.Sneaky;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;

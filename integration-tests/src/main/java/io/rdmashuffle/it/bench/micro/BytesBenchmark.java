@@ -4,7 +4,6 @@ import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.shuffle.PoolExecutorComponents;
 import io.rdmashuffle.shuffle.PoolLimits;
-import io.rdmashuffle.shuffle.PoolMapOutputWriter;
 import io.rdmashuffle.shuffle.SliceInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -14,6 +13,7 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
@@ -86,7 +86,7 @@ public class BytesBenchmark {
     }
 
     private void write(long mapId) throws IOException {
-        PoolMapOutputWriter writer = components.createMapOutputWriter(BenchExecutor.SHUFFLE, mapId, PARTITIONS);
+        ShuffleMapOutputWriter writer = components.createMapOutputWriter(BenchExecutor.SHUFFLE, mapId, PARTITIONS);
         for (int partition = 0; partition < PARTITIONS; partition++) {
             try (OutputStream stream = writer.getPartitionWriter(partition).openStream()) {
                 stream.write(content, 0, content.length);

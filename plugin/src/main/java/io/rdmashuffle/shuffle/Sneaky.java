@@ -1,11 +1,11 @@
-package io.rdmashuffle.shuffle.direct;
+package io.rdmashuffle.shuffle;
 
-/** Spark's exceptions are checked for Java, and undeclared where they come through. */
-final class Sneaky {
+/** Scala's methods throw checked exceptions without declaring them, so what overrides or calls them must be able to. */
+public final class Sneaky {
     private Sneaky() {}
 
     /** Throws a failure as it is; declared to return so that callers can say {@code throw}. */
-    static RuntimeException raise(Throwable failure) {
+    public static RuntimeException raise(Throwable failure) {
         throw Sneaky.<RuntimeException>as(failure);
     }
 
