@@ -32,15 +32,20 @@ final class Commands {
         }
     }
 
-    /** Runs what shows whether the rest is allowed; else the test is skipped, or fails with {@code REQUIRE_ROOT=1}. */
+    /** Runs what shows whether the rest is allowed; else the test is skipped. */
     static void orSkip(String... command) throws IOException {
         try {
             run(command);
         } catch (IOException e) {
-            if ("1".equals(System.getenv("REQUIRE_ROOT"))) {
-                throw e;
-            }
-            Assumptions.abort("needs root: " + e.getMessage());
+            skip(e);
         }
+    }
+
+    /** Skips the test for want of rights; fails it with {@code REQUIRE_ROOT=1}. */
+    static void skip(IOException reason) throws IOException {
+        if ("1".equals(System.getenv("REQUIRE_ROOT"))) {
+            throw reason;
+        }
+        Assumptions.abort("needs root: " + reason.getMessage());
     }
 }

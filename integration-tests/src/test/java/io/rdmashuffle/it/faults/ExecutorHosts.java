@@ -5,7 +5,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 
@@ -23,10 +26,13 @@ import java.util.concurrent.ThreadLocalRandom;
  * <p><b>Source:</b> ip-netns(8), veth(4), nsenter(1).
  */
 final class ExecutorHosts implements AutoCloseable {
+    private static final int ATTEMPTS = 100;
+
     private final String prefix;
     private final String network;
     private final int hosts;
     private final Path javaHome;
+    private final Deque<List<String>> undos = new ArrayDeque<>();
 
     private ExecutorHosts(int number, int hosts) throws IOException {
         this.prefix = "rsit" + number;
@@ -35,17 +41,31 @@ final class ExecutorHosts implements AutoCloseable {
         this.javaHome = Files.createDirectories(Workspace.find().target().resolve("it/hosts"));
     }
 
-    /** Makes hosts, or skips the test where that is not allowed. */
+    /**
+     * Makes hosts, or skips the test where that is not allowed. Another run of these tests on the same machine, or what is left of
+     * one that was killed, may have the number that was drawn: then another one is.
+     */
     static ExecutorHosts make(int hosts) throws IOException {
-        ExecutorHosts made = new ExecutorHosts(ThreadLocalRandom.current().nextInt(1, 250), hosts);
-        Commands.orSkip("ip", "link", "add", made.prefix, "type", "bridge");
-        try {
-            made.build();
-        } catch (IOException e) {
-            made.close();
-            throw e;
+        for (int attempt = 1; ; attempt++) {
+            ExecutorHosts made = new ExecutorHosts(ThreadLocalRandom.current().nextInt(1, 250), hosts);
+            try {
+                made.make(
+                        List.of("ip", "link", "add", made.prefix, "type", "bridge"),
+                        List.of("ip", "link", "del", made.prefix));
+            } catch (IOException e) {
+                if (attempt < ATTEMPTS && String.valueOf(e.getMessage()).contains("File exists")) {
+                    continue;
+                }
+                Commands.skip(e);
+            }
+            try {
+                made.build();
+            } catch (IOException e) {
+                made.close();
+                throw e;
+            }
+            return made;
         }
-        return made;
     }
 
     private void build() throws IOException {
@@ -53,9 +73,21 @@ final class ExecutorHosts implements AutoCloseable {
         Commands.run("ip", "link", "set", prefix, "up");
         for (int host = 0; host < hosts; host++) {
             String namespace = prefix + "n" + host;
-            Commands.run("ip", "netns", "add", namespace);
-            Commands.run(
-                    "ip", "link", "add", outside(host), "type", "veth", "peer", "name", "eth0", "netns", namespace);
+            make(List.of("ip", "netns", "add", namespace), List.of("ip", "netns", "del", namespace));
+            make(
+                    List.of(
+                            "ip",
+                            "link",
+                            "add",
+                            outside(host),
+                            "type",
+                            "veth",
+                            "peer",
+                            "name",
+                            "eth0",
+                            "netns",
+                            namespace),
+                    List.of("ip", "link", "del", outside(host)));
             Commands.run("ip", "link", "set", outside(host), "master", prefix, "up");
             Commands.run("ip", "-n", namespace, "addr", "add", network + (10 + host) + "/24", "dev", "eth0");
             Commands.run("ip", "-n", namespace, "link", "set", "eth0", "up");
@@ -110,15 +142,28 @@ final class ExecutorHosts implements AutoCloseable {
         }
     }
 
-    /** Takes away what was made; the other ends of links go with their namespaces. */
+    /** Runs a command and remembers the one that takes its effect away. */
+    private void make(List<String> command, List<String> undo) throws IOException {
+        Commands.run(command.toArray(String[]::new));
+        undos.push(undo);
+    }
+
+    /**
+     * Takes away what was made. A namespace stays for minutes after its end while the kernel still tries to send what processes
+     * left unsent, so links are removed by themselves.
+     */
     @Override
     public void close() throws IOException {
-        for (int host = 0; host < hosts; host++) {
-            String namespace = prefix + "n" + host;
-            if (Files.exists(Path.of("/run/netns", namespace))) {
-                Commands.run("ip", "netns", "del", namespace);
+        IOException failure = null;
+        while (!undos.isEmpty()) {
+            try {
+                Commands.run(undos.pop().toArray(String[]::new));
+            } catch (IOException e) {
+                failure = failure == null ? e : failure;
             }
         }
-        Commands.run("ip", "link", "del", prefix);
+        if (failure != null) {
+            throw failure;
+        }
     }
 }
