@@ -12,10 +12,20 @@ import java.nio.ByteBuffer;
  * @param extents in how many pieces the data lies; 0 if all partitions are empty or the output is a file
  * @param indexRegion region of the index
  * @param indexOffset offset of the index in its region
+ * @param dataRegion region of the data if that lies in one piece, else 0
+ * @param dataOffset offset of the data in its region if it lies in one piece, else 0
  * @param dataBytes bytes of all partitions together
  */
 public record DirectoryEntry(
-        long mapId, Place place, int partitions, int extents, int indexRegion, long indexOffset, long dataBytes) {
+        long mapId,
+        Place place,
+        int partitions,
+        int extents,
+        int indexRegion,
+        long indexOffset,
+        int dataRegion,
+        long dataOffset,
+        long dataBytes) {
     /** Where a map output's data is. */
     public enum Place {
         /** Nowhere any more. */
@@ -43,7 +53,12 @@ public record DirectoryEntry(
 
     /** Describes an output that went to ordinary files. */
     public static DirectoryEntry file(long mapId, int partitions, long dataBytes) {
-        return new DirectoryEntry(mapId, Place.FILE, partitions, 0, 0, 0, dataBytes);
+        return new DirectoryEntry(mapId, Place.FILE, partitions, 0, 0, 0, 0, 0, dataBytes);
+    }
+
+    /** Describes an output in the pool without a byte. */
+    static DirectoryEntry empty(long mapId, int partitions) {
+        return new DirectoryEntry(mapId, Place.POOL, partitions, 0, 0, 0, 0, 0, 0);
     }
 
     /** Throws unless this output has partitions {@code [start, end)}, at least one. */
@@ -61,6 +76,8 @@ public record DirectoryEntry(
         record.putInt(DirectoryLayout.ENTRY_EXTENTS, extents);
         record.putInt(DirectoryLayout.ENTRY_REGION, indexRegion);
         record.putLong(DirectoryLayout.ENTRY_OFFSET, indexOffset);
+        record.putInt(DirectoryLayout.ENTRY_DATA_REGION, dataRegion);
+        record.putLong(DirectoryLayout.ENTRY_DATA_OFFSET, dataOffset);
         record.putLong(DirectoryLayout.ENTRY_DATA_BYTES, dataBytes);
         DirectoryLayout.seal(record);
     }
@@ -78,11 +95,15 @@ public record DirectoryEntry(
                 record.getInt(DirectoryLayout.ENTRY_EXTENTS),
                 record.getInt(DirectoryLayout.ENTRY_REGION),
                 record.getLong(DirectoryLayout.ENTRY_OFFSET),
+                record.getInt(DirectoryLayout.ENTRY_DATA_REGION),
+                record.getLong(DirectoryLayout.ENTRY_DATA_OFFSET),
                 record.getLong(DirectoryLayout.ENTRY_DATA_BYTES));
         if (entry.partitions < 0
                 || entry.extents < 0
                 || entry.indexRegion < 0
                 || entry.indexOffset < 0
+                || entry.dataRegion < 0
+                || entry.dataOffset < 0
                 || entry.dataBytes < 0) {
             throw new DirectoryFormatException("directory entry with impossible numbers: " + entry);
         }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *  HEADER, at offset 0                    SLOT of shuffle s, at 64 * (1 + s mod slots)
  *     0   8  magic "RDMADIR1"                0   4  shuffle id
- *     8   4  layout version, 1               4   4  1 = live, 0 = none
+ *     8   4  layout version, 2               4   4  1 = live, 0 = none
  *    12   4  slots                           8   4  region of the shuffle's segment
  *    16  16  incarnation of the executor    12   4  entries in the segment
  *    32  28  zero                           16   8  offset of the segment in its region
@@ -29,7 +29,9 @@ import org.jspecify.annotations.Nullable;
  *    20   4  region of the index
  *    24   8  offset of the index in its region
  *    32   8  bytes of data
- *    40  20  zero
+ *    40   8  offset of the data in its region, if it lies in one piece
+ *    48   4  region of the data, if it lies in one piece
+ *    52   8  zero
  *    60   4  CRC-32C
  * </pre>
  *
@@ -40,7 +42,7 @@ final class DirectoryLayout {
     static final long RECORD_BYTES = 64;
 
     static final long MAGIC = 0x31524944414D4452L;
-    static final int VERSION = 1;
+    static final int VERSION = 2;
 
     static final int HEADER_VERSION = 8;
     static final int HEADER_SLOTS = 12;
@@ -60,6 +62,8 @@ final class DirectoryLayout {
     static final int ENTRY_REGION = 20;
     static final int ENTRY_OFFSET = 24;
     static final int ENTRY_DATA_BYTES = 32;
+    static final int ENTRY_DATA_OFFSET = 40;
+    static final int ENTRY_DATA_REGION = 48;
 
     private static final long CRC = 60;
 

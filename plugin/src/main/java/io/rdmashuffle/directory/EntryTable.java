@@ -9,12 +9,12 @@ import org.jspecify.annotations.Nullable;
  * reduce task looks up every map output there is, and between two tasks other data has pushed this out of the caches.
  *
  * <p>Open addressing, at most four fifths full. A cell is map id; place and partitions; extents and region; offset of the index;
- * bytes of data. A second word of 0 is an empty cell.
+ * bytes of data; offset of data; region of data. A second word of 0 is an empty cell.
  *
  * <p><b>Threading:</b> immutable.
  */
 final class EntryTable {
-    private static final int CELL_LONGS = 5;
+    private static final int CELL_LONGS = 7;
     private static final int LEAST_CELLS = 8;
     private static final long HASH = 0x9E3779B97F4A7C15L;
 
@@ -57,7 +57,15 @@ final class EntryTable {
         }
         long second = cells[cell + 2];
         return new DirectoryEntry(
-                mapId, place(high(first)), (int) first, high(second), (int) second, cells[cell + 3], cells[cell + 4]);
+                mapId,
+                place(high(first)),
+                (int) first,
+                high(second),
+                (int) second,
+                cells[cell + 3],
+                (int) cells[cell + 6],
+                cells[cell + 5],
+                cells[cell + 4]);
     }
 
     private void put(DirectoryEntry entry) {
@@ -67,6 +75,8 @@ final class EntryTable {
         cells[cell + 2] = pair(entry.extents(), entry.indexRegion());
         cells[cell + 3] = entry.indexOffset();
         cells[cell + 4] = entry.dataBytes();
+        cells[cell + 5] = entry.dataOffset();
+        cells[cell + 6] = entry.dataRegion();
     }
 
     /** Returns where a map output's cell is, or is to be. */

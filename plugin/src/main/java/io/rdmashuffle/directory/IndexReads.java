@@ -51,7 +51,7 @@ final class IndexReads {
             return BlockRange.empty(wanted.end() - wanted.start());
         }
         try (RemoteBytes index = reads.read(peer, MapOutputIndex.slicesFor(entry, wanted.start(), wanted.end()))) {
-            return MapOutputIndex.read(entry, index.slice(0), index.slice(1), index.slice(2));
+            return MapOutputIndex.read(entry, wanted.start(), index.slices());
         } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
             throw damaged(entry, e);
         }
@@ -76,54 +76,44 @@ final class IndexReads {
     /** Null if this fabric can only copy. */
     private @Nullable List<@Nullable BlockRange> inPlace(List<WantedRange> wanted, Map<Integer, RemoteView> regions)
             throws IOException {
-        List<@Nullable List<MemorySlice>> parts = new ArrayList<>(wanted.size());
-        for (WantedRange each : wanted) {
-            List<RemoteSlice> slices = slicesOf(each);
-            if (slices.isEmpty()) {
-                parts.add(null);
+        @Nullable MemorySlice[] indexes = new MemorySlice[wanted.size()];
+        for (int i = 0; i < indexes.length; i++) {
+            DirectoryEntry entry = wanted.get(i).entry();
+            if (wanted.get(i).isEmpty()) {
                 continue;
             }
-            RemoteView region = regions.get(each.entry().indexRegion());
+            RemoteView region = regions.get(entry.indexRegion());
             if (region == null) {
-                region = peer.region(each.entry().indexRegion());
+                region = peer.region(entry.indexRegion());
                 if (region == null) {
                     return null;
                 }
-                regions.put(each.entry().indexRegion(), region);
+                regions.put(entry.indexRegion(), region);
             }
-            parts.add(cut(region.memory(), slices));
+            indexes[i] = region.memory();
         }
-        touch(parts);
+        touch(wanted, indexes);
         List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
-        for (int i = 0; i < wanted.size(); i++) {
-            ranges.add(decode(wanted.get(i), parts.get(i)));
+        for (int i = 0; i < indexes.length; i++) {
+            MemorySlice region = indexes[i];
+            ranges.add(decode(
+                    wanted.get(i),
+                    region == null
+                            ? null
+                            : each -> MapOutputIndex.read(each.entry(), region, each.start(), each.end())));
         }
         return ranges;
     }
 
-    private static @Nullable List<MemorySlice> cut(MemorySlice region, List<RemoteSlice> slices) {
-        try {
-            RemoteSlice extents = slices.get(0);
-            RemoteSlice offsets = slices.get(1);
-            RemoteSlice checksums = slices.get(2);
-            return List.of(
-                    region.slice(extents.offset(), extents.lengthBytes()),
-                    region.slice(offsets.offset(), offsets.lengthBytes()),
-                    region.slice(checksums.offset(), checksums.lengthBytes()));
-        } catch (IndexOutOfBoundsException damaged) {
-            return null;
-        }
-    }
-
-    /** Loads something of every part. With nothing between the loads the processor waits for many at a time. */
-    private void touch(List<@Nullable List<MemorySlice>> parts) {
+    /** Loads something of every index. With nothing between the loads the processor waits for many at a time. */
+    private void touch(List<WantedRange> wanted, @Nullable MemorySlice[] regions) {
         long sum = 0;
-        for (int i = 0; i < parts.size(); i++) {
-            List<MemorySlice> part = parts.get(i);
-            if (part != null) {
-                sum += part.get(0).getInt(0)
-                        + part.get(1).getInt(0)
-                        + part.get(2).getInt(0);
+        for (int i = 0; i < regions.length; i++) {
+            MemorySlice region = regions[i];
+            long offset = MapOutputIndex.rowOffset(
+                    wanted.get(i).entry(), wanted.get(i).start());
+            if (region != null && offset >= 0 && offset <= region.lengthBytes() - Integer.BYTES) {
+                sum += region.getInt(offset);
             }
         }
         touched = sum;
@@ -158,14 +148,16 @@ final class IndexReads {
         try (RemoteBytes bytes = reads.read(peer, slices)) {
             int next = 0;
             for (WantedRange each : wanted) {
-                boolean hasIndex = !slicesOf(each).isEmpty();
-                ranges.add(decode(each, hasIndex ? bytes.slices().subList(next, next + 3) : null));
-                next += hasIndex ? 3 : 0;
+                int count = slicesOf(each).size();
+                List<MemorySlice> parts = bytes.slices().subList(next, next + count);
+                ranges.add(decode(
+                        each, count == 0 ? null : found -> MapOutputIndex.read(found.entry(), found.start(), parts)));
+                next += count;
             }
         }
     }
 
-    /** Returns the three parts of an index that tell; none for an output without bytes, or where the numbers cannot be. */
+    /** Returns the parts of an index that tell; none for an output without bytes, or where the numbers cannot be. */
     private static List<RemoteSlice> slicesOf(WantedRange wanted) {
         try {
             return MapOutputIndex.slicesFor(wanted.entry(), wanted.start(), wanted.end());
@@ -174,14 +166,19 @@ final class IndexReads {
         }
     }
 
-    private static @Nullable BlockRange decode(WantedRange wanted, @Nullable List<MemorySlice> parts) {
-        DirectoryEntry entry = wanted.entry();
+    /** How the bytes of an index become a range. */
+    private interface Decoding {
+        BlockRange of(WantedRange wanted) throws DirectoryFormatException;
+    }
+
+    /** Null for what makes no sense; there is no decoding for an output without an index. */
+    private static @Nullable BlockRange decode(WantedRange wanted, @Nullable Decoding index) {
         try {
-            entry.checkPartitions(wanted.start(), wanted.end());
-            if (parts == null) {
+            wanted.entry().checkPartitions(wanted.start(), wanted.end());
+            if (index == null) {
                 return wanted.isEmpty() ? BlockRange.empty(wanted.end() - wanted.start()) : null;
             }
-            return MapOutputIndex.read(entry, parts.get(0), parts.get(1), parts.get(2));
+            return index.of(wanted);
         } catch (DirectoryFormatException | IllegalArgumentException | IndexOutOfBoundsException damaged) {
             return null;
         }

@@ -58,15 +58,15 @@ public final class MapOutput implements AutoCloseable {
             total += usedBytes[i];
         }
         if (extents.isEmpty()) {
-            DirectoryEntry empty = new DirectoryEntry(mapId, DirectoryEntry.Place.POOL, lengths.length, 0, 0, 0, 0);
-            return new MapOutput(empty, data, null);
+            return new MapOutput(DirectoryEntry.empty(mapId, lengths.length), data, null);
         }
         long indexBytes = MapOutputIndex.lengthBytes(lengths.length, extents.size());
         Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, patience);
         if (index == null) {
             return null;
         }
-        MapOutputIndex.write(index.memory(), extents, lengths, checksums);
+        MapOutputIndex.write(index.memory(), mapId, extents, lengths, checksums);
+        boolean inOnePiece = extents.size() == 1;
         DirectoryEntry entry = new DirectoryEntry(
                 mapId,
                 DirectoryEntry.Place.POOL,
@@ -74,6 +74,8 @@ public final class MapOutput implements AutoCloseable {
                 extents.size(),
                 index.region().id(),
                 index.offset(),
+                inOnePiece ? extents.get(0).regionId() : 0,
+                inOnePiece ? extents.get(0).offset() : 0,
                 total);
         return new MapOutput(entry, data, index);
     }
@@ -110,12 +112,7 @@ public final class MapOutput implements AutoCloseable {
         if (held == null) {
             return BlockRange.empty(end - start);
         }
-        List<RemoteSlice> wanted = MapOutputIndex.slicesFor(entry, start, end);
-        MemorySlice region = held.region().memory();
-        List<MemorySlice> parts = wanted.stream()
-                .map(slice -> region.slice(slice.offset(), slice.lengthBytes()))
-                .toList();
-        return MapOutputIndex.read(entry, parts.get(0), parts.get(1), parts.get(2));
+        return MapOutputIndex.read(entry, held.region().memory(), start, end);
     }
 
     /**

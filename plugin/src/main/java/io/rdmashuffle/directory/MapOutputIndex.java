@@ -3,27 +3,44 @@ package io.rdmashuffle.directory;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.MemorySlice;
 import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where each partition of one map output lies, and its checksum.
  *
  * <p>The data is a logical sequence of bytes, partition after partition; extents say which pieces of the pool that sequence
- * is made of.
+ * is made of. Data in one piece, the rule, needs none: the {@link DirectoryEntry} says where that is.
  *
  * <pre>
- *  offset             bytes        little-endian; E extents, P partitions
- *       0             24 * E       extent: logical start (8), offset in its region (8), region (4), zero (4)
- *       24 E           8 * (P+1)   logical offset where partition p starts; the last one is the length
- *       24 E + 8(P+1)  4 * P       CRC-32C of partition p's bytes
+ *  bytes     little-endian; E extents, P partitions
+ *  24 * E    extents, if E is not 1: logical start (8), offset in its region (8), region (4), zero (4)
+ *  12 * P    row of partition p: logical offset where it starts (8), CRC-32C of its bytes xor its mark (4)
+ *   8        length
  * </pre>
  *
- * An extent ends where the next one starts. P and E are in the {@link DirectoryEntry}. A damaged index leads to bytes whose
- * checksum is wrong, so it carries none of its own.
+ * What tells of a partition lies together, 20 bytes: a reduce task wants that of every map output, and pays for each piece with
+ * a READ, or with a page and a cache line that it touches. An extent ends where the next one starts. P and E are in the entry. A
+ * damaged index leads to bytes whose checksum is wrong, so it carries none of its own; the mark, a function of map id and
+ * partition, does the same for a sound row that is somebody else's.
  */
 public final class MapOutputIndex {
     private static final long EXTENT_BYTES = 24;
+    private static final long ROW_BYTES = Long.BYTES + Integer.BYTES;
+    /** After the rows that are wanted: where the last of them ends. */
+    private static final long END_BYTES = Long.BYTES;
+
+    /** Odd, with no pattern in their bits. */
+    private static final long MAP_FACTOR = 0x9E3779B97F4A7C15L;
+
+    private static final long PARTITION_FACTOR = 0xC2B2AE3D27D4EB4FL;
+
+    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
     private MapOutputIndex() {}
 
@@ -32,11 +49,38 @@ public final class MapOutputIndex {
 
     /** Returns the bytes of an index. */
     public static long lengthBytes(int partitions, int extents) {
-        return extents * EXTENT_BYTES + Long.BYTES * (partitions + 1L) + (long) Integer.BYTES * partitions;
+        return extentBytes(extents) + ROW_BYTES * partitions + END_BYTES;
+    }
+
+    private static long extentBytes(int extents) {
+        return extents == 1 ? 0 : extents * EXTENT_BYTES;
+    }
+
+    /** Returns what tells a partition's checksum from those of other partitions and map outputs. */
+    private static int mark(long mapId, int partition) {
+        return (int) ((mapId * MAP_FACTOR + partition * PARTITION_FACTOR) >>> Integer.SIZE);
     }
 
     /** Writes an index; {@code lengths} and {@code checksums} are by partition, {@code extents} in logical order. */
-    public static void write(MemorySlice memory, List<Extent> extents, long[] lengths, int[] checksums) {
+    public static void write(MemorySlice memory, long mapId, List<Extent> extents, long[] lengths, int[] checksums) {
+        if (extents.size() != 1) {
+            writeExtents(memory, extents);
+        }
+        // In an array first: one store after the other into the pool takes as long as the page faults of a fresh index.
+        byte[] rows = new byte[Math.toIntExact(ROW_BYTES * lengths.length + END_BYTES)];
+        int position = 0;
+        long offset = 0;
+        for (int p = 0; p < lengths.length; p++) {
+            LONGS.set(rows, position, offset);
+            INTS.set(rows, position + Long.BYTES, checksums[p] ^ mark(mapId, p));
+            offset += lengths[p];
+            position += (int) ROW_BYTES;
+        }
+        LONGS.set(rows, position, offset);
+        memory.putBytes(extentBytes(extents.size()), rows, 0, rows.length);
+    }
+
+    private static void writeExtents(MemorySlice memory, List<Extent> extents) {
         long position = 0;
         long logical = 0;
         for (Extent extent : extents) {
@@ -47,64 +91,77 @@ public final class MapOutputIndex {
             logical += extent.lengthBytes();
             position += EXTENT_BYTES;
         }
-        long[] offsets = new long[lengths.length + 1];
-        for (int p = 0; p < lengths.length; p++) {
-            offsets[p + 1] = offsets[p] + lengths[p];
-        }
-        // In bulk: one store after the other takes as long as the page faults of a fresh index.
-        long offsetBytes = (long) Long.BYTES * offsets.length;
-        memory.slice(position, offsetBytes).asByteBuffer().asLongBuffer().put(offsets);
-        memory.slice(position + offsetBytes, (long) Integer.BYTES * checksums.length)
-                .asByteBuffer()
-                .asIntBuffer()
-                .put(checksums);
     }
 
-    /** Returns which parts of an index are needed for partitions {@code [start, end)}: extents, offsets, checksums. */
+    /** Returns which parts of an index are needed for partitions {@code [start, end)}: rows, and extents if it has any. */
     public static List<RemoteSlice> slicesFor(DirectoryEntry entry, int start, int end)
             throws DirectoryFormatException {
+        RemoteSlice rows = new RemoteSlice(entry.indexRegion(), rowsOffset(entry, start, end), rowsBytes(start, end));
+        return entry.extents() == 1
+                ? List.of(rows)
+                : List.of(
+                        rows, new RemoteSlice(entry.indexRegion(), entry.indexOffset(), extentBytes(entry.extents())));
+    }
+
+    private static long rowsOffset(DirectoryEntry entry, int start, int end) throws DirectoryFormatException {
         entry.checkPartitions(start, end);
         if (entry.extents() == 0) {
             throw new DirectoryFormatException("no index: all partitions are empty in " + entry);
         }
-        long base = entry.indexOffset();
-        long extentBytes = entry.extents() * EXTENT_BYTES;
-        long checksums = base + extentBytes + Long.BYTES * (entry.partitions() + 1L);
-        return List.of(
-                new RemoteSlice(entry.indexRegion(), base, extentBytes),
-                new RemoteSlice(
-                        entry.indexRegion(),
-                        base + extentBytes + (long) Long.BYTES * start,
-                        (long) Long.BYTES * (end - start + 1)),
-                new RemoteSlice(
-                        entry.indexRegion(),
-                        checksums + (long) Integer.BYTES * start,
-                        (long) Integer.BYTES * (end - start)));
+        return rowOffset(entry, start);
+    }
+
+    /** Returns where in its region a partition's row is; anything, of an entry that makes no sense. */
+    static long rowOffset(DirectoryEntry entry, int partition) {
+        return entry.indexOffset() + extentBytes(entry.extents()) + ROW_BYTES * partition;
+    }
+
+    private static long rowsBytes(int start, int end) {
+        return ROW_BYTES * (end - start) + END_BYTES;
     }
 
     /**
      * Decodes what {@link #slicesFor} named.
      *
+     * @param start the first partition
+     * @param parts the bytes of those slices
      * @throws DirectoryFormatException if the numbers cannot be, for example because the owner has reused the memory
      */
-    public static BlockRange read(DirectoryEntry entry, MemorySlice extents, MemorySlice offsets, MemorySlice checksums)
+    public static BlockRange read(DirectoryEntry entry, int start, List<MemorySlice> parts)
             throws DirectoryFormatException {
-        int partitions = (int) (checksums.lengthBytes() / Integer.BYTES);
+        return read(entry, start, parts.get(0), entry.extents() == 1 ? null : parts.get(1));
+    }
+
+    /** Decodes partitions {@code [start, end)} in the region that holds the index. */
+    static BlockRange read(DirectoryEntry entry, MemorySlice region, int start, int end)
+            throws DirectoryFormatException {
+        long offset = rowsOffset(entry, start, end);
+        return read(entry, start, region.slice(offset, rowsBytes(start, end)), extents(entry, region));
+    }
+
+    private static @Nullable MemorySlice extents(DirectoryEntry entry, MemorySlice region) {
+        return entry.extents() == 1 ? null : region.slice(entry.indexOffset(), extentBytes(entry.extents()));
+    }
+
+    private static BlockRange read(DirectoryEntry entry, int start, MemorySlice rows, @Nullable MemorySlice extents)
+            throws DirectoryFormatException {
+        int partitions = (int) (rows.lengthBytes() / ROW_BYTES);
         long[] lengths = new long[partitions];
         int[] crcs = new int[partitions];
-        long first = offsets.getLong(0);
+        long first = rows.getLong(0);
         long previous = first;
         if (first < 0) {
             throw new DirectoryFormatException("index of map " + entry.mapId() + " begins before its data");
         }
         for (int p = 0; p < partitions; p++) {
-            long next = offsets.getLong((p + 1L) * Long.BYTES);
+            long row = p * ROW_BYTES;
+            long next = rows.getLong(row + ROW_BYTES);
             // Compared before they are subtracted: a difference may overflow to something that looks right.
             if (next < previous) {
                 throw new DirectoryFormatException("partition of negative length in the index of map " + entry.mapId());
             }
             lengths[p] = next - previous;
-            crcs[p] = checksums.getInt((long) p * Integer.BYTES);
+            crcs[p] = rows.getInt(row + Long.BYTES) ^ mark(entry.mapId(), start + p);
             previous = next;
         }
         if (previous > entry.dataBytes()) {
@@ -124,27 +181,30 @@ public final class MapOutputIndex {
         if (entry.extents() == 0) {
             return StoredBlock.EMPTY;
         }
-        long extentBytes = entry.extents() * EXTENT_BYTES;
-        long offsets = extentBytes + (long) Long.BYTES * partition;
-        long checksums = extentBytes + Long.BYTES * (entry.partitions() + 1L);
         MemorySlice index = part(
                 entry,
                 regions,
                 entry.indexRegion(),
                 entry.indexOffset(),
                 lengthBytes(entry.partitions(), entry.extents()));
-        long from = index.getLong(offsets);
-        long to = index.getLong(offsets + Long.BYTES);
+        long row = extentBytes(entry.extents()) + ROW_BYTES * partition;
+        long from = index.getLong(row);
+        long to = index.getLong(row + ROW_BYTES);
+        int checksum = index.getInt(row + Long.BYTES) ^ mark(entry.mapId(), partition);
         if (from < 0 || to < from || to > entry.dataBytes()) {
             throw new DirectoryFormatException("index of map " + entry.mapId() + " points outside its data");
         }
-        List<RemoteSlice> slices = pieces(entry, index.slice(0, extentBytes), from, to);
+        if (entry.extents() == 1 && from < to) {
+            long offset = entry.dataOffset() + from;
+            return new StoredBlock(
+                    List.of(part(entry, regions, entry.dataRegion(), offset, to - from)), to - from, checksum);
+        }
+        List<RemoteSlice> slices = pieces(entry, index.slice(0, extentBytes(entry.extents())), from, to);
         MemorySlice[] pieces = new MemorySlice[slices.size()];
         for (int i = 0; i < pieces.length; i++) {
             RemoteSlice slice = slices.get(i);
             pieces[i] = part(entry, regions, slice.regionId(), slice.offset(), slice.lengthBytes());
         }
-        int checksum = index.getInt(checksums + (long) Integer.BYTES * partition);
         return new StoredBlock(List.of(pieces), to - from, checksum);
     }
 
@@ -159,8 +219,19 @@ public final class MapOutputIndex {
         return memory.slice(offset, length);
     }
 
-    private static List<RemoteSlice> pieces(DirectoryEntry entry, MemorySlice extents, long from, long to)
+    /** Returns what bytes {@code [from, to)} of the data are made of; {@code extents} are null where there is one piece. */
+    private static List<RemoteSlice> pieces(DirectoryEntry entry, @Nullable MemorySlice extents, long from, long to)
             throws DirectoryFormatException {
+        if (from == to) {
+            return List.of();
+        }
+        if (extents == null) {
+            long offset = entry.dataOffset() + from;
+            if (offset < 0) {
+                throw new DirectoryFormatException("data of map " + entry.mapId() + " begins nowhere");
+            }
+            return List.of(new RemoteSlice(entry.dataRegion(), offset, to - from));
+        }
         List<RemoteSlice> pieces = new ArrayList<>(1);
         long missing = to - from;
         for (int e = 0; e < entry.extents(); e++) {

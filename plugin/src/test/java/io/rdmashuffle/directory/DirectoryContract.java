@@ -101,7 +101,7 @@ abstract class DirectoryContract {
 
     @Test
     void whatIsPublishedIsFoundAsItWas() throws Exception {
-        DirectoryEntry pooled = new DirectoryEntry(42, Place.POOL, 9, 2, 1, 640, 12345);
+        DirectoryEntry pooled = new DirectoryEntry(42, Place.POOL, 9, 2, 1, 640, 3, 1 << 20, 12345);
         assertThat(directory.publish(SHUFFLE, pooled)).isTrue();
         assertThat(directory.publish(SHUFFLE, file(43))).isTrue();
         assertThat(remote.find(SHUFFLE, 42)).isEqualTo(pooled);

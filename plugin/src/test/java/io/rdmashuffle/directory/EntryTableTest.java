@@ -26,6 +26,8 @@ class EntryTableTest {
                 random.nextInt(Integer.MAX_VALUE),
                 random.nextInt(Integer.MAX_VALUE),
                 random.nextLong(),
+                random.nextInt(Integer.MAX_VALUE),
+                random.nextLong(),
                 random.nextLong());
     }
 

@@ -17,6 +17,8 @@ import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Damaged locations, entries and indexes: refused, or slices whose lengths are those of the partitions. */
 @Tag("unit")
@@ -26,7 +28,10 @@ class MapOutputIndexFuzzTest {
     private static final int EXTENTS = 3;
     private static final int DATA_BYTES = 600;
     private static final DirectoryEntry ENTRY =
-            new DirectoryEntry(9, Place.POOL, PARTITIONS, EXTENTS, 2, 640, DATA_BYTES);
+            new DirectoryEntry(9, Place.POOL, PARTITIONS, EXTENTS, 2, 640, 0, 0, DATA_BYTES);
+    /** The same data in one piece. */
+    private static final DirectoryEntry IN_ONE_PIECE =
+            new DirectoryEntry(9, Place.POOL, PARTITIONS, 1, 2, 640, 1, 64, DATA_BYTES);
 
     @Test
     void everyDamagedLocationIsRefusedOrNamesATable() {
@@ -57,63 +62,68 @@ class MapOutputIndexFuzzTest {
                         new FuzzRun("directory entry", DirectoryFormatException.class, IllegalArgumentException.class);
                 NativeBuffer memory = new NativeBuffer(DirectoryLayout.RECORD_BYTES)) {
             MemorySlice record = new MemorySlice(memory.address(), memory.lengthBytes());
-            ENTRY.write(record);
-            byte[] valid = new byte[(int) DirectoryLayout.RECORD_BYTES];
-            record.getBytes(0, valid, 0, valid.length);
-            new Mutations(run.random())
-                    .inPlace(
-                            valid,
-                            run.times(2000),
-                            input -> run.attempt(input, () -> {
-                                record.putBytes(0, input, 0, input.length);
-                                assertThat(DirectoryLayout.snapshot(record) == null)
-                                        .as("a checksum that does not fit")
-                                        .isNotEqualTo(Arrays.equals(valid, input));
-                                DirectoryLayout.seal(record);
-                                ByteBuffer copy = DirectoryLayout.snapshot(record);
-                                assertThat(copy).isNotNull();
-                                DirectoryEntry entry = DirectoryEntry.read(copy);
-                                int end = Math.max(1, entry.partitions());
-                                for (RemoteSlice slice : MapOutputIndex.slicesFor(entry, end - 1, end)) {
-                                    assertThat(slice.regionId()).isEqualTo(entry.indexRegion());
-                                    assertThat(slice.offset()).isGreaterThanOrEqualTo(entry.indexOffset());
-                                    assertThat(slice.offset() + slice.lengthBytes() - entry.indexOffset())
-                                            .isBetween(
-                                                    1L,
-                                                    MapOutputIndex.lengthBytes(entry.partitions(), entry.extents()));
-                                }
-                                return true;
-                            }));
+            for (DirectoryEntry written : List.of(ENTRY, IN_ONE_PIECE)) {
+                written.write(record);
+                byte[] valid = new byte[(int) DirectoryLayout.RECORD_BYTES];
+                record.getBytes(0, valid, 0, valid.length);
+                new Mutations(run.random())
+                        .inPlace(
+                                valid,
+                                run.times(2000),
+                                input -> run.attempt(
+                                        input, () -> readEntry(record, input, Arrays.equals(valid, input))));
+            }
         }
     }
 
-    @Test
-    void everyDamagedIndexIsRefusedOrCoversItsPartitions() {
-        try (FuzzRun run = new FuzzRun("map output index", DirectoryFormatException.class);
-                NativeBuffer memory = new NativeBuffer(MapOutputIndex.lengthBytes(PARTITIONS, EXTENTS));
+    private static boolean readEntry(MemorySlice record, byte[] input, boolean undamaged) throws Exception {
+        record.putBytes(0, input, 0, input.length);
+        assertThat(DirectoryLayout.snapshot(record) == null)
+                .as("a checksum that does not fit")
+                .isNotEqualTo(undamaged);
+        DirectoryLayout.seal(record);
+        ByteBuffer copy = DirectoryLayout.snapshot(record);
+        assertThat(copy).isNotNull();
+        DirectoryEntry entry = DirectoryEntry.read(copy);
+        int end = Math.max(1, entry.partitions());
+        for (RemoteSlice slice : MapOutputIndex.slicesFor(entry, end - 1, end)) {
+            assertThat(slice.regionId()).isEqualTo(entry.indexRegion());
+            assertThat(slice.offset()).isGreaterThanOrEqualTo(entry.indexOffset());
+            assertThat(slice.offset() + slice.lengthBytes() - entry.indexOffset())
+                    .isBetween(1L, MapOutputIndex.lengthBytes(entry.partitions(), entry.extents()));
+        }
+        return true;
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {EXTENTS, 1})
+    void everyDamagedIndexIsRefusedOrCoversItsPartitions(int extents) {
+        DirectoryEntry entry = extents == 1 ? IN_ONE_PIECE : ENTRY;
+        try (FuzzRun run = new FuzzRun("map output index of " + extents + " extents", DirectoryFormatException.class);
+                NativeBuffer memory = new NativeBuffer(MapOutputIndex.lengthBytes(PARTITIONS, extents));
                 NativeBuffer data = new NativeBuffer(DATA_BYTES)) {
             MemorySlice index = new MemorySlice(memory.address(), memory.lengthBytes());
             MemorySlice bytes = new MemorySlice(data.address(), data.lengthBytes());
-            byte[] valid = index(index);
+            byte[] valid = index(index, extents);
             Mutations mutations = new Mutations(run.random());
-            mutations.inPlace(valid, run.times(5000), input -> attempt(run, index, bytes, input));
+            mutations.inPlace(valid, run.times(5000), input -> attempt(run, entry, index, bytes, input));
             for (int round = 0; round < run.times(20_000); round++) {
-                attempt(run, index, bytes, withHostileOffsets(valid, run.random(), mutations));
+                attempt(run, entry, index, bytes, withHostileOffsets(valid, extents, run.random(), mutations));
             }
             assertThat(run.harmless()).isPositive();
         }
     }
 
-    private static void attempt(FuzzRun run, MemorySlice index, MemorySlice data, byte[] input) {
+    private static void attempt(FuzzRun run, DirectoryEntry entry, MemorySlice index, MemorySlice data, byte[] input) {
         int start = run.random().nextInt(PARTITIONS);
         int end = start + 1 + run.random().nextInt(PARTITIONS - start);
         run.attempt(input, () -> {
             index.putBytes(0, input, 0, input.length);
             List<MemorySlice> parts = new ArrayList<>();
-            for (RemoteSlice slice : MapOutputIndex.slicesFor(ENTRY, start, end)) {
-                parts.add(index.slice(slice.offset() - ENTRY.indexOffset(), slice.lengthBytes()));
+            for (RemoteSlice slice : MapOutputIndex.slicesFor(entry, start, end)) {
+                parts.add(index.slice(slice.offset() - entry.indexOffset(), slice.lengthBytes()));
             }
-            BlockRange range = MapOutputIndex.read(ENTRY, parts.get(0), parts.get(1), parts.get(2));
+            BlockRange range = MapOutputIndex.read(entry, start, parts);
             long total = 0;
             for (long length : range.lengths()) {
                 assertThat(length).isNotNegative();
@@ -130,9 +140,17 @@ class MapOutputIndexFuzzTest {
         // The owner's region as a reader maps it: the index first, for its offset, and less data than entries may
         // claim.
         run.attempt(input, () -> {
-            DirectoryEntry here =
-                    new DirectoryEntry(9, Place.POOL, PARTITIONS, EXTENTS, ENTRY.indexRegion(), 0, DATA_BYTES);
-            RegionMemory regions = id -> id == ENTRY.indexRegion() ? index : id < 2 ? data : null;
+            DirectoryEntry here = new DirectoryEntry(
+                    9,
+                    Place.POOL,
+                    PARTITIONS,
+                    entry.extents(),
+                    entry.indexRegion(),
+                    0,
+                    entry.dataRegion(),
+                    entry.dataOffset(),
+                    DATA_BYTES);
+            RegionMemory regions = id -> id == entry.indexRegion() ? index : id < 2 ? data : null;
             StoredBlock block = MapOutputIndex.block(here, regions, start);
             byte[] copy = new byte[DATA_BYTES];
             block.copyTo(copy, 0);
@@ -147,25 +165,28 @@ class MapOutputIndexFuzzTest {
     }
 
     /** Offsets of partitions and starts of extents are sums; these are made to overflow. */
-    private static byte[] withHostileOffsets(byte[] valid, Random random, Mutations mutations) {
+    private static byte[] withHostileOffsets(byte[] valid, int extents, Random random, Mutations mutations) {
         ByteBuffer changed = ByteBuffer.wrap(valid.clone()).order(ByteOrder.LITTLE_ENDIAN);
+        int table = extents == 1 ? 0 : 24 * extents;
         for (int i = 1 + random.nextInt(4); i > 0; i--) {
-            int offset = random.nextBoolean()
-                    ? 24 * EXTENTS + Long.BYTES * random.nextInt(PARTITIONS + 1)
-                    : 24 * random.nextInt(EXTENTS) + Long.BYTES * random.nextInt(2);
+            int offset = table == 0 || random.nextBoolean()
+                    ? table + 12 * random.nextInt(PARTITIONS + 1)
+                    : 24 * random.nextInt(extents) + Long.BYTES * random.nextInt(2);
             long value = random.nextInt(3) == 0 ? random.nextInt(DATA_BYTES + 1) : mutations.hostile();
             changed.putLong(offset, random.nextBoolean() ? value : -value);
         }
         return changed.array();
     }
 
-    private static byte[] index(MemorySlice memory) {
-        List<MapOutputIndex.Extent> extents = List.of(
-                new MapOutputIndex.Extent(0, 64, 100),
-                new MapOutputIndex.Extent(1, 0, 300),
-                new MapOutputIndex.Extent(0, 4096, 200));
+    private static byte[] index(MemorySlice memory, int count) {
+        List<MapOutputIndex.Extent> extents = count == 1
+                ? List.of(new MapOutputIndex.Extent(1, 64, DATA_BYTES))
+                : List.of(
+                        new MapOutputIndex.Extent(0, 64, 100),
+                        new MapOutputIndex.Extent(1, 0, 300),
+                        new MapOutputIndex.Extent(0, 4096, 200));
         long[] lengths = {150, 0, 50, 300, 100};
-        MapOutputIndex.write(memory, extents, lengths, new int[] {1, 0, 3, 4, 5});
+        MapOutputIndex.write(memory, ENTRY.mapId(), extents, lengths, new int[] {1, 0, 3, 4, 5});
         byte[] valid = new byte[(int) memory.lengthBytes()];
         memory.getBytes(0, valid, 0, valid.length);
         return valid;
