@@ -96,18 +96,29 @@ class DirectIT {
         }
     }
 
-    /** All kinds of shuffles on a cluster, copied with Kryo, with a pool that is far too small, and with Spark's streams instead. */
+    /**
+     * All kinds of shuffles on a cluster: through Spark's streams, copied with Kryo, with a pool that is far too small, and compressed in
+     * the pool.
+     */
     @ParameterizedTest
     @CsvSource({
-        "AUTO, 2, 1g, JavaSerializer, true, false",
-        "SHM, 3, 1g, KryoSerializer, false, true",
-        "AUTO, 2, 8m, KryoSerializer, true, true"
+        "AUTO, 2, 1g, JavaSerializer, true, false, 75",
+        "SHM, 3, 1g, KryoSerializer, false, true, 75",
+        "AUTO, 2, 8m, KryoSerializer, true, true, 75",
+        "AUTO, 2, 1g, KryoSerializer, true, true, 0"
     })
     void resultsAreSortShuffles(
-            FabricMode fabric, int executors, String pool, String serializer, String inPlace, String direct)
+            FabricMode fabric,
+            int executors,
+            String pool,
+            String serializer,
+            String inPlace,
+            String direct,
+            String compressAbove)
             throws Exception {
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.direct.enabled", direct,
+                "spark.shuffle.rdma.direct.compressAbove", compressAbove,
                 "spark.shuffle.rdma.pool.maxSize", pool,
                 "spark.shuffle.rdma.fabric.shm.inPlace", inPlace,
                 "spark.serializer", "org.apache.spark.serializer." + serializer);
@@ -147,7 +158,15 @@ class DirectIT {
         long asked = bytesWritten(right, direct("spark.shuffle.compress", "true"));
         long sparks = bytesWritten(right, pools.conf("spark.shuffle.rdma.direct.enabled", "false"));
         assertThat(asked).isLessThan(bare / 2);
-        // What finds no room in the pool is compressed in files, unless the user wants none of that.
+        // Where memory is short records are compressed, in the pool or in files, unless the user wants none of that.
+        assertThat(bytesWritten(right, direct("spark.shuffle.rdma.direct.compressAbove", "0")))
+                .isLessThan(bare / 2);
+        assertThat(bytesWritten(
+                        right,
+                        direct(
+                                "spark.shuffle.rdma.direct.compressAbove", "0",
+                                "spark.shuffle.compress", "false")))
+                .isEqualTo(bare);
         assertThat(bytesWritten(right, direct("spark.shuffle.rdma.pool.maxSize", "8m")))
                 .isLessThan(bare / 2);
         assertThat(bytesWritten(

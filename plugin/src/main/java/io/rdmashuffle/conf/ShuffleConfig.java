@@ -110,8 +110,16 @@ public final class ShuffleConfig {
                 Write records straight into the pool and read them straight out of it, neither compressed nor through Spark's
                 block streams, where that is possible: without map-side combine, with a serialiser whose records stand for
                 themselves (Spark SQL's, Kryo), without I/O encryption, and unless `spark.shuffle.compress=true` is set
-                explicitly. Not with `fabric.mode=netty`. What finds no room in the pool is compressed in files, as
-                `spark.shuffle.compress` and `spark.io.compression.codec` say.
+                explicitly. Not with `fabric.mode=netty`. `spark.shuffle.compress` and `spark.io.compression.codec` say how what
+                finds no room in the pool is compressed in files.
+                """);
+    public static final ConfigEntry<Integer> DIRECT_COMPRESS_ABOVE = ConfigEntry.count(
+                    "direct.compressAbove", "percent", "75")
+            .between("0", "100")
+            .doc("""
+                How full the pool may become with records that are not compressed. A map output that would fill it further is
+                compressed into the pool, so that fewer become files; reading it takes longer. 0 compresses always, 100
+                only what would find no room. Nothing is compressed with `spark.shuffle.compress=false`.
                 """);
 
     public static final ConfigEntry<Duration> FETCH_TIMEOUT =
@@ -158,6 +166,7 @@ public final class ShuffleConfig {
             POOL_RESERVE_TIMEOUT,
             DIRECTORY_MAX_SHUFFLES,
             DIRECT_ENABLED,
+            DIRECT_COMPRESS_ABOVE,
             FETCH_TIMEOUT,
             FETCH_VERIFY_CHECKSUM,
             REGISTRY_TIMEOUT,
@@ -281,6 +290,10 @@ public final class ShuffleConfig {
 
     public boolean directEnabled() {
         return get(DIRECT_ENABLED);
+    }
+
+    public int directCompressAbove() {
+        return get(DIRECT_COMPRESS_ABOVE);
     }
 
     public Duration fetchTimeout() {

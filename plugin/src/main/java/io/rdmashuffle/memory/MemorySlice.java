@@ -21,6 +21,10 @@ public record MemorySlice(long address, long lengthBytes) {
         return new MemorySlice(checked(offset, length), length);
     }
 
+    public byte getByte(long offset) {
+        return RawMemory.getByte(checked(offset, 1));
+    }
+
     public int getInt(long offset) {
         return RawMemory.getInt(checked(offset, Integer.BYTES));
     }

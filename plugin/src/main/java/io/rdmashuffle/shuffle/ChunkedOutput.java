@@ -27,6 +27,7 @@ final class ChunkedOutput {
 
     private final Pool pool;
     private final long chunkBytes;
+    private final long expectedBytes;
     private final Duration patience;
     private final boolean refused;
     private final List<Lease> leases = new ArrayList<>();
@@ -34,11 +35,22 @@ final class ChunkedOutput {
     private MemorySlice current = new MemorySlice(0, 0);
     private long position;
 
-    /** Creates an output without bytes; if {@code refused}, the pool counts as full for it. */
+    /** Creates an output without bytes, of which nobody knows how many it will have. */
     ChunkedOutput(Pool pool, long chunkBytes, Duration patience, boolean refused) {
+        this(pool, chunkBytes, 0, patience, refused);
+    }
+
+    /**
+     * Creates an output without bytes.
+     *
+     * @param expectedBytes how many it is likely to have, which are asked for at once; 0 if that is not known
+     * @param refused whether the pool counts as full for it
+     */
+    ChunkedOutput(Pool pool, long chunkBytes, long expectedBytes, Duration patience, boolean refused) {
         this.refused = refused;
         this.pool = pool;
         this.chunkBytes = chunkBytes;
+        this.expectedBytes = expectedBytes;
         this.patience = patience;
     }
 
@@ -145,7 +157,9 @@ final class ChunkedOutput {
             }
         }
         try {
-            Lease next = pool.reserve(Purpose.MAP_OUTPUT, Math.max(1, chunkBytes / SMALLEST_PART), wanted, patience);
+            long least = Math.max(1, chunkBytes / SMALLEST_PART);
+            long most = leases.isEmpty() ? Math.max(wanted, expectedBytes) : wanted;
+            Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, most, patience);
             if (next == null) {
                 return false;
             }

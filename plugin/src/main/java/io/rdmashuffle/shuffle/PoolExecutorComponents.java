@@ -55,13 +55,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     @Override
     public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
-        return writer(
-                shuffleId,
-                store.epoch(shuffleId),
-                mapTaskId,
-                numPartitions,
-                output(numPartitions),
-                () -> files.createMapOutputWriter(shuffleId, mapTaskId, numPartitions));
+        return createOutputWriter(shuffleId, store.epoch(shuffleId), mapTaskId, numPartitions);
     }
 
     /** Returns what {@link MapOutputStore#epoch} says; for writers that begin to write long after their tasks have. */
@@ -70,14 +64,39 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     }
 
     /**
+     * Returns whether memory is short for so many bytes more: the pool would be fuller than it may be with bytes that could be
+     * fewer.
+     */
+    public boolean isShortOf(long bytes) {
+        return !limits.leavesRoom(pool.usage().usedBytes(), bytes);
+    }
+
+    /**
      * Writes a map output into the pool or not at all: it throws {@link OutputRefusedException} where there is no room.
      *
      * @param epoch when the task began
+     * @param expectedBytes as many are asked for at once, so that they lie in one piece where that is possible
      */
-    public ShuffleMapOutputWriter createPoolOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
-        return writer(shuffleId, epoch, mapId, partitions, output(partitions), () -> {
+    public ShuffleMapOutputWriter createPoolOutputWriter(
+            int shuffleId, int epoch, long mapId, int partitions, long expectedBytes) {
+        return writer(shuffleId, epoch, mapId, partitions, output(partitions, expectedBytes), () -> {
             throw new OutputRefusedException("no room in the pool");
         });
+    }
+
+    /**
+     * Writes a map output into the pool, or into Spark's shuffle files where there is no room.
+     *
+     * @param epoch when the task began
+     */
+    public ShuffleMapOutputWriter createOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
+        return writer(
+                shuffleId,
+                epoch,
+                mapId,
+                partitions,
+                output(partitions),
+                () -> files.createMapOutputWriter(shuffleId, mapId, partitions));
     }
 
     /**
@@ -124,7 +143,11 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     }
 
     private ChunkedOutput output(int partitions) {
+        return output(partitions, 0);
+    }
+
+    private ChunkedOutput output(int partitions, long expectedBytes) {
         boolean refused = limits.reasonAgainst(partitions).isPresent();
-        return new ChunkedOutput(pool, chunkBytes, patience, refused);
+        return new ChunkedOutput(pool, chunkBytes, expectedBytes, patience, refused);
     }
 }

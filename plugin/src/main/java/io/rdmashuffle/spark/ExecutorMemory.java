@@ -55,7 +55,7 @@ final class ExecutorMemory implements AutoCloseable {
         this.incoming = new IncomingOutputs(
                 pool,
                 config.poolChunkSizeBytes(),
-                new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes()),
+                new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes(), config.directCompressAbove()),
                 store,
                 config.migrationTimeout());
     }

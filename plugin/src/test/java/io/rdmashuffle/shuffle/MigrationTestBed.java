@@ -81,7 +81,7 @@ abstract class MigrationTestBed {
     }
 
     IncomingOutputs incoming(Duration timeout) {
-        return new IncomingOutputs(pool, CHUNK, new PoolLimits(CAP, CAP), store, timeout);
+        return new IncomingOutputs(pool, CHUNK, new PoolLimits(CAP, CAP, 100), store, timeout);
     }
 
     /** An output at its old home, and the blocks that Spark would send of it. */

@@ -142,13 +142,18 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     private long[] commit() throws IOException {
         PoolExecutorComponents outputs = services.components();
+        boolean mayCompress = services.conf().getBoolean(DirectShuffles.COMPRESS, true);
+        long bytes = recordBytes();
+        if (mayCompress && outputs.isShortOf(bytes)) {
+            return commit(outputs.createOutputWriter(shuffleId, epoch, mapId, partitions), compressed());
+        }
         try {
             BlockOutputs bare = new BlockOutputs(new Checksum[0], BareOutput::new);
-            return commit(outputs.createPoolOutputWriter(shuffleId, epoch, mapId, partitions), bare);
+            return commit(outputs.createPoolOutputWriter(shuffleId, epoch, mapId, partitions, bytes), bare);
         } catch (OutputRefusedException e) {
             LOG.debug("map output {} of shuffle {} goes to files: {}", mapId, shuffleId, e.getMessage());
         }
-        if (!services.conf().getBoolean(DirectShuffles.COMPRESS, true)) {
+        if (!mayCompress) {
             try {
                 BlockOutputs bare =
                         new BlockOutputs(createPartitionChecksums(partitions, services.conf()), BareOutput::new);
@@ -158,10 +163,20 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             }
         }
         // Files are slow, and read through Spark's streams anyway.
+        return commit(outputs.createFileOutputWriter(shuffleId, epoch, mapId, partitions), compressed());
+    }
+
+    private BlockOutputs compressed() {
         Frames frames = new Frames(CompressionCodec$.MODULE$.createCodec(services.conf()));
-        BlockOutputs compressed =
-                new BlockOutputs(createPartitionChecksums(partitions, services.conf()), frames::compress);
-        return commit(outputs.createFileOutputWriter(shuffleId, epoch, mapId, partitions), compressed);
+        return new BlockOutputs(createPartitionChecksums(partitions, services.conf()), frames::compress);
+    }
+
+    private long recordBytes() {
+        long bytes = scratch.recordBytes();
+        for (SpilledRecords spilled : spills) {
+            bytes += spilled.lengthBytes();
+        }
+        return bytes;
     }
 
     private long[] commit(ShuffleMapOutputWriter out, BlockOutputs blocks) throws IOException {

@@ -1,5 +1,7 @@
 package io.rdmashuffle.shuffle.direct;
 
+import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.memory.MemorySlice;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -38,6 +40,20 @@ record Frames(CompressionCodec codec) {
 
     static byte markByte(int index) {
         return MARK[index];
+    }
+
+    /** Returns whether a block begins as frames do, which no bare one does. */
+    static boolean begin(StoredBlock block) {
+        int index = 0;
+        for (int i = 0; i < block.pieces().size(); i++) {
+            MemorySlice piece = block.pieces().get(i);
+            for (long offset = 0; offset < piece.lengthBytes() && index < MARK.length; offset++) {
+                if (piece.getByte(offset) != MARK[index++]) {
+                    return false;
+                }
+            }
+        }
+        return index == MARK.length;
     }
 
     /** Compresses what is written to the result; closing it ends the block and closes {@code out}. */

@@ -5,6 +5,7 @@ import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.LongStream;
 import org.apache.spark.memory.MemoryConsumer;
 import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.memory.TaskMemoryManager;
@@ -181,6 +182,11 @@ final class RecordScratch extends MemoryConsumer {
     /** Returns the most that was ever held at once. */
     long peakBytes() {
         return peakBytes;
+    }
+
+    /** Returns the bytes of all records. */
+    long recordBytes() {
+        return LongStream.of(lengths).sum();
     }
 
     /** Returns whether a partition has a record. */

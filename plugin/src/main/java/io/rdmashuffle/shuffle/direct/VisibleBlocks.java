@@ -109,6 +109,11 @@ final class VisibleBlocks implements AutoCloseable {
         boolean kept = false;
         try {
             StoredBlock bytes = found.bytes();
+            if (Frames.begin(bytes)) {
+                // Decompressed as what lies in files is; if these are not its owner's bytes any more, then too.
+                missed.add(block);
+                return 0;
+            }
             if (bytes.lengthBytes() > room) {
                 if (!first) {
                     return -1;

@@ -107,6 +107,17 @@ class VisibleBlocksTest {
         return bytes;
     }
 
+    /** Puts zeros behind so many bytes of the mark of compressed blocks, which lies in two pieces. */
+    private void putWithMark(long mapId, int place, int length, int markBytes) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < markBytes; i++) {
+            bytes[i] = Frames.markByte(i);
+        }
+        slice.putBytes(place, bytes, 0, length);
+        List<MemorySlice> pieces = List.of(slice.slice(place, 5), slice.slice(place + 5, length - 5));
+        source.blocks.put(mapId, new StoredBlock(pieces, length, Crc32c.of(pieces)));
+    }
+
     private byte[] readAll(VisibleBlocks visible) throws IOException {
         ByteArrayOutputStream read = new ByteArrayOutputStream();
         byte[] target = new byte[20_000];
@@ -153,6 +164,20 @@ class VisibleBlocksTest {
         assertThat(metrics.remoteBlocksFetched()).isEqualTo(found);
         assertThat(metrics.remoteBytesRead()).isEqualTo(expected.size());
         assertThat(counters.snapshot().get(ShuffleCounter.SHM_BYTES)).isEqualTo(expected.size());
+    }
+
+    /** Whoever fetches what is missed decompresses it. */
+    @Test
+    void compressedBlocksAreMissedHoweverTheyLie() throws IOException {
+        List<WantedBlock> compressed = List.of(want(0), want(1));
+        want(2);
+        putWithMark(0, 0, 200, Frames.markBytes());
+        putWithMark(1, 200, 100_000, Frames.markBytes());
+        putWithMark(2, 100_200, 200, Frames.markBytes() - 1);
+        try (VisibleBlocks visible = visible(true)) {
+            assertThat(readAll(visible)).as("seed %d", seed).hasSize(200);
+            assertThat(visible.takeMissed()).isEqualTo(compressed);
+        }
     }
 
     @Test

@@ -51,7 +51,7 @@ public class BytesBenchmark {
             executor.store(),
             CHUNK_BYTES,
             Duration.ZERO,
-            new PoolLimits(LIMIT_BYTES, LIMIT_BYTES),
+            new PoolLimits(LIMIT_BYTES, LIMIT_BYTES, 100),
             new LocalDiskShuffleExecutorComponents(new SparkConf(false)));
     private final byte[] content = new byte[PARTITION_BYTES];
     private final byte[] buffer = new byte[READ_BUFFER];
