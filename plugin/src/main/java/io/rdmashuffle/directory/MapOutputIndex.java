@@ -1,11 +1,9 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.memory.MemorySlice;
 import java.io.IOException;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +37,6 @@ public final class MapOutputIndex {
 
     private static final long PARTITION_FACTOR = 0xC2B2AE3D27D4EB4FL;
 
-    private static final VarHandle LONGS = MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
-    private static final VarHandle INTS = MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
-
     private MapOutputIndex() {}
 
     /** A piece of the pool that holds part of a map output. */
@@ -66,18 +61,21 @@ public final class MapOutputIndex {
         if (extents.size() != 1) {
             writeExtents(memory, extents);
         }
-        // In an array first: one store after the other into the pool takes as long as the page faults of a fresh index.
-        byte[] rows = new byte[Math.toIntExact(ROW_BYTES * lengths.length + END_BYTES)];
-        int position = 0;
+        long rowsBytes = ROW_BYTES * lengths.length + END_BYTES;
+        writeRows(memory.slice(extentBytes(extents.size()), rowsBytes), mapId, lengths, checksums);
+    }
+
+    /** Stores without a check of each: the slice is as long as it must be, and checks cost as much as the stores do. */
+    private static void writeRows(MemorySlice rows, long mapId, long[] lengths, int[] checksums) {
+        long address = rows.address();
         long offset = 0;
         for (int p = 0; p < lengths.length; p++) {
-            LONGS.set(rows, position, offset);
-            INTS.set(rows, position + Long.BYTES, checksums[p] ^ mark(mapId, p));
+            RawMemory.putLong(address, offset);
+            RawMemory.putInt(address + Long.BYTES, checksums[p] ^ mark(mapId, p));
             offset += lengths[p];
-            position += (int) ROW_BYTES;
+            address += ROW_BYTES;
         }
-        LONGS.set(rows, position, offset);
-        memory.putBytes(extentBytes(extents.size()), rows, 0, rows.length);
+        RawMemory.putLong(address, offset);
     }
 
     private static void writeExtents(MemorySlice memory, List<Extent> extents) {
