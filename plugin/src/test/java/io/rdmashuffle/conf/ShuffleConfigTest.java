@@ -128,6 +128,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "pool.reserveTimeout", "0ms");
         settings.put(PREFIX + "directory.maxShuffles", "16");
         settings.put(PREFIX + "direct.enabled", "false");
+        settings.put(PREFIX + "direct.compressAbove", "40");
         settings.put(PREFIX + "fetch.timeout", "1h");
         settings.put(PREFIX + "fetch.verifyChecksum", "false");
         settings.put(PREFIX + "registry.timeout", "1500ms");
@@ -166,6 +167,7 @@ class ShuffleConfigTest {
         assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
         assertThat(config.directoryMaxShuffles()).isEqualTo(16);
         assertThat(config.directEnabled()).isFalse();
+        assertThat(config.directCompressAbove()).isEqualTo(40);
         assertThat(config.fetchTimeout()).isEqualTo(Duration.ofHours(1));
         assertThat(config.fetchVerifyChecksum()).isFalse();
         assertThat(config.registryTimeout()).isEqualTo(Duration.ofMillis(1500));

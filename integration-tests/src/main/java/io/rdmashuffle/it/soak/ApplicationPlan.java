@@ -74,6 +74,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.shuffle.rdma.fabric.shm.inPlace", pick(random, "true", "true", "false"));
         conf.put("spark.shuffle.rdma.fabric.maxBytesInFlight", pick(random, "1m", "48m"));
         conf.put("spark.shuffle.rdma.peer.quarantine", pick(random, "0ms", "2s"));
+        conf.put("spark.shuffle.rdma.direct.compressAbove", pick(random, "0", "75", "100"));
     }
 
     private static void spark(Random random, Map<String, String> conf) {

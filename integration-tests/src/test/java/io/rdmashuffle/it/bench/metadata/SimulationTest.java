@@ -52,8 +52,8 @@ class SimulationTest {
         assertThat(memory.tableBytes()).isEqualTo(64L * (1 + SimulatedExecutor.SLOTS));
         // 100 map outputs: a segment of 64 entries, outgrown, and one of 128.
         assertThat(memory.segmentBytes()).isEqualTo(64L * (64 + 128));
-        // An extent of 24 bytes, 101 offsets of 8, 100 checksums of 4; in whole cache lines.
-        assertThat(memory.indexBytes()).isEqualTo(100L * (24 + 101 * 8 + 100 * 4 + 48));
+        // 100 rows of 12 bytes, the length of 8; in whole cache lines.
+        assertThat(memory.indexBytes()).isEqualTo(100L * (100 * 12 + 8 + 8));
     }
 
     @Test
