@@ -79,13 +79,6 @@ public abstract class ComparisonOptions {
     @Option(names = "--json", paramLabel = "FILE", description = "Write all figures to a file as JSON, too")
     private @Nullable Path json;
 
-    @Option(
-            names = {"-h", "--help"},
-            usageHelp = true,
-            description = "Show this and end")
-    @SuppressWarnings("UnusedVariable") // picocli looks at it.
-    private boolean help;
-
     /**
      * Looks at what picocli cannot: ranges and names.
      *

@@ -9,7 +9,7 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.verbs.Secret;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
 import io.rdmashuffle.fabric.verbs.VerbsSettings;
-import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.cli.Tool;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.io.IOException;
@@ -21,15 +21,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help.Visibility;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /**
  * Bandwidth and operations per second of the verbs fabric beside {@code ib_read_bw}, latency beside {@code ib_read_lat}: same
@@ -42,9 +38,8 @@ import picocli.CommandLine.Spec;
                     + " device: reads of the shared-memory fabric beside memcpy.",
             ""
         },
-        mixinStandardHelpOptions = true,
         showDefaultValues = true)
-public final class FabricBench implements Callable<Integer> {
+public final class FabricBench extends Tool {
     private static final int SMALL_BYTES = 64 << 10;
     private static final double GOAL = 0.9;
     private static final long POOL_BYTES = 512L << 20;
@@ -52,10 +47,6 @@ public final class FabricBench implements Callable<Integer> {
     private static final List<Integer> SIZES = List.of(4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20);
     private static final long VERBS_BYTES = 16 << 20;
     private static final long SHM_BYTES = 512 << 20;
-
-    @Spec
-    @Nullable
-    CommandSpec spec;
 
     @Option(
             names = "--shm",
@@ -102,18 +93,11 @@ public final class FabricBench implements Callable<Integer> {
 
     private final ThreadProfile dataThread = new ThreadProfile("rdma-read-0");
 
-    private FabricBench() {}
+    FabricBench() {}
 
     /** Called by {@code bin/bench fabric}. */
     public static void main(String[] args) {
-        System.exit(commandLine().execute(args));
-    }
-
-    /** Returns the parser of the options. */
-    static CommandLine commandLine() {
-        CommandLine commandLine = new CommandLine(new FabricBench());
-        commandLine.setParameterExceptionHandler(new UsageErrors());
-        return commandLine;
+        run(new FabricBench(), args);
     }
 
     /** One pair of measurements: medians. */
@@ -135,7 +119,7 @@ public final class FabricBench implements Callable<Integer> {
 
     @Override
     public Integer call() throws Exception {
-        check();
+        check(this::checkOptions);
         if (shm) {
             ShmReads reads =
                     new ShmReads(sizes.isEmpty() ? ShmReads.SIZES : sizes, rounds, bytes == 0 ? SHM_BYTES : bytes);
@@ -148,11 +132,9 @@ public final class FabricBench implements Callable<Integer> {
         return CommandLine.ExitCode.OK;
     }
 
-    private void check() {
-        boolean sound = rounds > 0 && bytes >= 0 && sizes.stream().allMatch(size -> size > 0);
-        if (!sound && spec != null) {
-            throw new ParameterException(
-                    spec.commandLine(), "--rounds, --bytes and --sizes: whole numbers above 0 are wanted");
+    private void checkOptions() {
+        if (rounds <= 0 || bytes < 0 || sizes.stream().anyMatch(size -> size <= 0)) {
+            throw new IllegalArgumentException("--rounds, --bytes and --sizes: whole numbers above 0 are wanted");
         }
     }
 

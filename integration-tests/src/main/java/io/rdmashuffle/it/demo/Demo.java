@@ -5,13 +5,11 @@ import io.rdmashuffle.it.SparkHome;
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.cli.ByteSize;
 import io.rdmashuffle.it.cli.Progress;
-import io.rdmashuffle.it.cli.RunErrors;
-import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.cli.Tool;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
 import io.rdmashuffle.it.tpcds.TpcdsData;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
@@ -21,14 +19,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code bin/demo}: TPC-DS on sort shuffle and on ours, side by side. */
 @Command(
@@ -38,36 +31,18 @@ import picocli.CommandLine.Spec;
                     + " and bytes by path.",
             ""
         },
-        sortOptions = false,
-        usageHelpWidth = 110,
-        mixinStandardHelpOptions = false,
-        exitCodeListHeading = "%nExit code:%n",
         exitCodeList = {
             "0:every query that sort shuffle can run gave equal results",
             "1:a result differed, a query failed only with ours, or Spark did not start",
             "2:an option was wrong"
         })
-public final class Demo implements Callable<Integer> {
-    @Spec
-    @Nullable
-    CommandSpec spec;
-
+public final class Demo extends Tool {
     @Mixin
     DemoOptions options = new DemoOptions();
 
-    private final PrintStream out = System.out;
-
     /** Called by {@code bin/demo}. */
     public static void main(String[] args) {
-        System.exit(commandLine(new Demo()).execute(args));
-    }
-
-    /** Returns the parser of the demo's options. */
-    static CommandLine commandLine(Demo demo) {
-        CommandLine commandLine = new CommandLine(demo);
-        commandLine.setParameterExceptionHandler(new UsageErrors());
-        commandLine.setExecutionExceptionHandler(new RunErrors());
-        return commandLine;
+        run(new Demo(), args);
     }
 
     @Override
@@ -91,15 +66,8 @@ public final class Demo implements Callable<Integer> {
     }
 
     private List<String> queries(QueryCatalogue catalogue) {
-        try {
-            options.check();
-            return catalogue.resolve(options.queries());
-        } catch (IllegalArgumentException e) {
-            if (spec == null) {
-                throw e;
-            }
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
-        }
+        check(options::check);
+        return checked(() -> catalogue.resolve(options.queries()));
     }
 
     /** Makes a folder of this run's own, so that two demos at once do not read each other's results. */

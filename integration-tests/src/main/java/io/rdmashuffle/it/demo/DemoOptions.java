@@ -86,13 +86,6 @@ final class DemoOptions {
             description = "A query that takes longer has failed. Default: ${DEFAULT-VALUE}")
     private int timeoutSeconds = 600;
 
-    @Option(
-            names = {"-h", "--help"},
-            usageHelp = true,
-            description = "Show this and end")
-    @SuppressWarnings("UnusedVariable") // picocli looks at it.
-    private boolean help;
-
     /**
      * Looks at what picocli cannot: ranges.
      *

@@ -3,7 +3,7 @@ package io.rdmashuffle.it.device;
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.cli.FabricConverter;
-import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.cli.Tool;
 import io.rdmashuffle.it.tpcds.TpcdsData;
 import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
@@ -18,11 +18,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
-import java.util.concurrent.Callable;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.SparkSession;
 import org.jspecify.annotations.Nullable;
-import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 
@@ -34,9 +32,8 @@ import picocli.CommandLine.Option;
 @Command(
         name = "device-jobs",
         description = "Spark jobs whose results and bytes by path are checked.",
-        mixinStandardHelpOptions = true,
         showDefaultValues = true)
-public final class DeviceJobs implements Callable<Integer> {
+public final class DeviceJobs extends Tool {
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
     private static final long EXECUTORS_SECONDS = 600;
 
@@ -75,9 +72,7 @@ public final class DeviceJobs implements Callable<Integer> {
 
     /** Called by spark-submit or plain {@code java}; master and configuration come as {@code spark.*} properties. */
     public static void main(String[] args) {
-        CommandLine commandLine = new CommandLine(new DeviceJobs());
-        commandLine.setParameterExceptionHandler(new UsageErrors());
-        System.exit(commandLine.execute(args));
+        run(new DeviceJobs(), args);
     }
 
     @Override

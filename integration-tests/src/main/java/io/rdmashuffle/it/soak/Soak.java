@@ -4,10 +4,8 @@ import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.ShuffleMeter;
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.cli.FabricConverter;
-import io.rdmashuffle.it.cli.RunErrors;
-import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.cli.Tool;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -15,15 +13,11 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code bin/soak}: random jobs, random faults, every result beside sort shuffle's. */
 @Command(
@@ -33,20 +27,13 @@ import picocli.CommandLine.Spec;
                     + " sort shuffle's.",
             ""
         },
-        sortOptions = false,
-        usageHelpWidth = 110,
-        exitCodeListHeading = "%nExit code:%n",
         exitCodeList = {
             "0:no result differed, no job failed, nothing leaked",
             "1:one did, or nothing could be tried",
             "2:an option was wrong"
         })
-public final class Soak implements Callable<Integer> {
+public final class Soak extends Tool {
     private static final int MOST_MINUTES = 7 * 24 * 60;
-
-    @Spec
-    @Nullable
-    CommandSpec spec;
 
     @Option(
             names = "--minutes",
@@ -74,29 +61,18 @@ public final class Soak implements Callable<Integer> {
             description = "Application to begin with, to see again what an earlier run met. Default: ${DEFAULT-VALUE}")
     private int first;
 
-    @Option(
-            names = {"-h", "--help"},
-            usageHelp = true,
-            description = "Show this and end")
-    @SuppressWarnings("UnusedVariable") // picocli looks at it.
-    private boolean help;
-
-    private final PrintStream out = System.out;
     private final SoakReport report = new SoakReport();
 
     private Soak() {}
 
     /** Called by {@code bin/soak}. */
     public static void main(String[] args) {
-        CommandLine commandLine = new CommandLine(new Soak());
-        commandLine.setParameterExceptionHandler(new UsageErrors());
-        commandLine.setExecutionExceptionHandler(new RunErrors());
-        System.exit(commandLine.execute(args));
+        run(new Soak(), args);
     }
 
     @Override
     public Integer call() throws Exception {
-        check();
+        check(this::checkOptions);
         Workspace workspace = Workspace.find();
         Path folder = Files.createDirectories(workspace.target().resolve("soak"));
         Path run = Files.createTempDirectory(folder, "run-");
@@ -124,22 +100,16 @@ public final class Soak implements Callable<Integer> {
         return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
     }
 
-    private void check() {
+    private void checkOptions() {
         if (minutes < 1 || minutes > MOST_MINUTES) {
-            throw usage("--minutes " + minutes + ": allowed is 1 to " + MOST_MINUTES);
+            throw new IllegalArgumentException("--minutes " + minutes + ": allowed is 1 to " + MOST_MINUTES);
         }
         if (first < 0) {
-            throw usage("--first " + first + ": allowed is 0 and more");
+            throw new IllegalArgumentException("--first " + first + ": allowed is 0 and more");
         }
         if (fabric == FabricMode.SORT) {
-            throw usage("--fabric sort: it would be compared with itself");
+            throw new IllegalArgumentException("--fabric sort: it would be compared with itself");
         }
-    }
-
-    private RuntimeException usage(String message) {
-        return spec == null
-                ? new IllegalArgumentException(message)
-                : new ParameterException(spec.commandLine(), message);
     }
 
     private static Map<String, String> referenceConf() {

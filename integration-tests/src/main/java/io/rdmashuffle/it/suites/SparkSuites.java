@@ -2,20 +2,13 @@ package io.rdmashuffle.it.suites;
 
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.Workspace;
-import io.rdmashuffle.it.cli.RunErrors;
-import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.cli.Tool;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code bin/spark-suites}: Spark's own test suites with the RDMA shuffle. */
 @Command(
@@ -25,41 +18,23 @@ import picocli.CommandLine.Spec;
                     + " and shows what passed, what failed, and how many shuffles went through which manager.",
             ""
         },
-        sortOptions = false,
-        usageHelpWidth = 110,
-        mixinStandardHelpOptions = false,
-        exitCodeListHeading = "%nExit code:%n",
         exitCodeList = {
             "0:every suite ran tests with the chosen shuffle, and none failed but those that are exempt",
             "1:a test failed, a suite aborted, was killed or ran no test, or its shuffles went elsewhere",
             "2:an option was wrong or there is no such suite"
         })
-public final class SparkSuites implements Callable<Integer> {
-    @Spec
-    @Nullable
-    CommandSpec spec;
-
+public final class SparkSuites extends Tool {
     @Mixin
     SuitesOptions options = new SuitesOptions();
 
-    private final PrintStream out = System.out;
-
     /** Called by {@code bin/spark-suites}. */
     public static void main(String[] args) {
-        System.exit(commandLine(new SparkSuites()).execute(args));
-    }
-
-    /** Returns the parser of the command's options. */
-    static CommandLine commandLine(SparkSuites suites) {
-        CommandLine commandLine = new CommandLine(suites);
-        commandLine.setParameterExceptionHandler(new UsageErrors());
-        commandLine.setExecutionExceptionHandler(new RunErrors());
-        return commandLine;
+        run(new SparkSuites(), args);
     }
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        checkOptions();
+        check(options::check);
         Workspace workspace = Workspace.find();
         List<Suite> suites = suites(workspace);
         FabricMode fabric = options.fabric();
@@ -99,30 +74,14 @@ public final class SparkSuites implements Callable<Integer> {
         return result;
     }
 
-    private void checkOptions() {
-        try {
-            options.check();
-        } catch (IllegalArgumentException e) {
-            throw usage(e);
-        }
-    }
-
     /** Finds all suites before the first one starts. */
     private List<Suite> suites(Workspace workspace) throws IOException {
         SuiteCatalogue catalogue = new SuiteCatalogue(
                 SuiteCatalogue.classNamesIn(SuiteFiles.classes(workspace.target())),
                 SparkSuites.class.getClassLoader());
-        try {
-            return options.suites().stream()
-                    .flatMap(name -> catalogue.resolve(name, options.fabric()).stream())
-                    .distinct()
-                    .toList();
-        } catch (IllegalArgumentException e) {
-            throw usage(e);
-        }
-    }
-
-    private RuntimeException usage(IllegalArgumentException wrong) {
-        return spec == null ? wrong : new ParameterException(spec.commandLine(), wrong.getMessage(), wrong);
+        return checked(() -> options.suites().stream()
+                .flatMap(name -> catalogue.resolve(name, options.fabric()).stream())
+                .distinct()
+                .toList());
     }
 }

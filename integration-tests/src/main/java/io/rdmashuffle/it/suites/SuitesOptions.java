@@ -67,13 +67,6 @@ final class SuitesOptions {
             description = "A suite that takes longer is killed and has failed. Default: ${DEFAULT-VALUE}")
     private int timeoutSeconds = 3600;
 
-    @Option(
-            names = {"-h", "--help"},
-            usageHelp = true,
-            description = "Show this and end")
-    @SuppressWarnings("UnusedVariable") // picocli looks at it.
-    private boolean help;
-
     /**
      * Looks at what picocli cannot.
      *

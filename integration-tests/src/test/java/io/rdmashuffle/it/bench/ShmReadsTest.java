@@ -48,7 +48,8 @@ class ShmReadsTest {
     @Test
     void theCommandWritesJson(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("shm.json");
-        int exit = FabricBench.commandLine()
+        int exit = new FabricBench()
+                .commandLine()
                 .execute("--shm", "--sizes", "4096", "--rounds", "1", "--bytes", "1", "--json", file.toString());
         assertThat(exit).isZero();
         JsonNode json = new ObjectMapper().readTree(file.toFile());
@@ -58,7 +59,7 @@ class ShmReadsTest {
 
     @Test
     void wrongOptionsAreRefused() {
-        CommandLine commandLine = FabricBench.commandLine();
+        CommandLine commandLine = new FabricBench().commandLine();
         StringWriter err = new StringWriter();
         commandLine.setErr(new PrintWriter(err));
         assertThat(commandLine.execute("--shn")).isEqualTo(2);

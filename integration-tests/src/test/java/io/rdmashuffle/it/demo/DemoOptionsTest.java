@@ -15,7 +15,7 @@ import picocli.CommandLine;
 @Tag("unit")
 class DemoOptionsTest {
     private final Demo demo = new Demo();
-    private final CommandLine commandLine = Demo.commandLine(demo);
+    private final CommandLine commandLine = demo.commandLine();
 
     private DemoOptions parse(String... args) {
         commandLine.parseArgs(args);

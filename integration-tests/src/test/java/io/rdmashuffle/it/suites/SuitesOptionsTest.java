@@ -13,7 +13,7 @@ import picocli.CommandLine;
 @Tag("unit")
 class SuitesOptionsTest {
     private final SparkSuites suites = new SparkSuites();
-    private final CommandLine commandLine = SparkSuites.commandLine(suites);
+    private final CommandLine commandLine = suites.commandLine();
 
     private SuitesOptions parse(String... args) {
         commandLine.parseArgs(args);

@@ -2,22 +2,15 @@ package io.rdmashuffle.it.bench.metadata;
 
 import io.rdmashuffle.it.cli.ByteSize;
 import io.rdmashuffle.it.cli.Progress;
-import io.rdmashuffle.it.cli.RunErrors;
-import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.cli.Tool;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code bin/bench metadata}: what finding map outputs costs, on simulated executors. */
 @Command(
@@ -32,42 +25,25 @@ import picocli.CommandLine.Spec;
                     + " the directories and meets the indexes for the first time; later ones (warm) take random partitions.",
             ""
         },
-        sortOptions = false,
-        usageHelpWidth = 110,
-        exitCodeListHeading = "%nExit code:%n",
         exitCodeList = {"0:all was simulated", "1:something failed, or the pools do not fit", "2:an option was wrong"})
-public final class MetadataBench implements Callable<Integer> {
+public final class MetadataBench extends Tool {
     /** Enough for the compilers to be done before what is reported. */
     private static final Scale WARM_UP = new Scale(1_000, 1_000, 10);
 
     private static final Simulation.Effort WARM_UP_EFFORT = new Simulation.Effort(10, 20, 0);
     private static final int WARM_UPS = 3;
 
-    @Spec
-    @Nullable
-    CommandSpec spec;
-
     @Mixin
     MetadataOptions options = new MetadataOptions();
 
-    private final PrintStream out = System.out;
-
     /** Called by {@code bin/bench metadata}. */
     public static void main(String[] args) {
-        System.exit(commandLine(new MetadataBench()).execute(args));
-    }
-
-    /** Returns the parser of the options. */
-    static CommandLine commandLine(MetadataBench bench) {
-        CommandLine commandLine = new CommandLine(bench);
-        commandLine.setParameterExceptionHandler(new UsageErrors());
-        commandLine.setExecutionExceptionHandler(new RunErrors());
-        return commandLine;
+        run(new MetadataBench(), args);
     }
 
     @Override
     public Integer call() throws Exception {
-        check();
+        check(options::check);
         List<Scale> scales = options.scales();
         for (Scale scale : scales) {
             checkRoom(scale);
@@ -108,17 +84,6 @@ public final class MetadataBench implements Callable<Integer> {
         if (wanted > free) {
             throw new IOException("the pools of " + scale + " take " + ByteSize.format(wanted) + ", and "
                     + options.directory() + " has " + ByteSize.format(free) + "; lower --maps or --partitions");
-        }
-    }
-
-    private void check() {
-        try {
-            options.check();
-        } catch (IllegalArgumentException e) {
-            if (spec == null) {
-                throw e;
-            }
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
         }
     }
 }

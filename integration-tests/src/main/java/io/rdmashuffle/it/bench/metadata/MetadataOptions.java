@@ -67,13 +67,6 @@ final class MetadataOptions {
     @Option(names = "--json", paramLabel = "FILE", description = "Write all figures to a file as JSON, too")
     private @Nullable Path json;
 
-    @Option(
-            names = {"-h", "--help"},
-            usageHelp = true,
-            description = "Show this and end")
-    @SuppressWarnings("UnusedVariable") // picocli looks at it.
-    private boolean help;
-
     /**
      * Looks at what picocli cannot.
      *

@@ -2,23 +2,16 @@ package io.rdmashuffle.it.bench.shuffle;
 
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.cli.Progress;
-import io.rdmashuffle.it.cli.RunErrors;
-import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.cli.Tool;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code bin/bench shuffle}: jobs that are mostly shuffle, on sort shuffle twice and on ours. */
 @Command(
@@ -33,40 +26,23 @@ import picocli.CommandLine.Spec;
                     + " broadcast joins are off, the serializer of RDDs is Kryo, compression is at its defaults.",
             ""
         },
-        sortOptions = false,
-        usageHelpWidth = 110,
-        exitCodeListHeading = "%nExit code:%n",
         exitCodeList = {
             "0:all cases ran, and moved the same records on all three",
             "1:a case failed or moved different records, or Spark did not start",
             "2:an option was wrong"
         })
-public final class ShuffleBench implements Callable<Integer> {
-    @Spec
-    @Nullable
-    CommandSpec spec;
-
+public final class ShuffleBench extends Tool {
     @Mixin
     ShuffleOptions options = new ShuffleOptions();
 
-    private final PrintStream out = System.out;
-
     /** Called by {@code bin/bench shuffle}. */
     public static void main(String[] args) {
-        System.exit(commandLine(new ShuffleBench()).execute(args));
-    }
-
-    /** Returns the parser of the options. */
-    static CommandLine commandLine(ShuffleBench bench) {
-        CommandLine commandLine = new CommandLine(bench);
-        commandLine.setParameterExceptionHandler(new UsageErrors());
-        commandLine.setExecutionExceptionHandler(new RunErrors());
-        return commandLine;
+        run(new ShuffleBench(), args);
     }
 
     @Override
     public Integer call() throws IOException, InterruptedException {
-        check();
+        check(options::check);
         Workspace workspace = Workspace.find();
         ShuffleReport report;
         try (RunFolders folders = new RunFolders(workspace, options.disk(), options.tmpfs())) {
@@ -84,17 +60,6 @@ public final class ShuffleBench implements Callable<Integer> {
             out.println("written: " + json);
         }
         return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
-    }
-
-    private void check() {
-        try {
-            options.check();
-        } catch (IllegalArgumentException e) {
-            if (spec == null) {
-                throw e;
-            }
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
-        }
     }
 
     private List<CaseResult> cases(Workspace workspace, RunFolders folders) throws IOException, InterruptedException {

@@ -2,25 +2,18 @@ package io.rdmashuffle.it.bench.tpcds;
 
 import io.rdmashuffle.it.Workspace;
 import io.rdmashuffle.it.cli.Progress;
-import io.rdmashuffle.it.cli.RunErrors;
-import io.rdmashuffle.it.cli.UsageErrors;
+import io.rdmashuffle.it.cli.Tool;
 import io.rdmashuffle.it.demo.Contest;
 import io.rdmashuffle.it.demo.Contestant;
 import io.rdmashuffle.it.tpcds.QueryCatalogue;
 import io.rdmashuffle.it.tpcds.TpcdsData;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
-import picocli.CommandLine.Model.CommandSpec;
-import picocli.CommandLine.ParameterException;
-import picocli.CommandLine.Spec;
 
 /** {@code bin/bench tpcds}: every query several times on sort shuffle and on ours. */
 @Command(
@@ -34,35 +27,18 @@ import picocli.CommandLine.Spec;
                     + " CPU is user and system time of the executors' processes.",
             ""
         },
-        sortOptions = false,
-        usageHelpWidth = 110,
-        exitCodeListHeading = "%nExit code:%n",
         exitCodeList = {
             "0:every query that sort shuffle can run gave equal results",
             "1:a result differed, a query failed only with ours, or Spark did not start",
             "2:an option was wrong"
         })
-public final class TpcdsBench implements Callable<Integer> {
-    @Spec
-    @Nullable
-    CommandSpec spec;
-
+public final class TpcdsBench extends Tool {
     @Mixin
     TpcdsOptions options = new TpcdsOptions();
 
-    private final PrintStream out = System.out;
-
     /** Called by {@code bin/bench tpcds}. */
     public static void main(String[] args) {
-        System.exit(commandLine(new TpcdsBench()).execute(args));
-    }
-
-    /** Returns the parser of the options. */
-    static CommandLine commandLine(TpcdsBench bench) {
-        CommandLine commandLine = new CommandLine(bench);
-        commandLine.setParameterExceptionHandler(new UsageErrors());
-        commandLine.setExecutionExceptionHandler(new RunErrors());
-        return commandLine;
+        run(new TpcdsBench(), args);
     }
 
     @Override
@@ -93,14 +69,7 @@ public final class TpcdsBench implements Callable<Integer> {
     }
 
     private List<String> queries(QueryCatalogue catalogue) {
-        try {
-            options.check();
-            return catalogue.resolve(options.queries());
-        } catch (IllegalArgumentException e) {
-            if (spec == null) {
-                throw e;
-            }
-            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
-        }
+        check(options::check);
+        return checked(() -> catalogue.resolve(options.queries()));
     }
 }

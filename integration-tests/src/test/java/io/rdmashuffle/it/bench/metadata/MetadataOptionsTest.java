@@ -11,7 +11,7 @@ import picocli.CommandLine;
 @Tag("unit")
 class MetadataOptionsTest {
     private final MetadataBench bench = new MetadataBench();
-    private final CommandLine commandLine = MetadataBench.commandLine(bench);
+    private final CommandLine commandLine = bench.commandLine();
 
     /** Runs what must end before anything starts. */
     private String refused(String... args) {

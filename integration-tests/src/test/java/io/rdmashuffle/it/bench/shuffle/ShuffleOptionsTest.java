@@ -13,7 +13,7 @@ import picocli.CommandLine;
 @Tag("unit")
 class ShuffleOptionsTest {
     private final ShuffleBench bench = new ShuffleBench();
-    private final CommandLine commandLine = ShuffleBench.commandLine(bench);
+    private final CommandLine commandLine = bench.commandLine();
 
     private Map<String, String> conf(Contender contender, String... args) {
         commandLine.parseArgs(args);

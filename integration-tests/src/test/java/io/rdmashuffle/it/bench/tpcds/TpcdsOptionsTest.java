@@ -11,7 +11,7 @@ import picocli.CommandLine;
 @Tag("unit")
 class TpcdsOptionsTest {
     private final TpcdsBench bench = new TpcdsBench();
-    private final CommandLine commandLine = TpcdsBench.commandLine(bench);
+    private final CommandLine commandLine = bench.commandLine();
 
     /** Runs what must end before anything starts. */
     private String refused(String... args) {
