@@ -90,13 +90,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * @param epoch when the task began
      */
     public ShuffleMapOutputWriter createOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
-        return writer(
-                shuffleId,
-                epoch,
-                mapId,
-                partitions,
-                output(partitions),
-                () -> files.createMapOutputWriter(shuffleId, mapId, partitions));
+        return writerOrFile(shuffleId, epoch, mapId, partitions, output(partitions));
     }
 
     /**
@@ -105,12 +99,18 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * @param epoch when the task began
      */
     public ShuffleMapOutputWriter createFileOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
+        ChunkedOutput none = new ChunkedOutput(pool, chunkBytes, patience, true);
+        return writerOrFile(shuffleId, epoch, mapId, partitions, none);
+    }
+
+    private PoolMapOutputWriter writerOrFile(
+            int shuffleId, int epoch, long mapId, int partitions, ChunkedOutput output) {
         return writer(
                 shuffleId,
                 epoch,
                 mapId,
                 partitions,
-                new ChunkedOutput(pool, chunkBytes, patience, true),
+                output,
                 () -> files.createMapOutputWriter(shuffleId, mapId, partitions));
     }
 
