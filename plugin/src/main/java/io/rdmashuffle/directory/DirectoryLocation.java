@@ -10,7 +10,7 @@ import java.util.UUID;
  *
  * <pre>
  *  offset  bytes  little-endian
- *       0      4  layout version, 1
+ *       0      4  layout version, that of {@link DirectoryLayout}
  *       4      4  region
  *       8      8  offset in the region
  *      16      4  slots

@@ -106,6 +106,8 @@ public final class MapOutputDirectory implements AutoCloseable {
             return;
         }
         MemorySlice slot = slot(shuffleId);
+        // The one word that readers in place compare: from here to the next shuffle's first entry it is nobody's.
+        slot.putLong(DirectoryLayout.SLOT_GENERATION, segment.generation + 1);
         slot.putInt(DirectoryLayout.SLOT_LIVE, 0);
         DirectoryLayout.seal(slot);
         // Readers see that before any byte of the shuffle can be anybody else's.

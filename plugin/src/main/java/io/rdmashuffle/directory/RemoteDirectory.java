@@ -89,7 +89,7 @@ public final class RemoteDirectory {
      */
     public @Nullable SlotWatch watch(int shuffleId, long generation) throws IOException {
         RemoteBytes slot = RemoteBytes.inPlace(peer, List.of(slotOf(shuffleId)));
-        return slot == null ? null : new SlotWatch(slot, shuffleId, generation);
+        return slot == null ? null : new SlotWatch(slot, generation);
     }
 
     /**

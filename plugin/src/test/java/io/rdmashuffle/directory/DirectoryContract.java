@@ -159,6 +159,40 @@ abstract class DirectoryContract {
         assertThat(remote.find(SHUFFLE, 4)).isNull();
     }
 
+    /** Its owner may lose the processor between any two stores. */
+    @Test
+    void whatWasWithdrawnStaysSoWhileItsSlotIsWrittenAgain() throws Exception {
+        assertThat(directory.publish(SHUFFLE, file(1))).isTrue();
+        RemoteDirectory.Located first = remote.locate(SHUFFLE, 1);
+        assertThat(first).isNotNull();
+        byte[] before = TestPools.bytes(slot());
+        directory.withdraw(SHUFFLE);
+        assertThat(directory.publish(SHUFFLE, file(2))).isTrue();
+        byte[] after = TestPools.bytes(slot());
+        directory.withdraw(SHUFFLE);
+        try (SlotWatch watch = remote.watch(SHUFFLE, first.generation())) {
+            byte[] withdrawn = TestPools.bytes(slot());
+            for (int word = 0; word < before.length; word += Integer.BYTES) {
+                slot().putBytes(0, withdrawn, 0, withdrawn.length);
+                slot().putBytes(word, after, word, Integer.BYTES);
+                assertThat(watch != null && watch.isCurrent()).as("at %d", word).isFalse();
+            }
+            slot().putBytes(0, before, 0, before.length);
+            assertThat(watch == null || watch.isCurrent()).isTrue();
+            slot().putBytes(0, withdrawn, 0, withdrawn.length);
+        }
+    }
+
+    private MemorySlice slot() {
+        return owner.pool()
+                .regions()
+                .get(0)
+                .memory()
+                .slice(
+                        directory.location().table().offset() + DirectoryLayout.slotOffset(SHUFFLE, SLOTS),
+                        DirectoryLayout.RECORD_BYTES);
+    }
+
     @Test
     void nothingIsPublishedAfterClose() throws Exception {
         directory.close();
@@ -346,10 +380,8 @@ abstract class DirectoryContract {
         outputs.add(made.output());
         directory.publish(SHUFFLE, made.output().entry());
         DirectoryEntry whole = made.output().entry();
-        RemoteSlice table = directory.location().table();
         MemorySlice region0 = owner.pool().regions().get(0).memory();
-        MemorySlice slot = region0.slice(
-                table.offset() + DirectoryLayout.slotOffset(SHUFFLE, SLOTS), DirectoryLayout.RECORD_BYTES);
+        MemorySlice slot = slot();
         MemorySlice record = region0.slice(slot.getLong(DirectoryLayout.SLOT_OFFSET), DirectoryLayout.RECORD_BYTES);
         MemorySlice index = region0.slice(whole.indexOffset(), MapOutputIndex.lengthBytes(20, whole.extents()));
         for (int round = 0; round < 300; round++) {
@@ -390,12 +422,7 @@ abstract class DirectoryContract {
                 });
         BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT);
         RemoteDirectory patient = new RemoteDirectory(counting, directory.location(), reads, Duration.ofMillis(300));
-        RemoteSlice table = directory.location().table();
-        MemorySlice slot = owner.pool()
-                .regions()
-                .get(0)
-                .memory()
-                .slice(table.offset() + DirectoryLayout.slotOffset(SHUFFLE, SLOTS), DirectoryLayout.RECORD_BYTES);
+        MemorySlice slot = slot();
         byte[] saved = TestPools.bytes(slot);
         slot.putBytes(DirectoryLayout.SLOT_ENTRIES, new byte[] {9}, 0, 1);
 
