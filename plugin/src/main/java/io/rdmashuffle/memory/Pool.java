@@ -44,6 +44,7 @@ public final class Pool implements AutoCloseable {
     /** {@link System#nanoTime()} before which growth is not tried again, after it failed. */
     private long growthRefusedUntil = System.nanoTime();
 
+    private boolean retired;
     private boolean closed;
 
     private Pool(PoolSettings settings, RegionListener listener) {
@@ -107,8 +108,8 @@ public final class Pool implements AutoCloseable {
             boolean grow = false;
             lock.lockInterruptibly();
             try {
-                Lease lease = closed ? null : take(purpose, least, wanted);
-                if (lease != null || closed) {
+                Lease lease = retired ? null : take(purpose, least, wanted);
+                if (lease != null || retired) {
                     return lease;
                 }
                 if (growing) {
@@ -153,6 +154,20 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
+     * Leases nothing from now on, as if the pool were full: peers may go on reading what is given back after this, because it
+     * becomes nobody else's.
+     */
+    public void retire() {
+        lock.lock();
+        try {
+            retired = true;
+            changed.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /**
      * Removes the files at once and unmaps what nobody uses any more; later calls do nothing.
      *
      * @throws IllegalStateException if leases are out; it says how many bytes for which purpose
@@ -166,6 +181,7 @@ public final class Pool implements AutoCloseable {
                 return;
             }
             closed = true;
+            retired = true;
             left = accountant.snapshot(settings.capBytes(), capacityBytes, regions.size());
             files.close();
             regions.forEach(region -> region.mapping().close());
@@ -183,7 +199,7 @@ public final class Pool implements AutoCloseable {
     long extend(Lease lease, long bytes) {
         lock.lock();
         try {
-            if (closed) {
+            if (retired) {
                 return 0;
             }
             long added = lease.region().free().takeAt(lease.offset() + lease.lengthBytes(), bytes);

@@ -53,11 +53,12 @@ final class ExecutorMemory implements AutoCloseable {
         this.directory = MapOutputDirectory.create(pool, config.directoryMaxShuffles(), incarnation);
         this.store = new MapOutputStore(directory, counters);
         this.incoming = new IncomingOutputs(
-                pool,
-                config.poolChunkSizeBytes(),
-                new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes(), config.directCompressAbove()),
-                store,
-                config.migrationTimeout());
+                pool, config.poolChunkSizeBytes(), limits(config), store, config.migrationTimeout());
+    }
+
+    /** Returns what a pool of this configuration can be asked for; alike on driver and executors. */
+    static PoolLimits limits(ShuffleConfig config) {
+        return new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes(), config.directCompressAbove());
     }
 
     /** Returns what the configuration makes of a pool. */
@@ -175,6 +176,8 @@ final class ExecutorMemory implements AutoCloseable {
             return;
         }
         closed = true;
+        // Tasks may still run, here and at peers that read this memory: what the outputs leave must not be written to.
+        pool.retire();
         incoming.close();
         store.close();
         fabrics.forEach(Fabric::close);

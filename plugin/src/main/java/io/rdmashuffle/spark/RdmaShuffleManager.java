@@ -100,8 +100,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
         this.isDriver = isDriver;
         this.isLocal = isDriver && conf.get("spark.master", "").matches("local(\\[.*])?");
         this.config = ShuffleSettings.read(conf);
-        this.limits =
-                new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes(), config.directCompressAbove());
+        this.limits = ExecutorMemory.limits(config);
         String reason = SortFallback.reason(conf, config).orElse(null);
         this.sortOnly = reason != null;
         if (reason != null && isDriver) {

@@ -156,6 +156,20 @@ class PoolTest {
     }
 
     @Test
+    void aRetiredPoolLeasesNothingThatComesBack() throws Exception {
+        try (Pool pool = pool(MIB, MIB);
+                Lease kept = reserve(pool, MIB / 2)) {
+            reserve(pool, MIB / 4).close();
+            pool.retire();
+            pool.retire();
+            assertThat(kept.extend(FreeExtents.GRANULE_BYTES)).isZero();
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 1, 1, Duration.ZERO)).isNull();
+            kept.memory().putInt(0, 7);
+            assertThat(kept.memory().getInt(0)).isEqualTo(7);
+        }
+    }
+
+    @Test
     void closingTwiceAndUseAfterCloseThrow() throws Exception {
         try (Pool pool = pool(MIB, MIB)) {
             Lease lease = reserve(pool, 64);
