@@ -119,7 +119,8 @@ public final class ShuffleConfig {
             .doc("""
                 How full the pool may become with records that are not compressed. A map output that would fill it further is
                 compressed into the pool, so that fewer become files; reading it takes longer. 0 compresses always, 100
-                only what would find no room. Nothing is compressed with `spark.shuffle.compress=false`.
+                only what would find no room. Nothing is compressed with `spark.shuffle.compress=false`, but for the rare map
+                output with a block that begins as compressed ones do.
                 """);
 
     public static final ConfigEntry<Duration> FETCH_TIMEOUT =

@@ -97,8 +97,8 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         for (String blockId : blockIds) {
             BlockKey.of(blockId).ifPresent(key -> keys.put(blockId, key));
         }
-        Map<BlockKey, BlockRange> ranges = ranges(path, keys.values());
-        boolean usable = true;
+        Map<BlockKey, BlockRange> ranges = new HashMap<>();
+        boolean usable = lookUp(path, keys.values(), ranges);
         for (String blockId : blockIds) {
             ShuffleCounter otherwise = ShuffleCounter.NETTY_BYTES;
             try {
@@ -126,9 +126,7 @@ public final class OneSidedBlockClient extends BlockStoreClient {
                 }
             } catch (ReadFailedException e) {
                 usable = false;
-                if (e.reason() != ReadFailedException.Reason.NO_ROOM) {
-                    paths.failed(path, e);
-                }
+                giveUp(path, e);
             } catch (IOException e) {
                 LOG.warn(
                         "block {} of executor {} is fetched over Spark's block transfer",
@@ -143,11 +141,20 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         }
     }
 
-    /** Finds out at once where blocks lie; one that is missing here is asked for by itself, so that it fails by itself. */
-    private static Map<BlockKey, BlockRange> ranges(PeerPath path, Collection<BlockKey> keys) {
+    private void giveUp(PeerPath path, ReadFailedException cause) {
+        if (cause.reason() != ReadFailedException.Reason.NO_ROOM) {
+            paths.failed(path, cause);
+        }
+    }
+
+    /**
+     * Finds out at once where blocks lie; one that is missing afterwards is asked for by itself, so that it fails by itself.
+     *
+     * @return false if asking again would be in vain, and take as long
+     */
+    private boolean lookUp(PeerPath path, Collection<BlockKey> keys, Map<BlockKey, BlockRange> ranges) {
         List<BlockKey> found = new ArrayList<>(keys.size());
         List<WantedRange> wanted = new ArrayList<>(keys.size());
-        Map<BlockKey, BlockRange> ranges = new HashMap<>();
         try {
             for (BlockKey key : keys) {
                 Located located = path.directory().locate(key.shuffleId(), key.mapId());
@@ -163,10 +170,16 @@ public final class OneSidedBlockClient extends BlockStoreClient {
                     ranges.put(found.get(i), range);
                 }
             }
+        } catch (ReadFailedException e) {
+            if (e.reason() != ReadFailedException.Reason.OUT_OF_BOUNDS) {
+                giveUp(path, e);
+                return false;
+            }
+            // One entry that leads nowhere must not cost the others their path.
         } catch (IOException e) {
             LOG.debug("blocks of executor {} are looked up one by one", path.executorId(), e);
         }
-        return ranges;
+        return true;
     }
 
     /**

@@ -13,7 +13,7 @@ import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Where Spark's own writers put map outputs: into the pool, or into ordinary files when that is full.
+ * Where writers, Spark's own and direct ones, put map outputs: into the pool, or into ordinary files when that is full.
  *
  * <p><b>Threading:</b> thread-safe.
  *

@@ -247,6 +247,7 @@ abstract class ClientContract {
         fabric.failing = true;
         List<String> ids = blocksWithBytes();
         fetch(client, ids.subList(0, 3));
+        assertThat(fabric.failures()).as("a silent peer is waited for once").isOne();
         assertThat(paths.to(PEER)).as("in quarantine").isNull();
         fabric.failing = false;
         fetch(client, ids.subList(3, 6).stream().toList(), 6);

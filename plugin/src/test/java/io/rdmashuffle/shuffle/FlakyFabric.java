@@ -20,6 +20,7 @@ final class FlakyFabric implements Fabric {
     private final Fabric real;
     private final List<ReadBatch> kept = new ArrayList<>();
     private final AtomicInteger connections = new AtomicInteger();
+    private final AtomicInteger failures = new AtomicInteger();
     volatile boolean failing;
     volatile boolean keeping;
 
@@ -29,6 +30,16 @@ final class FlakyFabric implements Fabric {
 
     int connections() {
         return connections.get();
+    }
+
+    /** Returns how often somebody was let down at once. */
+    int failures() {
+        return failures.get();
+    }
+
+    private ReadFailedException flaky() {
+        failures.incrementAndGet();
+        return new ReadFailedException(Reason.TRANSPORT_ERROR, "flaky");
     }
 
     /** Fails the reads that were kept, as a fabric does in the end. */
@@ -68,6 +79,7 @@ final class FlakyFabric implements Fabric {
                 if (keeping) {
                     keep(batch);
                 } else if (failing) {
+                    failures.incrementAndGet();
                     fail(batch);
                 } else {
                     return peer.read(batch);
@@ -78,7 +90,7 @@ final class FlakyFabric implements Fabric {
             @Override
             public @Nullable RemoteView view(RemoteSlice slice) throws ReadFailedException {
                 if (failing) {
-                    throw new ReadFailedException(Reason.TRANSPORT_ERROR, "flaky");
+                    throw flaky();
                 }
                 return peer.view(slice);
             }
@@ -86,7 +98,7 @@ final class FlakyFabric implements Fabric {
             @Override
             public @Nullable RemoteView region(int regionId) throws ReadFailedException {
                 if (failing) {
-                    throw new ReadFailedException(Reason.TRANSPORT_ERROR, "flaky");
+                    throw flaky();
                 }
                 return peer.region(regionId);
             }

@@ -6,7 +6,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * Refuses a bare block that a reader would take for {@link Frames}; Spark SQL's rows cannot begin so, other records hardly ever do.
+ * Refuses a bare block that a reader would take for {@link Frames}, or that is the beginning of a mark, which blocks that follow
+ * could complete; Spark SQL's rows cannot begin so, other records hardly ever do.
  *
  * <p><b>Threading:</b> none; for one task thread.
  */
@@ -36,5 +37,14 @@ final class BareOutput extends FilterOutputStream {
             throw new OutputRefusedException("a bare block begins as a compressed one does");
         }
         out.write(source, offset, length);
+    }
+
+    @Override
+    public void close() throws IOException {
+        boolean refused = !different && alike > 0;
+        super.close();
+        if (refused) {
+            throw new OutputRefusedException("a bare block is the beginning of a compressed one's mark");
+        }
     }
 }

@@ -70,30 +70,53 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         Map<BlockManagerId, BlockSource> sources = new HashMap<>();
         List<WantedBlock> direct = new ArrayList<>();
         List<WantedBlock> others = new ArrayList<>();
-        while (blocksByAddress.hasNext()) {
-            Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> owned = blocksByAddress.next();
-            BlockManagerId owner = owned._1();
-            BlockSource source = null;
-            boolean asked = false;
-            Iterator<Tuple3<BlockId, Object, Object>> blocks = owned._2().iterator();
-            while (blocks.hasNext()) {
-                WantedBlock wanted = new WantedBlock(owner, blocks.next());
-                if (!asked) {
-                    asked = true;
-                    source = source(wanted);
-                }
-                // What lies in files is fetched meanwhile, by whole map outputs: Spark merges neighbouring blocks.
-                (source != null && source.has(wanted) ? direct : others).add(wanted);
+        boolean divided = false;
+        try {
+            while (blocksByAddress.hasNext()) {
+                Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> owned = blocksByAddress.next();
+                divide(owned._1(), owned._2().iterator(), sources, direct, others);
             }
-            if (source != null) {
-                sources.put(owner, source);
+            divided = true;
+        } finally {
+            if (!divided) {
+                sources.values().forEach(BlockSource::close);
             }
         }
         VisibleBlocks visible =
                 new VisibleBlocks(direct, sources, new ReadTally(metrics, services.counters()), services.verify());
         context.addTaskCompletionListener((TaskCompletionListener) ended -> visible.close());
         RecordStream stream = new RecordStream(visible, others, fetch, batchFetchWanted && fetch.canConcatenate(true));
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> stream.close());
         return pipeline.of(records(stream));
+    }
+
+    /** Tells blocks that can be read where they lie from those that are fetched meanwhile; all of a map output go one way. */
+    private void divide(
+            BlockManagerId owner,
+            Iterator<Tuple3<BlockId, Object, Object>> blocks,
+            Map<BlockManagerId, BlockSource> sources,
+            List<WantedBlock> direct,
+            List<WantedBlock> others) {
+        BlockSource source = null;
+        boolean asked = false;
+        long mapId = -1;
+        boolean there = false;
+        while (blocks.hasNext()) {
+            WantedBlock wanted = new WantedBlock(owner, blocks.next());
+            if (!asked) {
+                asked = true;
+                source = source(wanted);
+                if (source != null) {
+                    sources.put(owner, source);
+                }
+            }
+            // Asked once: Spark merges neighbouring blocks, and would bring again what is between two of them.
+            if (wanted.id().mapId() != mapId) {
+                mapId = wanted.id().mapId();
+                there = source != null && source.has(wanted);
+            }
+            (there ? direct : others).add(wanted);
+        }
     }
 
     private Iterator<Tuple2<Object, Object>> records(RecordStream stream) {

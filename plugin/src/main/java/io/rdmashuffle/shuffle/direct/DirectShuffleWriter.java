@@ -5,8 +5,6 @@ import io.rdmashuffle.shuffle.PoolExecutorComponents;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.stream.LongStream;
 import java.util.zip.Checksum;
 import org.apache.spark.Partitioner;
@@ -32,9 +30,9 @@ import scala.collection.Iterator;
 
 /**
  * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into Spark's
- * shuffle file where the pool has no room. Records that memory cannot hold wait in temporary files.
+ * shuffle file where the pool has no room. Records that memory cannot hold wait in a temporary file.
  *
- * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns scratch and temporary files; {@link #stop} ends both.
+ * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns scratch and temporary file; {@link #stop} ends both.
  *
  * @param <K> key
  * @param <V> value
@@ -52,7 +50,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private final WriteServices services;
     private final int partitions;
     private final RecordScratch scratch;
-    private final List<SpilledRecords> spills = new ArrayList<>();
+    private @Nullable SpilledRecords spilled;
     private final byte[] buffer = new byte[BUFFER_BYTES];
     private long[] lengths = new long[0];
     private @Nullable MapStatus status;
@@ -129,14 +127,19 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
 
     private void spill() throws IOException {
-        File file = services.blockManager()
-                .diskBlockManager()
-                .createTempShuffleBlock()
-                ._2();
-        SpilledRecords spilled = SpilledRecords.write(scratch, partitions, file);
-        spills.add(spilled);
-        taskMetrics.incMemoryBytesSpilled(scratch.getUsed());
-        taskMetrics.incDiskBytesSpilled(spilled.lengthBytes());
+        SpilledRecords target = spilled;
+        if (target == null) {
+            File file = services.blockManager()
+                    .diskBlockManager()
+                    .createTempShuffleBlock()
+                    ._2();
+            target = new SpilledRecords(file, partitions);
+            spilled = target;
+        }
+        long bytes = target.add(scratch);
+        // What Spark gave no memory for was in memory all the same.
+        taskMetrics.incMemoryBytesSpilled(Math.max(scratch.getUsed(), bytes));
+        taskMetrics.incDiskBytesSpilled(bytes);
         scratch.clear();
     }
 
@@ -172,20 +175,18 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
 
     private long recordBytes() {
-        long bytes = scratch.recordBytes();
-        for (SpilledRecords spilled : spills) {
-            bytes += spilled.lengthBytes();
-        }
-        return bytes;
+        return scratch.recordBytes() + (spilled == null ? 0 : spilled.lengthBytes());
     }
 
     private long[] commit(ShuffleMapOutputWriter out, BlockOutputs blocks) throws IOException {
         try {
-            eachPartition((partition, pieces) -> {
-                try (OutputStream stream = blocks.open(partition, out)) {
-                    pieces.writeTo(stream);
+            for (int p = 0; p < partitions; p++) {
+                if (has(p)) {
+                    try (OutputStream stream = blocks.open(p, out)) {
+                        writeTo(stream, p);
+                    }
                 }
-            });
+            }
             return out.commitAllPartitions(getChecksumValues(blocks.checksums()))
                     .getPartitionLengths();
         } catch (IOException | RuntimeException e) {
@@ -194,38 +195,16 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         }
     }
 
-    /** Goes through the partitions that have records, in order. */
-    private void eachPartition(PartitionVisitor visitor) throws IOException {
-        List<SpilledRecords.Reader> readers = new ArrayList<>();
-        try {
-            for (SpilledRecords spilled : spills) {
-                readers.add(spilled.open());
-            }
-            for (int p = 0; p < partitions; p++) {
-                int partition = p;
-                if (scratch.has(p) || isSpilled(p)) {
-                    visitor.visit(partition, out -> {
-                        for (SpilledRecords.Reader reader : readers) {
-                            reader.writeTo(out, partition, buffer);
-                        }
-                        scratch.writeTo(out, partition, buffer);
-                    });
-                }
-            }
-        } finally {
-            for (SpilledRecords.Reader reader : readers) {
-                reader.close();
-            }
+    /** Writes a partition's records in the order in which they came. */
+    private void writeTo(OutputStream out, int partition) throws IOException {
+        if (spilled != null) {
+            spilled.writeTo(out, partition, buffer);
         }
+        scratch.writeTo(out, partition, buffer);
     }
 
-    private boolean isSpilled(int partition) {
-        for (SpilledRecords spilled : spills) {
-            if (spilled.has(partition)) {
-                return true;
-            }
-        }
-        return false;
+    private boolean has(int partition) {
+        return scratch.has(partition) || (spilled != null && spilled.has(partition));
     }
 
     @Override
@@ -238,23 +217,13 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         if (!stopped) {
             stopped = true;
             scratch.clear();
-            spills.forEach(SpilledRecords::close);
+            if (spilled != null) {
+                spilled.close();
+            }
             if (success && status != null) {
                 return Option.apply(status);
             }
         }
         return Option.empty();
-    }
-
-    /** Something to do with a partition. */
-    @FunctionalInterface
-    private interface PartitionVisitor {
-        void visit(int partition, Pieces pieces) throws IOException;
-    }
-
-    /** The records of one partition. */
-    @FunctionalInterface
-    private interface Pieces {
-        void writeTo(OutputStream out) throws IOException;
     }
 }

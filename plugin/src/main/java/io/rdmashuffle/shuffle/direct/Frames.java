@@ -4,7 +4,6 @@ import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.memory.MemorySlice;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
@@ -24,12 +23,14 @@ import org.apache.spark.io.CompressionCodec;
  *
  * Integers are most significant byte first. The mark begins with a byte that would make the length of a first row negative.
  *
- * <p><b>Threading:</b> none; for one task thread.
+ * <p><b>Threading:</b> what it opens may be closed by another thread than the one that reads, and then reading fails; all else is
+ * for one thread.
  *
  * @param codec that of {@code spark.io.compression.codec}, the same in the whole application
  */
 record Frames(CompressionCodec codec) {
     private static final byte[] MARK = {(byte) 0xFF, 'R', 'D', 'M', 'A', 'z', 'i', 'p'};
+    private static final int HEADER_BYTES = MARK.length + 2 * Integer.BYTES;
     private static final int FRAME_BYTES = 256 << 10;
     /** Blocks of many a shuffle are small; their first frame need not take a whole frame's room. */
     private static final int FIRST_BYTES = 4 << 10;
@@ -126,12 +127,13 @@ record Frames(CompressionCodec codec) {
     }
 
     private final class Input extends InputStream {
-        private final DataInputStream in;
+        private final InputStream in;
         private InputStream frame = InputStream.nullInputStream();
         private int left;
+        private boolean closed;
 
         Input(InputStream in) {
-            this.in = new DataInputStream(in);
+            this.in = in;
         }
 
         @Override
@@ -141,16 +143,25 @@ record Frames(CompressionCodec codec) {
         }
 
         @Override
-        public int read(byte[] target, int offset, int length) throws IOException {
+        public synchronized int read(byte[] target, int offset, int length) throws IOException {
+            if (closed) {
+                throw new IOException("the task that this block was for has ended");
+            }
             if (length == 0) {
                 return 0;
             }
-            if (left == 0 && !nextFrame()) {
-                return -1;
+            try {
+                return left == 0 && !nextFrame() ? -1 : readFrame(target, offset, Math.min(length, left));
+            } catch (EOFException e) {
+                // Deserialisers may take that for the end of the records.
+                throw new IOException("a frame is cut short", e);
             }
-            int count = frame.read(target, offset, Math.min(length, left));
+        }
+
+        private int readFrame(byte[] target, int offset, int length) throws IOException {
+            int count = frame.read(target, offset, length);
             if (count < 0) {
-                throw new EOFException("a frame ends " + left + " bytes early");
+                throw new IOException("a frame ends " + left + " bytes early");
             }
             left -= count;
             if (left == 0) {
@@ -163,21 +174,22 @@ record Frames(CompressionCodec codec) {
         }
 
         private boolean nextFrame() throws IOException {
-            byte[] mark = in.readNBytes(MARK.length);
-            if (mark.length == 0) {
+            byte[] header = in.readNBytes(HEADER_BYTES);
+            if (header.length == 0) {
                 return false;
             }
-            if (!Arrays.equals(mark, MARK)) {
+            if (header.length < HEADER_BYTES || !Arrays.equals(header, 0, MARK.length, MARK, 0, MARK.length)) {
                 throw new IOException("no frame begins where one should");
             }
-            int compressed = in.readInt();
-            int raw = in.readInt();
+            ByteBuffer lengths = ByteBuffer.wrap(header, MARK.length, 2 * Integer.BYTES);
+            int compressed = lengths.getInt();
+            int raw = lengths.getInt();
             if (compressed <= 0 || raw <= 0 || raw > FRAME_BYTES || compressed > 2 * FRAME_BYTES) {
                 throw new IOException("a frame of " + compressed + " bytes for " + raw);
             }
             byte[] bytes = in.readNBytes(compressed);
             if (bytes.length < compressed) {
-                throw new EOFException("the block ends " + (compressed - bytes.length) + " bytes before its frame");
+                throw new IOException("the block ends " + (compressed - bytes.length) + " bytes before its frame");
             }
             frame = codec.compressedInputStream(new ByteArrayInputStream(bytes));
             left = raw;
@@ -191,7 +203,8 @@ record Frames(CompressionCodec codec) {
         }
 
         @Override
-        public void close() throws IOException {
+        public synchronized void close() throws IOException {
+            closed = true;
             closeFrame();
             left = 0;
             in.close();

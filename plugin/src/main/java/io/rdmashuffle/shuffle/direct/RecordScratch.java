@@ -5,6 +5,7 @@ import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.LongStream;
 import org.apache.spark.memory.MemoryConsumer;
 import org.apache.spark.memory.SparkOutOfMemoryError;
@@ -154,7 +155,7 @@ final class RecordScratch extends MemoryConsumer {
         long wanted = Math.max(needed, Math.min(2 * last, largestPage));
         MemoryBlock page = pages.size() >= MOST_PAGES || reserve != null ? null : pageOrNull(wanted);
         if (page == null && pages.isEmpty()) {
-            page = MemoryBlock.fromLongArray(new long[Math.toIntExact(Math.max(needed, RESERVE_PAGE) / Long.BYTES)]);
+            page = reservePage(Math.max(needed, RESERVE_PAGE));
             reserve = page;
         }
         if (page == null) {
@@ -165,6 +166,18 @@ final class RecordScratch extends MemoryConsumer {
         pageEnd = pagePosition + page.size();
         peakBytes = Math.max(peakBytes, getUsed());
         return true;
+    }
+
+    private static MemoryBlock reservePage(long bytes) {
+        try {
+            return MemoryBlock.fromLongArray(new long[Math.toIntExact(bytes / Long.BYTES)]);
+        } catch (OutOfMemoryError e) {
+            // Of a record of hundreds of megabytes, so memory is there: the task fails, not the executor.
+            SparkOutOfMemoryError ofTask = new SparkOutOfMemoryError(
+                    "UNABLE_TO_ACQUIRE_MEMORY", Map.of("requestedBytes", Long.toString(bytes), "receivedBytes", "0"));
+            ofTask.initCause(e);
+            throw ofTask;
+        }
     }
 
     private @Nullable MemoryBlock pageOrNull(long bytes) {

@@ -12,6 +12,9 @@ import java.util.Objects;
 import org.apache.spark.io.CompressionCodec$;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Seq;
@@ -21,14 +24,18 @@ import scala.jdk.javaapi.CollectionConverters;
  * All blocks of a reduce task as one stream of records: first those in memory that this process sees, then those that Spark's
  * fetch brings meanwhile, then those that turned out not to be where they should.
  *
- * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns the visible blocks; close it when the task ends.
+ * <p><b>Threading:</b> one thread reads; another may close. <b>Ownership:</b> owns the visible blocks; close it when the task
+ * ends.
  */
 final class RecordStream extends InputStream {
+    private static final Logger LOG = LoggerFactory.getLogger(RecordStream.class);
+
     private final VisibleBlocks visible;
     private final SparkFetch fetch;
-    private final Frames frames;
+    private @Nullable Frames frames;
     private scala.collection.Iterator<Tuple2<BlockId, InputStream>> fetched;
-    private InputStream stream = InputStream.nullInputStream();
+    private volatile InputStream stream = InputStream.nullInputStream();
+    private volatile boolean closed;
     private boolean visibleEnded;
     private boolean missedAsked;
 
@@ -40,8 +47,6 @@ final class RecordStream extends InputStream {
     RecordStream(VisibleBlocks visible, List<WantedBlock> others, SparkFetch fetch, boolean inBatches) {
         this.visible = visible;
         this.fetch = fetch;
-        this.frames = new Frames(
-                CompressionCodec$.MODULE$.createCodec(fetch.services().conf()));
         this.fetched = start(others, inBatches);
     }
 
@@ -62,11 +67,22 @@ final class RecordStream extends InputStream {
 
     private InputStream open(InputStream in) {
         try {
-            return frames.open(in);
+            return frames().open(in);
         } catch (IOException e) {
             // Spark finds out why.
             throw Sneaky.raise(e);
         }
+    }
+
+    /** Most tasks fetch nothing, and need no codec. */
+    private Frames frames() {
+        Frames made = frames;
+        if (made == null) {
+            made = new Frames(
+                    CompressionCodec$.MODULE$.createCodec(fetch.services().conf()));
+            frames = made;
+        }
+        return made;
     }
 
     @Override
@@ -114,12 +130,22 @@ final class RecordStream extends InputStream {
             return false;
         }
         stream = fetched.next()._2();
+        if (closed) {
+            stream.close();
+            throw new IOException("the task that these blocks were for has ended");
+        }
         return true;
     }
 
-    /** Lets all memory go; Spark's fetch ends with the task by itself. */
+    /** Lets all memory go, also that of a decompressor at work; Spark's fetch ends with the task by itself. Idempotent. */
     @Override
     public void close() {
+        closed = true;
         visible.close();
+        try {
+            stream.close();
+        } catch (IOException e) {
+            LOG.debug("a fetched block ends badly", e);
+        }
     }
 }

@@ -1,19 +1,20 @@
 package io.rdmashuffle.shuffle.direct;
 
-import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
 import java.io.EOFException;
 import java.io.File;
-import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
+import java.io.RandomAccessFile;
+import java.util.ArrayList;
+import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a scratch held when there was no more memory, in a file, partition after partition.
+ * What a scratch held each time that there was no more memory: spill after spill in one file, and in each spill partition after
+ * partition. A task that gets next to no memory spills thousands of times, and may have only so many files open.
  *
  * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> owns its file and deletes it on close.
  */
@@ -21,75 +22,80 @@ final class SpilledRecords implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SpilledRecords.class);
     private static final int BUFFER_BYTES = 64 << 10;
 
-    private final File file;
-    private final long[] lengths;
+    private final File path;
+    private final int partitions;
+    private final RandomAccessFile file;
+    /** Of each spill: where its partitions begin, and where the last one ends. */
+    private final List<long[]> spills = new ArrayList<>();
 
-    private SpilledRecords(File file, long[] lengths) {
-        this.file = file;
-        this.lengths = lengths;
+    private long lengthBytes;
+
+    /** Creates the file, which must not exist. */
+    SpilledRecords(File path, int partitions) throws IOException {
+        this.path = path;
+        this.partitions = partitions;
+        this.file = new RandomAccessFile(path, "rw");
     }
 
-    /** Writes everything that a scratch holds to a file of the caller's choice, which must not exist. */
-    static SpilledRecords write(RecordScratch scratch, int partitions, File file) throws IOException {
-        SpilledRecords spilled = new SpilledRecords(file, new long[partitions]);
+    /** Appends everything that a scratch holds; returns its bytes. After a failure nothing here is of use. */
+    long add(RecordScratch scratch) throws IOException {
+        long[] starts = new long[partitions + 1];
+        long start = lengthBytes;
         byte[] buffer = new byte[BUFFER_BYTES];
-        boolean written = false;
-        try (OutputStream out = new BufferedOutputStream(new FileOutputStream(file), BUFFER_BYTES)) {
-            for (int p = 0; p < partitions; p++) {
-                spilled.lengths[p] = scratch.has(p) ? scratch.writeTo(out, p, buffer) : 0;
-            }
-            written = true;
-        } finally {
-            if (!written) {
-                spilled.close();
-            }
+        file.seek(start);
+        // Not closed, which would close the file.
+        OutputStream out = new BufferedOutputStream(new FileOutputStream(file.getFD()), BUFFER_BYTES);
+        for (int p = 0; p < partitions; p++) {
+            starts[p] = lengthBytes;
+            lengthBytes += scratch.has(p) ? scratch.writeTo(out, p, buffer) : 0;
         }
-        return spilled;
+        out.flush();
+        starts[partitions] = lengthBytes;
+        spills.add(starts);
+        return lengthBytes - start;
     }
 
+    /** Returns the bytes of all spills. */
     long lengthBytes() {
-        return file.length();
-    }
-
-    /** Opens the file at its start; partitions are read one after the other. The caller closes the reader. */
-    Reader open() throws IOException {
-        return new Reader(new BufferedInputStream(new FileInputStream(file), BUFFER_BYTES));
+        return lengthBytes;
     }
 
     boolean has(int partition) {
-        return lengths[partition] > 0;
+        for (long[] starts : spills) {
+            if (starts[partition + 1] > starts[partition]) {
+                return true;
+            }
+        }
+        return false;
     }
 
-    @Override
-    public void close() {
-        if (!file.delete() && file.exists()) {
-            LOG.warn("cannot delete {}", file);
-        }
-    }
-
-    /** Reads partitions in order. */
-    final class Reader implements AutoCloseable {
-        private final InputStream in;
-
-        private Reader(InputStream in) {
-            this.in = in;
-        }
-
-        /** Copies the next partition's bytes. */
-        void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
-            for (long left = lengths[partition]; left > 0; ) {
-                int read = in.read(buffer, 0, (int) Math.min(left, buffer.length));
+    /** Writes the records of a partition in the order in which they came, through a buffer. */
+    void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
+        for (long[] starts : spills) {
+            long left = starts[partition + 1] - starts[partition];
+            if (left > 0) {
+                file.seek(starts[partition]);
+            }
+            while (left > 0) {
+                int read = file.read(buffer, 0, (int) Math.min(left, buffer.length));
                 if (read < 0) {
-                    throw new EOFException(file + " ends " + left + " bytes before the end of partition " + partition);
+                    throw new EOFException(path + " ends " + left + " bytes before the end of partition " + partition);
                 }
                 out.write(buffer, 0, read);
                 left -= read;
             }
         }
+    }
 
-        @Override
-        public void close() throws IOException {
-            in.close();
+    @Override
+    public void close() {
+        try {
+            file.close();
+        } catch (IOException e) {
+            LOG.warn("cannot close {}", path, e);
+        }
+        if (!path.delete() && path.exists()) {
+            LOG.warn("cannot delete {}", path);
         }
     }
 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.shuffle.OutputRefusedException;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -89,6 +90,12 @@ class FramesTest {
                     })
                     .isInstanceOf(OutputRefusedException.class);
         }
+        // Blocks that follow could make a mark of it.
+        for (int length = 1; length < 8; length++) {
+            BareOutput out = new BareOutput(OutputStream.nullOutputStream());
+            out.write(block, 0, length);
+            assertThatThrownBy(out::close).isInstanceOf(OutputRefusedException.class);
+        }
         ByteArrayOutputStream target = new ByteArrayOutputStream();
         try (BareOutput out = new BareOutput(target)) {
             out.write(block, 0, 7);
@@ -117,8 +124,23 @@ class FramesTest {
             }
         }
         assertThat(failures).as("seed %d", seed).isGreaterThan(stored.length * 9 / 10);
-        byte[] cut = Arrays.copyOf(stored, stored.length - 1);
-        assertThatThrownBy(() -> frames.open(new ByteArrayInputStream(cut)).readAllBytes())
-                .isInstanceOf(IOException.class);
+        for (int length = 8; length < stored.length; length++) {
+            byte[] cut = Arrays.copyOf(stored, length);
+            // Deserialisers may take an EOFException for the end of the records.
+            assertThatThrownBy(() -> frames.open(new ByteArrayInputStream(cut)).readAllBytes())
+                    .isInstanceOf(IOException.class)
+                    .isNotInstanceOf(EOFException.class);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lz4", "zstd"})
+    void aBlockThatIsClosedByAnotherThreadFailsItsReader(String codec) throws IOException {
+        Frames frames = frames(codec);
+        InputStream in = frames.open(new ByteArrayInputStream(compressed(frames, bytes(3_000))));
+        assertThat(in.read()).isNotNegative();
+        in.close();
+        in.close();
+        assertThatThrownBy(in::read).isInstanceOf(IOException.class);
     }
 }
