@@ -3,6 +3,8 @@ package io.rdmashuffle.it.bench;
 import io.rdmashuffle.it.FabricMode;
 import io.rdmashuffle.it.cli.FabricConverter;
 import io.rdmashuffle.it.cli.SparkKeys;
+import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
@@ -31,12 +33,6 @@ public abstract class ComparisonOptions {
             paramLabel = "N",
             description = "How often each is measured, in turn. Default: ${DEFAULT-VALUE}")
     private int rounds = 3;
-
-    @Option(
-            names = "--warmups",
-            paramLabel = "N",
-            description = "Rounds before those, not counted. Default: ${DEFAULT-VALUE}")
-    private int warmups = 1;
 
     @Option(
             names = "--fabric",
@@ -86,7 +82,6 @@ public abstract class ComparisonOptions {
      */
     public void check() {
         atLeast("--rounds", rounds, 1);
-        atLeast("--warmups", warmups, 0);
         atLeast("--executor-memory", executorMemory, LEAST_MEMORY);
         atLeast("--timeout", timeoutSeconds, 1);
         if (!pool.matches("[0-9]+[kmgtKMGT]?")) {
@@ -107,10 +102,6 @@ public abstract class ComparisonOptions {
         return rounds;
     }
 
-    public final int warmups() {
-        return warmups;
-    }
-
     public final FabricMode fabric() {
         return fabric;
     }
@@ -120,16 +111,30 @@ public abstract class ComparisonOptions {
         return Duration.ofSeconds(timeoutSeconds);
     }
 
-    /** Returns where figures are wanted as JSON; null for nowhere. */
-    public final @Nullable Path json() {
-        return json;
+    /** Writes figures to a file. */
+    @FunctionalInterface
+    public interface Figures {
+        void writeJson(Path file) throws IOException;
+    }
+
+    /** Writes what is known so far, if figures are wanted as JSON: a run of hours that is interrupted leaves them. */
+    public final void keep(Figures figures) throws IOException {
+        if (json != null) {
+            figures.writeJson(json);
+        }
+    }
+
+    /** Says where the figures are, if they are anywhere. */
+    public final void sayWhereKept(PrintStream out) {
+        if (json != null) {
+            out.println("written: " + json);
+        }
     }
 
     /** Returns what a reader of the figures must know; the caller may add to it. */
     public Map<String, Object> settings() {
         Map<String, Object> settings = new LinkedHashMap<>();
         settings.put("rounds", rounds);
-        settings.put("warmups", warmups);
         settings.put("executors", EXECUTORS);
         settings.put("executorMemoryMb", executorMemory);
         settings.put("pool", pool);

@@ -17,20 +17,18 @@ import java.util.stream.Collectors;
  */
 final class CaseRun {
     private final Map<Contender, BenchApplication> applications;
-    private final int warmups;
     private final int rounds;
     private final Progress progress;
     private long poolPeak;
 
-    CaseRun(Map<Contender, BenchApplication> applications, int warmups, int rounds, Progress progress) {
+    CaseRun(Map<Contender, BenchApplication> applications, int rounds, Progress progress) {
         this.applications = applications;
-        this.warmups = warmups;
         this.rounds = rounds;
         this.progress = progress;
     }
 
     /** Runs a case; a failure is its result, for as long as the other cases can be run. */
-    CaseResult run(BenchCase benchCase, long askedRows) throws InterruptedException {
+    CaseResult run(BenchCase benchCase, long askedRows, int warmups) throws InterruptedException {
         long rows = benchCase.rows(askedRows);
         long peakBefore = poolPeak;
         Map<Contender, ContenderResult> results = empty(peakBefore);

@@ -49,36 +49,39 @@ public final class ShuffleBench extends Tool {
             out.println("local-cluster with " + ShuffleOptions.EXECUTORS + " executors, three times; "
                     + folders.fileSystems() + "; adaptive execution off");
             out.println("logs: " + folders.logs());
-            report = new ShuffleReport(options.settings(), cases(workspace, folders));
+            report = report(cases(workspace, folders));
         }
         out.println(ShuffleTables.render(report));
         out.println(
                 "s: median (least-greatest); a / b / c: sort-disk / sort-tmpfs / ours; ratios above 1: ours needs less");
-        Path json = options.json();
-        if (json != null) {
-            report.writeJson(json);
-            out.println("written: " + json);
-        }
+        options.sayWhereKept(out);
         return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    private ShuffleReport report(List<CaseResult> results) {
+        return new ShuffleReport(options.settings(), results);
     }
 
     private List<CaseResult> cases(Workspace workspace, RunFolders folders) throws IOException, InterruptedException {
         List<BenchCase> selected = options.selected();
         List<CaseResult> results = new ArrayList<>();
         Map<Contender, BenchApplication> applications = new EnumMap<>(Contender.class);
-        int steps = selected.size() * (options.warmups() + options.rounds());
+        int steps = selected.stream()
+                .mapToInt(each -> options.warmups(each) + options.rounds())
+                .sum();
         try (Progress progress = new Progress(out, "rounds", steps)) {
             for (Contender contender : Contender.values()) {
                 progress.starting("starting " + contender.label());
                 applications.put(contender, start(workspace, folders, contender));
             }
-            CaseRun runs = new CaseRun(applications, options.warmups(), options.rounds(), progress);
+            CaseRun runs = new CaseRun(applications, options.rounds(), progress);
             for (BenchCase benchCase : selected) {
                 results.add(
                         runs.canGoOn()
-                                ? runs.run(benchCase, options.rows())
+                                ? runs.run(benchCase, options.rows(), options.warmups(benchCase))
                                 : CaseResult.failed(
                                         benchCase, benchCase.rows(options.rows()), "not run: an application is gone"));
+                options.keep(report(results)::writeJson);
             }
         } finally {
             applications.values().forEach(BenchApplication::close);

@@ -5,6 +5,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -15,6 +16,9 @@ import picocli.CommandLine.Option;
  */
 final class ShuffleOptions extends ComparisonOptions {
     private static final String JAVA_OPTIONS = "spark.executor.extraJavaOptions";
+    private static final int WARMUPS = 5;
+    /** A round of so many tasks warms up as much as several rounds of the others do. */
+    private static final int MANY_PARTITIONS = 2_000;
 
     @Option(
             names = "--cases",
@@ -36,6 +40,14 @@ final class ShuffleOptions extends ComparisonOptions {
     private long rows = 8_000_000;
 
     @Option(
+            names = "--warmups",
+            order = FIRST,
+            paramLabel = "N",
+            description = "Rounds of a case that are not counted, before those that are. Default: " + WARMUPS
+                    + ", which the virtual machines' compilers need, but 1 with 2000 partitions")
+    private @Nullable Integer warmups;
+
+    @Option(
             names = "--disk",
             order = FIRST,
             paramLabel = "DIR",
@@ -54,6 +66,14 @@ final class ShuffleOptions extends ComparisonOptions {
         super.check();
         selected();
         atLeast("--rows", rows, 1);
+        atLeast("--warmups", warmups == null ? 0 : warmups, 0);
+    }
+
+    int warmups(BenchCase benchCase) {
+        if (warmups != null) {
+            return warmups;
+        }
+        return benchCase.partitions() < MANY_PARTITIONS ? WARMUPS : 1;
     }
 
     List<BenchCase> selected() {
@@ -77,6 +97,7 @@ final class ShuffleOptions extends ComparisonOptions {
     public Map<String, Object> settings() {
         Map<String, Object> settings = super.settings();
         settings.put("rows", rows);
+        settings.put("warmups", selected().stream().collect(Collectors.toMap(BenchCase::name, this::warmups)));
         return settings;
     }
 

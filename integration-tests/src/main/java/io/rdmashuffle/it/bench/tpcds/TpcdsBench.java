@@ -57,15 +57,16 @@ public final class TpcdsBench extends Tool {
         TpcdsReport report;
         try (Contest contest = new Contest(sort, ours, catalogue);
                 Progress progress = new Progress(out, "queries", queries.size())) {
-            report = new TpcdsReport(options.settings(), new TpcdsRun(contest, options, progress).run(queries));
+            report = report(new TpcdsRun(contest, options, progress, soFar -> options.keep(report(soFar)::writeJson))
+                    .run(queries));
         }
         out.println(report.render());
-        Path json = options.json();
-        if (json != null) {
-            report.writeJson(json);
-            out.println("written: " + json);
-        }
+        options.sayWhereKept(out);
         return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    private TpcdsReport report(List<QueryResult> results) {
+        return new TpcdsReport(options.settings(), results);
     }
 
     private List<String> queries(QueryCatalogue catalogue) {

@@ -35,6 +35,13 @@ final class TpcdsOptions extends ComparisonOptions {
     private List<String> queries = List.of("all");
 
     @Option(
+            names = "--warmups",
+            order = FIRST,
+            paramLabel = "N",
+            description = "Rounds of a query that are not counted, before those that are. Default: ${DEFAULT-VALUE}")
+    private int warmups = 1;
+
+    @Option(
             names = "--repeat-slow",
             order = FIRST,
             paramLabel = "N",
@@ -57,6 +64,7 @@ final class TpcdsOptions extends ComparisonOptions {
             throw new IllegalArgumentException(
                     "--scale " + scale + ": allowed is " + SMALLEST_SCALE + " to " + LARGEST_SCALE);
         }
+        atLeast("--warmups", warmups, 0);
         atLeast("--repeat-slow", repeatSlow, 0);
     }
 
@@ -66,6 +74,10 @@ final class TpcdsOptions extends ComparisonOptions {
 
     List<String> queries() {
         return queries;
+    }
+
+    int warmups() {
+        return warmups;
     }
 
     int repeatSlow() {
@@ -81,6 +93,7 @@ final class TpcdsOptions extends ComparisonOptions {
     public Map<String, Object> settings() {
         Map<String, Object> settings = super.settings();
         settings.put("scale", scale);
+        settings.put("warmups", warmups);
         settings.put("repeatSlow", repeatSlow);
         return settings;
     }

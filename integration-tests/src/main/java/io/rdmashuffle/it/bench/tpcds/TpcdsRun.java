@@ -17,11 +17,18 @@ final class TpcdsRun {
     private final Contest contest;
     private final TpcdsOptions options;
     private final Progress progress;
+    private final Results kept;
 
-    TpcdsRun(Contest contest, TpcdsOptions options, Progress progress) {
+    /** Takes all results so far, after each query. */
+    interface Results {
+        void accept(List<QueryResult> soFar) throws IOException;
+    }
+
+    TpcdsRun(Contest contest, TpcdsOptions options, Progress progress, Results kept) {
         this.contest = contest;
         this.options = options;
         this.progress = progress;
+        this.kept = kept;
     }
 
     List<QueryResult> run(List<String> queries) throws IOException, InterruptedException {
@@ -29,12 +36,14 @@ final class TpcdsRun {
         for (String query : queries) {
             QueryResult result = new QueryResult(query, rounds(query, options.rounds()));
             results.add(result);
+            kept.accept(results);
             progress.finished(line(result));
         }
         for (int i = 0; i < results.size() && options.repeatSlow() > 0; i++) {
             QueryResult result = results.get(i);
             if (result.isBelow(TpcdsReport.SLOW)) {
                 results.set(i, result.with(rounds(result.name(), options.repeatSlow())));
+                kept.accept(results);
                 progress.noted("again: " + line(results.get(i)));
             }
         }
@@ -62,6 +71,7 @@ final class TpcdsRun {
 
     private static String line(QueryResult result) {
         return result.name() + ": " + result.verdict().label() + ", sort " + result.sortSeconds() + " s, ours "
-                + result.ourSeconds() + " s, ratio " + Ratio.format(result.totalRatio());
+                + result.ourSeconds() + " s, ratio " + Ratio.format(result.totalRatio()) + ", CPU "
+                + Ratio.format(result.cpuRatio());
     }
 }

@@ -6,6 +6,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
@@ -34,6 +35,17 @@ class ShuffleOptionsTest {
         assertThat(bench.options.selected()).isEqualTo(CaseCatalogue.ALL);
         assertThat(bench.options.rows()).isEqualTo(8_000_000);
         assertThat(bench.options.rounds()).isEqualTo(3);
+    }
+
+    @Test
+    void casesWarmUpUntilTheyAreCompiledUnlessTheUserSaysHowOften() {
+        assertThat(warmups()).containsEntry("skew-400", 5).containsEntry("repartition-2000-1KB", 1);
+        assertThat(warmups("--warmups", "0")).hasSize(11).containsValue(0).doesNotContainValue(1);
+    }
+
+    private Map<String, Integer> warmups(String... args) {
+        commandLine.parseArgs(args);
+        return bench.options.selected().stream().collect(Collectors.toMap(BenchCase::name, bench.options::warmups));
     }
 
     @Test
@@ -66,10 +78,11 @@ class ShuffleOptionsTest {
         assertThat(refused("--case", "skew-400"))
                 .contains("--case")
                 .contains("--cases, --rows")
-                .contains("--rounds, --warmups");
+                .contains("--warmups");
         assertThat(refused("--cases", "sort")).contains("--cases sort").contains("terasort-400, reduceByKey-400");
         assertThat(refused("--rows", "0")).contains("--rows 0").contains("1 and more");
         assertThat(refused("--rounds", "0")).contains("--rounds 0");
+        assertThat(refused("--warmups", "-1")).contains("--warmups -1");
         assertThat(refused("--pool", "much")).contains("--pool much").contains("k, m, g");
         assertThat(refused("--fabric", "tcp")).contains("auto, shm, verbs, netty, sort");
         assertThat(refused("--conf", "a=b")).contains("spark.");
