@@ -61,7 +61,11 @@ final class ExecutorHosts implements AutoCloseable {
             try {
                 made.build();
             } catch (IOException e) {
-                made.close();
+                try {
+                    made.close();
+                } catch (IOException left) {
+                    e.addSuppressed(left);
+                }
                 throw e;
             }
             return made;
