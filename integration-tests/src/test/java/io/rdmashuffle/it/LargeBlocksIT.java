@@ -86,7 +86,7 @@ class LargeBlocksIT {
                 "spark.shuffle.rdma.pool.maxSize", "3g");
         try (SparkCluster cluster = SparkCluster.start(2, fabric, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
-            ShuffleObserver.await(() -> executors().size() == 2);
+            ShuffleObserver.await("two executors", () -> executors().size() == 2);
             List<BlockManagerId> executors = executors();
 
             List<Long> sums = at(cluster, executors.get(0), 1)

@@ -95,11 +95,11 @@ public final class ShuffleObserver extends SparkListener {
     }
 
     /** Waits for something that is bound to come. */
-    public static void await(BooleanSupplier condition) throws InterruptedException {
+    public static void await(String what, BooleanSupplier condition) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(AWAIT_SECONDS);
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - deadline > 0) {
-                throw new AssertionError("it did not come within " + AWAIT_SECONDS + " s");
+                throw new AssertionError(what + ": it did not come within " + AWAIT_SECONDS + " s");
             }
             Thread.sleep(POLL_MILLIS);
         }
@@ -110,10 +110,15 @@ public final class ShuffleObserver extends SparkListener {
      * so. What a straggler of a stage that was run again writes after its shuffle was dropped, nobody would drop.
      */
     public void assertAllComesBack() throws InterruptedException {
-        await(() -> Arrays.stream(context.statusTracker().getExecutorInfos())
-                .allMatch(executor -> executor.numRunningTasks() == 0));
+        await(
+                "no task runs",
+                () -> Arrays.stream(context.statusTracker().getExecutorInfos())
+                        .allMatch(executor -> executor.numRunningTasks() == 0));
         dropAllShuffles();
-        await(() -> statistics().total(ShuffleCounter.POOL_LEASES) == 0);
+        await("nothing is leased or mapped", () -> {
+            ClusterStatistics now = statistics();
+            return now.total(ShuffleCounter.POOL_LEASES) + now.total(ShuffleCounter.PEER_MAPPINGS) == 0;
+        });
         ClusterStatistics dropped = statistics();
         assertThat(dropped.total(ShuffleCounter.POOL_USED_BYTES)).isZero();
         assertThat(dropped.total(ShuffleCounter.POOL_LEASES)).isZero();

@@ -142,6 +142,14 @@ public final class ShuffleConfig {
                 An answer takes about 1 ms; 10s outlast a long garbage collection of the driver. Not above
                 `fetch.timeout`; the default is lowered to it.
                 """);
+    public static final ConfigEntry<Duration> REGISTRY_SWEEP_INTERVAL = ConfigEntry.duration(
+                    "registry.sweepInterval", "1min")
+            .between("1s", "1d")
+            .doc("""
+                How often an executor that holds map outputs asks the driver which of their shuffles have been removed. Spark
+                tells executors by itself, but not those that it takes for lost at that moment, as it does for some seconds
+                after a fetch failure.
+                """);
     public static final ConfigEntry<Duration> PEER_QUARANTINE =
             ConfigEntry.duration("peer.quarantine", "30s").between("0ms", "1h").doc("""
                 After a path to a peer has failed, how long Netty serves that peer before the path is tried again.
@@ -171,6 +179,7 @@ public final class ShuffleConfig {
             FETCH_TIMEOUT,
             FETCH_VERIFY_CHECKSUM,
             REGISTRY_TIMEOUT,
+            REGISTRY_SWEEP_INTERVAL,
             PEER_QUARANTINE,
             MIGRATION_TIMEOUT);
     private static final List<ConfigEntry<?>> ENTRIES = Stream.of(FABRIC, VerbsConfig.ENTRIES, OTHERS)
@@ -307,6 +316,10 @@ public final class ShuffleConfig {
 
     public Duration registryTimeout() {
         return get(REGISTRY_TIMEOUT);
+    }
+
+    public Duration registrySweepInterval() {
+        return get(REGISTRY_SWEEP_INTERVAL);
     }
 
     public Duration peerQuarantine() {

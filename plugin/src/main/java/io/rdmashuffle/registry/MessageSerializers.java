@@ -9,13 +9,17 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
@@ -36,10 +40,13 @@ final class MessageSerializers {
             Lookup.class,
             LookupReply.class,
             StatisticsRequest.class,
-            StatisticsReply.class);
+            StatisticsReply.class,
+            ShufflesHeld.class,
+            ShufflesGone.class);
 
     static final int MAX_MEMBERS = 65_536;
     static final int MAX_COUNTERS = 1024;
+    static final int MAX_SHUFFLES = 65_536;
     static final int MAX_REASON_BYTES = 4096;
 
     /** Kryo keeps 0 to 9 for primitives. */
@@ -78,6 +85,14 @@ final class MessageSerializers {
         kryo.register(
                 StatisticsReply.class,
                 serializer(MessageSerializers::writeCounters, MessageSerializers::readCounters),
+                id++);
+        kryo.register(
+                ShufflesHeld.class,
+                serializer((out, m) -> writeShuffles(out, m.shuffleIds()), in -> new ShufflesHeld(readShuffles(in))),
+                id++);
+        kryo.register(
+                ShufflesGone.class,
+                serializer((out, m) -> writeShuffles(out, m.shuffleIds()), in -> new ShufflesGone(readShuffles(in))),
                 id);
         return kryo;
     }
@@ -138,6 +153,20 @@ final class MessageSerializers {
             counters.put(readName(in), in.readVarLong(false));
         }
         return new StatisticsReply(counters);
+    }
+
+    private static void writeShuffles(Output out, Set<Integer> shuffleIds) {
+        BoundedFields.writeCount(out, shuffleIds.size(), MAX_SHUFFLES, "shuffles");
+        shuffleIds.forEach(id -> out.writeVarInt(id, true));
+    }
+
+    private static Set<Integer> readShuffles(Input in) {
+        int count = BoundedFields.readCount(in, MAX_SHUFFLES, "shuffles");
+        Set<Integer> shuffleIds = new HashSet<>();
+        for (int i = 0; i < count; i++) {
+            shuffleIds.add(in.readVarInt(true));
+        }
+        return shuffleIds;
     }
 
     private static void writeMembers(Output out, List<Member> members) {

@@ -5,6 +5,8 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import java.time.Duration;
 import java.util.HashSet;
@@ -12,6 +14,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -137,6 +140,25 @@ public final class RegistryAgent implements AutoCloseable {
                 doubted.add(executorId);
             }
         }
+    }
+
+    /** Asks the driver which of these shuffles have been removed; none if it does not answer. */
+    public Set<Integer> removedShuffles(Set<Integer> held) {
+        if (closed || held.isEmpty()) {
+            return Set.of();
+        }
+        // What does not fit into a message is asked about once older ones are gone.
+        Set<Integer> asked =
+                held.stream().sorted().limit(MessageSerializers.MAX_SHUFFLES).collect(Collectors.toSet());
+        RegistryMessage answer = driver.ask(new ShufflesHeld(asked));
+        if (answer instanceof ShufflesGone gone) {
+            asked.retainAll(gone.shuffleIds());
+            return asked;
+        }
+        if (answer != null) {
+            LOG.warn("Unexpected answer about shuffles: {}", answer.getClass().getSimpleName());
+        }
+        return Set.of();
     }
 
     /** Returns the peers in the view, this executor not among them. */

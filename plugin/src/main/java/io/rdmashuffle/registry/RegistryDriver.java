@@ -5,12 +5,16 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntPredicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -18,7 +22,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The driver's side: knows every member, answers announcements and lookups at once, and pushes each change to all others.
  *
- * <p>It receives one announcement per executor and one lookup per miss, never a message per map output.
+ * <p>It receives one announcement per executor, one lookup per miss and now and then the shuffles that an executor holds, never a
+ * message per map output.
  *
  * <p><b>Threading:</b> safe. Pushes are sent without a lock held, so two of them may overtake each other; executors put
  * them in order by version.
@@ -34,7 +39,22 @@ public final class RegistryDriver {
     private final Map<String, Registration> registrations = new LinkedHashMap<>();
     private final DepartedMembers departed = new DepartedMembers(REMEMBERED_DEPARTED);
     private final AtomicLong messagesReceived = new AtomicLong();
+    private final IntPredicate shuffleExists;
     private long version;
+
+    /** Creates a registry without members, to which every shuffle exists. */
+    public RegistryDriver() {
+        this(shuffleId -> true);
+    }
+
+    /**
+     * Creates a registry without members.
+     *
+     * @param shuffleExists whether a shuffle has not been removed yet; called on any thread, must not block
+     */
+    public RegistryDriver(IntPredicate shuffleExists) {
+        this.shuffleExists = shuffleExists;
+    }
 
     private static final class Registration {
         final Member member;
@@ -76,6 +96,11 @@ public final class RegistryDriver {
         }
         if (request instanceof Lookup lookup) {
             return lookedUp(lookup.executorId());
+        }
+        if (request instanceof ShufflesHeld held) {
+            return new ShufflesGone(held.shuffleIds().stream()
+                    .filter(id -> !shuffleExists.test(id))
+                    .collect(Collectors.toSet()));
         }
         LOG.warn("The registry's driver ignores a {}", request.getClass().getSimpleName());
         return null;

@@ -2,6 +2,7 @@ package io.rdmashuffle.registry;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,6 +52,20 @@ public sealed interface RegistryMessage {
     record StatisticsReply(Map<String, Long> counters) implements RegistryMessage {
         public StatisticsReply {
             counters = Map.copyOf(counters);
+        }
+    }
+
+    /** Executor to driver: I hold something of these shuffles; which of them are gone? Answered by {@link ShufflesGone}. */
+    record ShufflesHeld(Set<Integer> shuffleIds) implements RegistryMessage {
+        public ShufflesHeld {
+            shuffleIds = Set.copyOf(shuffleIds);
+        }
+    }
+
+    /** Driver's answer: those of the shuffles asked about that have been removed. */
+    record ShufflesGone(Set<Integer> shuffleIds) implements RegistryMessage {
+        public ShufflesGone {
+            shuffleIds = Set.copyOf(shuffleIds);
         }
     }
 }

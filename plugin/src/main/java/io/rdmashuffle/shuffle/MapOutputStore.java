@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,6 +124,11 @@ public final class MapOutputStore implements AutoCloseable {
         Map<Integer, List<Long>> mapIds = new HashMap<>();
         shuffles.forEach((shuffleId, outputs) -> mapIds.put(shuffleId, List.copyOf(outputs.keySet())));
         return mapIds;
+    }
+
+    /** Returns the shuffles of which outputs are in the pool. */
+    public synchronized Set<Integer> shuffleIds() {
+        return Set.copyOf(shuffles.keySet());
     }
 
     /** Returns whether an output is in the pool. */

@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
@@ -39,7 +40,7 @@ final class DriverRegistry implements AutoCloseable {
     private final SparkContext context;
     private final RpcEnv rpcEnv;
     private final RegistryCodec codec = new RegistryCodec();
-    private final RegistryDriver registry = new RegistryDriver();
+    private final RegistryDriver registry;
     private final Map<String, RpcEndpointRef> endpoints = new ConcurrentHashMap<>();
     private final RegistryWire wire;
     private final RpcEndpointRef self;
@@ -49,6 +50,8 @@ final class DriverRegistry implements AutoCloseable {
         this.wire = wire;
         this.context = context;
         this.rpcEnv = rpcEnv;
+        MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
+        this.registry = new RegistryDriver(tracker::containsShuffle);
         this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
         context.addSparkListener(removals);
     }

@@ -22,6 +22,7 @@ import io.rdmashuffle.shuffle.ShuffleCounters;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -114,6 +115,11 @@ final class ExecutorNetwork implements AutoCloseable {
     /** Announces again if the driver has not taken it yet; cheap when it has. */
     void ensureAnnounced() {
         agent.ensureAnnounced();
+    }
+
+    /** Asks the driver which of these shuffles have been removed; none if it does not answer. */
+    Set<Integer> removedShuffles(Set<Integer> held) {
+        return agent.removedShuffles(held);
     }
 
     PeerPaths paths() {

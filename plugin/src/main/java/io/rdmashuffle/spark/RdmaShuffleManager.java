@@ -21,8 +21,10 @@ import io.rdmashuffle.shuffle.direct.WriteServices;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -76,6 +78,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private final RegistryWire wire;
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
+    private @Nullable ShuffleSweep sweep;
     private @Nullable DriverRegistry registry;
     private boolean stopped;
 
@@ -234,6 +237,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
             if (memory != null) {
                 LOG.info("what this shuffle did here: {}", localStatistics());
             }
+            closeQuietly(sweep);
             closeQuietly(network);
             closeQuietly(memory);
             closeQuietly(registry);
@@ -298,6 +302,14 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
     }
 
+    private Set<Integer> heldShuffles() {
+        Set<Integer> held = new HashSet<>(memory().store().shuffleIds());
+        for (Object writtenHere : resolver.taskIdMapsForShuffle().keySet()) {
+            held.add((Integer) writtenHere);
+        }
+        return held;
+    }
+
     private @Nullable MapOutputStore storeOrNull() {
         ExecutorMemory held = memory;
         return held == null ? null : held.store();
@@ -341,6 +353,11 @@ public class RdmaShuffleManager extends SortShuffleManager {
                     network = joined;
                     if (!isLocal) {
                         joined.announce();
+                        sweep = new ShuffleSweep(
+                                this::heldShuffles,
+                                joined::removedShuffles,
+                                this::unregisterShuffle,
+                                config.registrySweepInterval());
                     }
                 }
             }

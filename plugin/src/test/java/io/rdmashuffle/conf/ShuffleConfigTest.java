@@ -112,6 +112,16 @@ class ShuffleConfigTest {
         assertThat(verbs.onDemandPaging()).isTrue();
     }
 
+    private static void assertPool(ShuffleConfig config) {
+        assertThat(config.poolMaxSizeBytes()).isEqualTo(8L << 30);
+        assertThat(config.poolInitialSizeBytes()).isZero();
+        assertThat(config.poolRegionSizeBytes()).isEqualTo(1L << 40);
+        assertThat(config.poolDirectory()).isEqualTo("/mnt/huge");
+        assertThat(config.poolHugepages()).isEqualTo(Hugepages.ADVISE);
+        assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
+        assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
+    }
+
     @Test
     void accessorsReturnWhatWasSet() {
         Map<String, String> settings = new HashMap<>();
@@ -132,6 +142,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "fetch.timeout", "1h");
         settings.put(PREFIX + "fetch.verifyChecksum", "false");
         settings.put(PREFIX + "registry.timeout", "1500ms");
+        settings.put(PREFIX + "registry.sweepInterval", "30s");
         settings.put(PREFIX + "peer.quarantine", "1m");
         settings.put(PREFIX + "migration.timeout", "5min");
         settings.put(PREFIX + "pool.regionSize", "1t");
@@ -158,19 +169,14 @@ class ShuffleConfigTest {
         assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(7));
         assertThat(config.fabricShmInPlace()).isFalse();
         assertThat(config.fabricShmThreads()).isEqualTo(3);
-        assertThat(config.poolMaxSizeBytes()).isEqualTo(8L << 30);
-        assertThat(config.poolInitialSizeBytes()).isZero();
-        assertThat(config.poolRegionSizeBytes()).isEqualTo(1L << 40);
-        assertThat(config.poolDirectory()).isEqualTo("/mnt/huge");
-        assertThat(config.poolHugepages()).isEqualTo(Hugepages.ADVISE);
-        assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
-        assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
+        assertPool(config);
         assertThat(config.directoryMaxShuffles()).isEqualTo(16);
         assertThat(config.directEnabled()).isFalse();
         assertThat(config.directCompressAbove()).isEqualTo(40);
         assertThat(config.fetchTimeout()).isEqualTo(Duration.ofHours(1));
         assertThat(config.fetchVerifyChecksum()).isFalse();
         assertThat(config.registryTimeout()).isEqualTo(Duration.ofMillis(1500));
+        assertThat(config.registrySweepInterval()).isEqualTo(Duration.ofSeconds(30));
         assertThat(config.peerQuarantine()).isEqualTo(Duration.ofMinutes(1));
         assertThat(config.migrationTimeout()).isEqualTo(Duration.ofMinutes(5));
     }

@@ -5,6 +5,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -12,7 +14,8 @@ import java.util.concurrent.atomic.AtomicLong;
 final class FakeNetwork {
     static final Duration TIMEOUT = Duration.ofSeconds(10);
 
-    final RegistryDriver driver = new RegistryDriver();
+    final Set<Integer> removedShuffles = ConcurrentHashMap.newKeySet();
+    final RegistryDriver driver = new RegistryDriver(shuffleId -> !removedShuffles.contains(shuffleId));
     final AtomicLong clockNanos = new AtomicLong();
     private final RegistryCodec codec = new RegistryCodec();
     volatile boolean driverDown;

@@ -7,8 +7,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -235,6 +239,34 @@ class RegistryAgentTest {
         assertThat(first.agent.lookup("1")).isEmpty();
         assertThat(first.asked).hasSize(1);
         assertThat(first.heard).containsExactly("+2.2");
+    }
+
+    @Test
+    void removedShufflesAreThoseThatTheDriverNames() {
+        FakeNetwork.Executor first = network.executor("1").announce(1);
+        network.removedShuffles.addAll(Set.of(3, 4));
+
+        assertThat(first.agent.removedShuffles(Set.of(2, 3))).containsExactly(3);
+        assertThat(first.agent.removedShuffles(Set.of())).isEmpty();
+        assertThat(first.asked).containsExactly(new Announce(member("1", 1)), new ShufflesHeld(Set.of(2, 3)));
+
+        Set<Integer> many =
+                IntStream.range(0, MessageSerializers.MAX_SHUFFLES + 10).boxed().collect(Collectors.toSet());
+        assertThat(first.agent.removedShuffles(many)).containsExactlyInAnyOrder(3, 4);
+    }
+
+    @Test
+    void silentDriverRemovesNoShuffle() {
+        FakeNetwork.Executor first = network.executor("1").announce(1);
+        network.removedShuffles.add(3);
+        network.driverDown = true;
+        assertThat(first.agent.removedShuffles(Set.of(3))).isEmpty();
+
+        network.driverDown = false;
+        network.advance(Duration.ofSeconds(30));
+        assertThat(first.agent.removedShuffles(Set.of(3))).containsExactly(3);
+        first.agent.close();
+        assertThat(first.agent.removedShuffles(Set.of(3))).isEmpty();
     }
 
     @Test

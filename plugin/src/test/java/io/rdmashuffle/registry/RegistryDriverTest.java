@@ -8,10 +8,13 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -102,6 +105,14 @@ class RegistryDriverTest {
         assertThat(driver.handle(new Lookup("2"), m -> {})).isEqualTo(new LookupReply(1, "2", null));
         assertThat(driver.handle(new StatisticsRequest(), m -> {})).isNull();
         assertThat(driver.messagesReceived()).isEqualTo(4);
+    }
+
+    @Test
+    void removedShufflesAreToldFromThoseThatExist() {
+        RegistryDriver some = new RegistryDriver(shuffleId -> shuffleId % 2 == 0);
+
+        assertThat(some.handle(new ShufflesHeld(Set.of(1, 2, 3)), m -> {})).isEqualTo(new ShufflesGone(Set.of(1, 3)));
+        assertThat(driver.handle(new ShufflesHeld(Set.of(1, 2, 3)), m -> {})).isEqualTo(new ShufflesGone(Set.of()));
     }
 
     @Test

@@ -9,6 +9,8 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
@@ -16,6 +18,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -39,7 +42,9 @@ class RegistryFuzzTest {
             new Lookup("12"),
             new LookupReply(5, "7", MEMBER),
             new StatisticsRequest(),
-            new StatisticsReply(Map.of("A_COUNTER", 5L, "B", -1L)));
+            new StatisticsReply(Map.of("A_COUNTER", 5L, "B", -1L)),
+            new ShufflesHeld(Set.of(0, 7, 300)),
+            new ShufflesGone(Set.of(7)));
 
     private final RegistryCodec codec = new RegistryCodec();
 

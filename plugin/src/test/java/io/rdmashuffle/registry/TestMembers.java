@@ -5,6 +5,8 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
+import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
@@ -13,7 +15,9 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 
 /** Makes members and messages for tests. */
 final class TestMembers {
@@ -28,7 +32,7 @@ final class TestMembers {
     }
 
     static RegistryMessage randomMessage(Random random) {
-        return switch (random.nextInt(8)) {
+        return switch (random.nextInt(10)) {
             case 0 -> new Announce(randomMember(random));
             case 1 -> new AnnounceRefused(randomText(random));
             case 2 -> new Snapshot(randomVersion(random), randomMembers(random));
@@ -38,12 +42,18 @@ final class TestMembers {
                 new LookupReply(
                         randomVersion(random), randomText(random), random.nextBoolean() ? randomMember(random) : null);
             case 6 -> new StatisticsRequest();
+            case 7 -> new ShufflesHeld(randomShuffles(random));
+            case 8 -> new ShufflesGone(randomShuffles(random));
             default -> {
                 Map<String, Long> counters = new HashMap<>();
                 randomNames(random).forEach(name -> counters.put(name, random.nextLong()));
                 yield new StatisticsReply(counters);
             }
         };
+    }
+
+    private static Set<Integer> randomShuffles(Random random) {
+        return random.ints(random.nextInt(20)).boxed().collect(Collectors.toSet());
     }
 
     private static Member randomMember(Random random) {

@@ -110,6 +110,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.shuffle.rdma.fabric.readTimeout", "3s");
         conf.put("spark.shuffle.rdma.fetch.timeout", "30s");
         conf.put("spark.shuffle.rdma.registry.timeout", "5s");
+        conf.put("spark.shuffle.rdma.registry.sweepInterval", "2s");
         conf.put("spark.shuffle.io.retryWait", "500ms");
         conf.put("spark.executor.heartbeatInterval", "5s");
         conf.put("spark.network.timeout", "60s");

@@ -15,6 +15,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.apache.spark.FetchFailed;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.api.java.JavaFutureAction;
 import org.apache.spark.api.java.JavaPairRDD;
@@ -56,6 +57,7 @@ class ExecutorFaultsIT {
         conf.put("spark.shuffle.rdma.fabric.readTimeout", "2s");
         conf.put("spark.shuffle.rdma.fetch.timeout", "4s");
         conf.put("spark.shuffle.io.retryWait", "500ms");
+        conf.put("spark.shuffle.rdma.registry.sweepInterval", "2s");
         return SparkCluster.start(EXECUTORS, fabric, conf);
     }
 
@@ -112,7 +114,8 @@ class ExecutorFaultsIT {
             long had = observer.outputsByExecutor().getOrDefault(leaver, 0L);
             ProcessHandle process = cluster.executorProcess(leaver);
             cluster.decommission(leaver);
-            ShuffleObserver.await(() -> observer.outputsByExecutor().getOrDefault(leaver, 0L) < had);
+            ShuffleObserver.await(
+                    "the first output moves", () -> observer.outputsByExecutor().getOrDefault(leaver, 0L) < had);
             assertThat(process.destroyForcibly()).isTrue();
             tasks.awaitRemoval(leaver, 90);
 
@@ -141,9 +144,25 @@ class ExecutorFaultsIT {
         }
     }
 
+    /** A fetch failure makes the driver take the owner for lost, and tell it nothing until its next heartbeat. */
+    @Test
+    void aShuffleRemovedWhileSparkTakesItsExecutorForLostGoesThereToo() throws Exception {
+        try (SparkCluster cluster = start(FabricMode.AUTO)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+            String lost = observer.executorWithMostOutputs();
+            SparkEnv.get().blockManager().master().removeExecutor(lost);
+            observer.assertAllComesBack();
+        }
+    }
+
+    /**
+     * The executor that ends refuses tasks, and the driver, which does not know yet, sends it each attempt of a task unless it is told
+     * to avoid executors where that task has failed.
+     */
     @Test
     void outOfMemoryInAReduceTask() throws Exception {
-        try (SparkCluster cluster = start(FabricMode.AUTO)) {
+        try (SparkCluster cluster = start(FabricMode.AUTO, "spark.excludeOnFailure.enabled", "true")) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             TaskRecorder tasks = new TaskRecorder(cluster.context());
             JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> grouped = JOB.prepare(cluster.spark())

@@ -39,7 +39,8 @@ class FullMemoryIT {
                 ShuffleObserver observer = new ShuffleObserver(cluster.context());
                 TaskRecorder tasks = new TaskRecorder(cluster.context());
                 // Registered executors have no pool yet; one that starts where there is no room for it is refused.
-                ShuffleObserver.await(() -> PoolFolder.filesIn(memory.path()).size() == 2);
+                ShuffleObserver.await(
+                        "two pools", () -> PoolFolder.filesIn(memory.path()).size() == 2);
                 memory.fill();
                 assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
                 ClusterStatistics full = observer.statistics();
@@ -48,7 +49,7 @@ class FullMemoryIT {
                 assertThat(full.total(ShuffleCounter.POOL_CAPACITY_BYTES)).isEqualTo(2 * (4 << 20));
 
                 memory.empty();
-                ShuffleObserver.await(() -> {
+                ShuffleObserver.await("the pools grow", () -> {
                     assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
                     return observer.statistics().total(ShuffleCounter.POOL_CAPACITY_BYTES) > 2 * (4 << 20);
                 });

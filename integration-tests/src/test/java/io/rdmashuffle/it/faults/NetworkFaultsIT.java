@@ -54,6 +54,7 @@ class NetworkFaultsIT {
                 "spark.reducer.maxSizeInFlight", "256k",
                 "spark.shuffle.rdma.fetch.timeout", "15s",
                 "spark.shuffle.io.retryWait", "500ms",
+                "spark.shuffle.rdma.registry.sweepInterval", "2s",
                 "spark.executor.heartbeatInterval", "1s",
                 "spark.network.timeout", heartbeatLimit,
                 "spark.network.timeoutInterval", "1s");

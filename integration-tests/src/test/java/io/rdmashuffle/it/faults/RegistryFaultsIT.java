@@ -56,7 +56,8 @@ class RegistryFaultsIT {
                 assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
             }
             cluster.awaitExecutors(EXECUTORS);
-            ShuffleObserver.await(() -> sharedMemoryAlone(cluster, observer, expected));
+            ShuffleObserver.await(
+                    "shared memory is the only path", () -> sharedMemoryAlone(cluster, observer, expected));
             observer.assertAllComesBack();
         }
     }
