@@ -107,7 +107,7 @@ public final class ShuffleObserver extends SparkListener {
 
     /**
      * Drops all shuffles once no task runs any more; then nothing may be held, as soon as those who were told to stop have done
-     * so. What a straggler of a stage that was run again writes after its shuffle was dropped, nobody would drop.
+     * so. What a straggler of a stage that was run again writes after its shuffle was dropped, only a sweep would drop.
      */
     public void assertAllComesBack() throws InterruptedException {
         await(

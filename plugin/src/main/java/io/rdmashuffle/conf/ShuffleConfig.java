@@ -146,7 +146,7 @@ public final class ShuffleConfig {
                     "registry.sweepInterval", "1min")
             .between("1s", "1d")
             .doc("""
-                How often an executor that holds map outputs asks the driver which of their shuffles have been removed. Spark
+                How often an executor that holds map outputs, or has read some, asks the driver which of their shuffles have been removed. Spark
                 tells executors by itself, but not those that it takes for lost at that moment, as it does for some seconds
                 after a fetch failure.
                 """);

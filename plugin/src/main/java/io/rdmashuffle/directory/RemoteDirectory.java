@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -109,6 +110,11 @@ public final class RemoteDirectory {
      */
     public List<@Nullable BlockRange> ranges(List<WantedRange> wanted) throws IOException {
         return indexes.many(wanted);
+    }
+
+    /** Returns the shuffles of which something is known. */
+    public Set<Integer> shuffleIds() {
+        return Set.copyOf(shuffles.keySet());
     }
 
     /** Drops what is known of a shuffle; returns whether that was the last one. */

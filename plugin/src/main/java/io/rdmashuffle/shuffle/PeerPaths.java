@@ -17,6 +17,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -90,6 +91,13 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         routes.values().forEach(route -> route.forget(shuffleId));
     }
 
+    /** Returns the shuffles of whose outputs something is known. */
+    public Set<Integer> shuffleIds() {
+        return routes.values().stream()
+                .flatMap(route -> route.shuffleIds().stream())
+                .collect(Collectors.toSet());
+    }
+
     /** Returns how many regions of peers are held open. */
     public long openRegions() {
         return routes.values().stream().mapToLong(Route::openRegions).sum();
@@ -160,6 +168,10 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             if (path != null && path.directory().forget(shuffleId)) {
                 path.peer().releaseRegions();
             }
+        }
+
+        synchronized Set<Integer> shuffleIds() {
+            return path == null ? Set.of() : path.directory().shuffleIds();
         }
 
         synchronized long openRegions() {

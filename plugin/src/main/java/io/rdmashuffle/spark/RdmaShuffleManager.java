@@ -304,6 +304,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
 
     private Set<Integer> heldShuffles() {
         Set<Integer> held = new HashSet<>(memory().store().shuffleIds());
+        held.addAll(network().paths().shuffleIds());
         for (Object writtenHere : resolver.taskIdMapsForShuffle().keySet()) {
             held.add((Integer) writtenHere);
         }

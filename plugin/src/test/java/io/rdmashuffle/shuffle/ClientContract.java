@@ -178,6 +178,7 @@ abstract class ClientContract {
     void blocksOfThePoolComeWithoutNetty() throws Exception {
         List<String> ids = blocksWithBytes();
         fetch(client(LONG, LONG), ids);
+        assertThat(paths.shuffleIds()).containsExactly(SHUFFLE);
         assertRight(ids);
         assertThat(netty.fetches()).isZero();
         assertThat(counted(ShuffleCounter.SHM_BYTES)).isEqualTo(bytes(ids));

@@ -170,6 +170,7 @@ class DamagedPeerTest {
         } finally {
             victim.putBytes(0, saved, 0, saved.length);
             paths.forgetShuffle(SHUFFLE);
+            assertThat(paths.shuffleIds()).isEmpty();
         }
     }
 
