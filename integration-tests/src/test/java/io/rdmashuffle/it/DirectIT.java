@@ -120,6 +120,8 @@ class DirectIT {
                 "spark.shuffle.rdma.direct.enabled", direct,
                 "spark.shuffle.rdma.direct.compressAbove", compressAbove,
                 "spark.shuffle.rdma.pool.maxSize", pool,
+                // A reader may wait for room, a map output must not: a dozen that did would outlast the test.
+                "spark.shuffle.rdma.pool.reserveTimeout", "1min",
                 "spark.shuffle.rdma.fabric.shm.inPlace", inPlace,
                 "spark.serializer", "org.apache.spark.serializer." + serializer);
         conf.putAll(ShuffleJobs.settings());

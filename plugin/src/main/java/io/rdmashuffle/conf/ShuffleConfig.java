@@ -92,8 +92,8 @@ public final class ShuffleConfig {
                     "pool.reserveTimeout", "100ms")
             .between("0ms", "1min")
             .doc("""
-                How long a map task waits for room in a full pool before its output becomes an ordinary shuffle file, and
-                a reader, where a fabric copies, before its block comes over Netty. Not above `fetch.timeout`.
+                How long a reader waits for room in a full pool, where a fabric copies, before its block comes over Netty. A
+                map output never waits: what does not fit goes to a shuffle file at once. Not above `fetch.timeout`.
                 """);
 
     public static final ConfigEntry<Integer> DIRECTORY_MAX_SHUFFLES = ConfigEntry.count(

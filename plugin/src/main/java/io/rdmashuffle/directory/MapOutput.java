@@ -33,7 +33,7 @@ public final class MapOutput implements AutoCloseable {
     }
 
     /**
-     * Writes the index of data that is complete.
+     * Writes the index of data that is complete; does not wait for room.
      *
      * @param data in logical order; owned by the result if there is one, else still by the caller
      * @param usedBytes how many bytes of each lease are data
@@ -42,13 +42,7 @@ public final class MapOutput implements AutoCloseable {
      * @return null when the pool has no room for the index
      */
     public static @Nullable MapOutput create(
-            Pool pool,
-            long mapId,
-            List<Lease> data,
-            long[] usedBytes,
-            long[] lengths,
-            int[] checksums,
-            Duration patience)
+            Pool pool, long mapId, List<Lease> data, long[] usedBytes, long[] lengths, int[] checksums)
             throws InterruptedException {
         List<MapOutputIndex.Extent> extents = new ArrayList<>(data.size());
         long total = 0;
@@ -61,7 +55,7 @@ public final class MapOutput implements AutoCloseable {
             return new MapOutput(DirectoryEntry.empty(mapId, lengths.length), data, null);
         }
         long indexBytes = MapOutputIndex.lengthBytes(lengths.length, extents.size());
-        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, patience);
+        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, Duration.ZERO);
         if (index == null) {
             return null;
         }

@@ -15,7 +15,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bytes of one map output, appended to leases as they come; neighbouring chunks become one lease where the pool allows.
+ * Bytes of one map output, appended to leases as they come; neighbouring chunks become one lease where the pool allows. Never
+ * waits for room: what a full pool refuses goes to files at once.
  *
  * <p><b>Threading:</b> none; for one task thread.
  *
@@ -28,7 +29,6 @@ final class ChunkedOutput {
     private final Pool pool;
     private final long chunkBytes;
     private final long expectedBytes;
-    private final Duration patience;
     private final boolean refused;
     private final List<Lease> leases = new ArrayList<>();
     private final List<Long> filled = new ArrayList<>();
@@ -36,8 +36,8 @@ final class ChunkedOutput {
     private long position;
 
     /** Creates an output without bytes, of which nobody knows how many it will have. */
-    ChunkedOutput(Pool pool, long chunkBytes, Duration patience, boolean refused) {
-        this(pool, chunkBytes, 0, patience, refused);
+    ChunkedOutput(Pool pool, long chunkBytes, boolean refused) {
+        this(pool, chunkBytes, 0, refused);
     }
 
     /**
@@ -46,12 +46,11 @@ final class ChunkedOutput {
      * @param expectedBytes how many it is likely to have, which are asked for at once; 0 if that is not known
      * @param refused whether the pool counts as full for it
      */
-    ChunkedOutput(Pool pool, long chunkBytes, long expectedBytes, Duration patience, boolean refused) {
+    ChunkedOutput(Pool pool, long chunkBytes, long expectedBytes, boolean refused) {
         this.refused = refused;
         this.pool = pool;
         this.chunkBytes = chunkBytes;
         this.expectedBytes = expectedBytes;
-        this.patience = patience;
     }
 
     /**
@@ -122,7 +121,7 @@ final class ChunkedOutput {
         seal();
         long[] used = filled.stream().mapToLong(Long::longValue).toArray();
         try {
-            MapOutput output = MapOutput.create(pool, mapId, leases, used, lengths, checksums, patience);
+            MapOutput output = MapOutput.create(pool, mapId, leases, used, lengths, checksums);
             if (output != null) {
                 leases.clear();
             } else {
@@ -159,7 +158,7 @@ final class ChunkedOutput {
         try {
             long least = Math.max(1, chunkBytes / SMALLEST_PART);
             long most = leases.isEmpty() ? Math.max(wanted, expectedBytes) : wanted;
-            Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, most, patience);
+            Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, most, Duration.ZERO);
             if (next == null) {
                 return false;
             }
@@ -191,6 +190,6 @@ final class ChunkedOutput {
 
     private static InterruptedIOException interrupted() {
         Thread.currentThread().interrupt();
-        return new InterruptedIOException("interrupted while waiting for room in the pool");
+        return new InterruptedIOException("interrupted while taking room in the pool");
     }
 }

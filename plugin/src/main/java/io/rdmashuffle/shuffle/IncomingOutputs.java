@@ -107,7 +107,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
     }
 
     private IncomingBlock.Data data(String name, OutputKey key, int epoch, MigrationTarget target) {
-        ChunkedOutput pooled = new ChunkedOutput(pool, chunkBytes, Duration.ZERO, false);
+        ChunkedOutput pooled = new ChunkedOutput(pool, chunkBytes, false);
         return new IncomingBlock.Data(name, key, epoch, target, this, pooled);
     }
 

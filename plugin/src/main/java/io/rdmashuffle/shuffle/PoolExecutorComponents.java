@@ -3,7 +3,6 @@ package io.rdmashuffle.shuffle;
 import io.rdmashuffle.memory.Pool;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
@@ -23,7 +22,6 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     private final Pool pool;
     private final MapOutputStore store;
     private final long chunkBytes;
-    private final Duration patience;
     private final ShuffleExecutorComponents files;
     private final PoolLimits limits;
 
@@ -31,21 +29,14 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * Creates the components of one executor.
      *
      * @param chunkBytes unit in which a map output grows
-     * @param patience how long to wait for a full pool
      * @param limits which shuffles are served from files altogether
      * @param files ready to use: where outputs go that the pool cannot take
      */
     public PoolExecutorComponents(
-            Pool pool,
-            MapOutputStore store,
-            long chunkBytes,
-            Duration patience,
-            PoolLimits limits,
-            ShuffleExecutorComponents files) {
+            Pool pool, MapOutputStore store, long chunkBytes, PoolLimits limits, ShuffleExecutorComponents files) {
         this.pool = pool;
         this.store = store;
         this.chunkBytes = chunkBytes;
-        this.patience = patience;
         this.limits = limits;
         this.files = files;
     }
@@ -99,7 +90,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * @param epoch when the task began
      */
     public ShuffleMapOutputWriter createFileOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
-        ChunkedOutput none = new ChunkedOutput(pool, chunkBytes, patience, true);
+        ChunkedOutput none = new ChunkedOutput(pool, chunkBytes, true);
         return writerOrFile(shuffleId, epoch, mapId, partitions, none);
     }
 
@@ -148,6 +139,6 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     private ChunkedOutput output(int partitions, long expectedBytes) {
         boolean refused = limits.reasonAgainst(partitions).isPresent();
-        return new ChunkedOutput(pool, chunkBytes, expectedBytes, patience, refused);
+        return new ChunkedOutput(pool, chunkBytes, expectedBytes, refused);
     }
 }

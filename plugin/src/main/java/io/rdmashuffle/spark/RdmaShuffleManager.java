@@ -297,7 +297,6 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 held.pool(),
                 held.store(),
                 config.poolChunkSizeBytes(),
-                config.poolReserveTimeout(),
                 limits,
                 new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
     }

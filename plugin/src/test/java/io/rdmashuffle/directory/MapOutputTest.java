@@ -11,7 +11,6 @@ import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -73,8 +72,7 @@ class MapOutputTest {
     void withoutRoomForTheIndexTheLeasesStayTheCallers() throws Exception {
         Lease data = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 64);
         List<Lease> rest = TestPools.fill(pool);
-        MapOutput output = MapOutput.create(
-                pool, 1, List.of(data), new long[] {10}, new long[] {10}, new int[] {0}, Duration.ZERO);
+        MapOutput output = MapOutput.create(pool, 1, List.of(data), new long[] {10}, new long[] {10}, new int[] {0});
         assertThat(output).isNull();
         data.memory().putInt(0, 1);
         data.close();

@@ -6,7 +6,6 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.TestPools;
 import java.io.ByteArrayOutputStream;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -56,13 +55,7 @@ public record TestOutput(MapOutput output, byte[][] partitions) {
             checksums[p] = Crc32c.of(cursor.take(lengths[p]));
         }
         MapOutput output = MapOutput.create(
-                pool,
-                mapId,
-                leases,
-                used.stream().mapToLong(Long::longValue).toArray(),
-                lengths,
-                checksums,
-                Duration.ZERO);
+                pool, mapId, leases, used.stream().mapToLong(Long::longValue).toArray(), lengths, checksums);
         return new TestOutput(Objects.requireNonNull(output, "the pool is full"), content);
     }
 

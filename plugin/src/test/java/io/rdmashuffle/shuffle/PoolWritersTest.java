@@ -18,7 +18,6 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -70,7 +69,7 @@ class PoolWritersTest {
     }
 
     private ChunkedOutput output() {
-        return new ChunkedOutput(pool, CHUNK, Duration.ZERO, false);
+        return new ChunkedOutput(pool, CHUNK, false);
     }
 
     private byte[][] content(int partitions, int maxBytes) {
@@ -201,7 +200,7 @@ class PoolWritersTest {
         byte[][] content = content(5, 300);
         content[0] = new byte[] {1, 2, 3};
         FakeFiles files = new FakeFiles(content.length);
-        ChunkedOutput refused = new ChunkedOutput(pool, CHUNK, Duration.ZERO, true);
+        ChunkedOutput refused = new ChunkedOutput(pool, CHUNK, true);
         PoolMapOutputWriter writer =
                 new PoolMapOutputWriter(SHUFFLE, 1, content.length, store, store.epoch(SHUFFLE), refused, () -> files);
         write(writer, content);

@@ -144,8 +144,7 @@ final class SimulatedExecutor implements AutoCloseable {
         }
         int epoch = store.epoch(shuffleId);
         long started = System.nanoTime();
-        MapOutput output =
-                MapOutput.create(pool, mapId, List.of(data), new long[] {dataBytes}, lengths, checksums, Duration.ZERO);
+        MapOutput output = MapOutput.create(pool, mapId, List.of(data), new long[] {dataBytes}, lengths, checksums);
         if (output == null) {
             data.close();
             throw new IllegalStateException("no room for the index of map output " + mapId + ": " + pool.usage());

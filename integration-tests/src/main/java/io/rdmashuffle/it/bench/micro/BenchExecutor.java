@@ -73,13 +73,7 @@ final class BenchExecutor implements AutoCloseable {
         long[] lengths = new long[partitions];
         Arrays.fill(lengths, 1);
         MapOutput output = MapOutput.create(
-                pool,
-                mapId,
-                List.of(lease(partitions)),
-                new long[] {partitions},
-                lengths,
-                new int[partitions],
-                Duration.ZERO);
+                pool, mapId, List.of(lease(partitions)), new long[] {partitions}, lengths, new int[partitions]);
         store.add(SHUFFLE, store.epoch(SHUFFLE), Objects.requireNonNull(output, "the pool is full"));
     }
 

@@ -7,7 +7,6 @@ import io.rdmashuffle.shuffle.PoolLimits;
 import io.rdmashuffle.shuffle.SliceInputStream;
 import java.io.IOException;
 import java.io.OutputStream;
-import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
@@ -50,7 +49,6 @@ public class BytesBenchmark {
             executor.pool(),
             executor.store(),
             CHUNK_BYTES,
-            Duration.ZERO,
             new PoolLimits(LIMIT_BYTES, LIMIT_BYTES, 100),
             new LocalDiskShuffleExecutorComponents(new SparkConf(false)));
     private final byte[] content = new byte[PARTITION_BYTES];
