@@ -23,6 +23,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -74,7 +75,9 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private final boolean sortOnly;
     private final PoolLimits limits;
     private final ShuffleCounters counters = new ShuffleCounters();
-    private final PoolBlockResolver resolver;
+    /** Null where sort shuffle serves the application, which a Spark that lacks what this class extends must be able to. */
+    private final @Nullable PoolBlockResolver resolver;
+
     private final RegistryWire wire;
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
@@ -109,17 +112,18 @@ public class RdmaShuffleManager extends SortShuffleManager {
         if (reason != null && isDriver) {
             LOG.warn("Spark's sort shuffle serves this application: {}", reason);
         }
-        this.resolver = new PoolBlockResolver(
-                conf,
-                super.shuffleBlockResolver().taskIdMapsForShuffle(),
-                this::storeOrNull,
-                this::incomingOrNull,
-                RdmaShuffleManager::reportBlock,
-                counters,
-                config.fetchVerifyChecksum());
         if (sortOnly) {
+            this.resolver = null;
             SortFallback.removeOwnDataIO(conf);
         } else {
+            this.resolver = new PoolBlockResolver(
+                    conf,
+                    super.shuffleBlockResolver().taskIdMapsForShuffle(),
+                    this::storeOrNull,
+                    this::incomingOrNull,
+                    RdmaShuffleManager::reportBlock,
+                    counters,
+                    config.fetchVerifyChecksum());
             conf.set(SortFallback.DATA_IO_KEY, PoolDataIO.class.getName());
             prepareMemory();
         }
@@ -136,7 +140,12 @@ public class RdmaShuffleManager extends SortShuffleManager {
 
     @Override
     public IndexShuffleBlockResolver shuffleBlockResolver() {
-        return resolver;
+        PoolBlockResolver ours = resolver;
+        return ours == null ? super.shuffleBlockResolver() : ours;
+    }
+
+    private PoolBlockResolver resolver() {
+        return Objects.requireNonNull(resolver, "sort shuffle serves this application");
     }
 
     @Override
@@ -183,7 +192,8 @@ public class RdmaShuffleManager extends SortShuffleManager {
 
     /** As Spark's manager does for its own writers, so that it removes files of this map output with its shuffle. */
     private void rememberMap(int shuffleId, long mapId) {
-        OpenHashSet<Object> mapIds = resolver.taskIdMapsForShuffle()
+        OpenHashSet<Object> mapIds = resolver()
+                .taskIdMapsForShuffle()
                 .computeIfAbsent(shuffleId, id -> new OpenHashSet<>(16, ClassTag$.MODULE$.Long()));
         synchronized (mapIds) {
             mapIds.add(mapId);
@@ -298,13 +308,13 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 held.store(),
                 config.poolChunkSizeBytes(),
                 limits,
-                new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
+                new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver()));
     }
 
     private Set<Integer> heldShuffles() {
         Set<Integer> held = new HashSet<>(memory().store().shuffleIds());
         held.addAll(network().paths().shuffleIds());
-        for (Object writtenHere : resolver.taskIdMapsForShuffle().keySet()) {
+        for (Object writtenHere : resolver().taskIdMapsForShuffle().keySet()) {
             held.add((Integer) writtenHere);
         }
         return held;

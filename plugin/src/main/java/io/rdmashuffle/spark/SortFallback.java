@@ -5,6 +5,8 @@ import io.rdmashuffle.conf.ShuffleConfig;
 import java.nio.ByteOrder;
 import java.util.Optional;
 import org.apache.spark.SparkConf;
+import org.apache.spark.package$;
+import scala.util.Properties;
 
 /** Settings under which a whole application is served by Spark's sort shuffle instead, and why. */
 final class SortFallback {
@@ -21,8 +23,19 @@ final class SortFallback {
 
     /** Returns why the pool is not used, in words for the user; empty when it is. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config) {
+        return reason(conf, config, SparkSupport.OF_THIS_JAR);
+    }
+
+    /** Likewise, with another idea of which Spark will do; for tests. */
+    static Optional<String> reason(SparkConf conf, ShuffleConfig config, SparkSupport support) {
         if (config.fabricMode() == FabricMode.SORT) {
             return Optional.of("spark.shuffle.rdma.fabric.mode=sort asks for it");
+        }
+        Optional<SparkSupport.Member> missing = support.missing(SortFallback.class.getClassLoader());
+        if (missing.isPresent()) {
+            return Optional.of("this RDMA shuffle needs Spark 4.1 or newer with Scala 2.13, and Spark "
+                    + package$.MODULE$.SPARK_VERSION() + " with Scala " + Properties.versionNumberString() + " lacks "
+                    + missing.get());
         }
         if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
             return Optional.of("registered memory is laid out little-endian and this machine is not");
