@@ -13,12 +13,16 @@ import org.jspecify.annotations.Nullable;
  * One application of a soak: its configuration, its jobs, and what happens to it meanwhile. Follows from seed and number alone,
  * so that one that failed can be run again.
  *
+ * <p>Application {@value #ON_DEFAULTS} runs on the defaults, which is what most users run: only its jobs, its faults and the deadlines
+ * that faults need are drawn or set.
+ *
  * @param number counts from 0
  * @param executors each with one core and 1 GB
  * @param conf our application's Spark configuration
  * @param steps its jobs in turn
  */
 record ApplicationPlan(int number, int executors, Map<String, String> conf, List<Step> steps) {
+    static final int ON_DEFAULTS = 0;
     private static final int MOST_STEPS = 9;
     private static final int FAULTS_PERCENT = 75;
     private static final long SEED_STEP = 0x9e3779b97f4a7c15L;
@@ -50,8 +54,12 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.putAll((fabric == null ? drawn : fabric).conf());
         conf.put("spark.master", "local-cluster[" + executors + ",1,1024]");
         conf.put("spark.shuffle.rdma.pool.directory", poolDirectory.toString());
-        pools(random, conf);
-        spark(random, conf);
+        if (number == ON_DEFAULTS) {
+            conf.putAll((fabric == null ? FabricMode.AUTO : fabric).conf());
+        } else {
+            pools(random, conf);
+            spark(random, conf);
+        }
         patience(conf);
         return new ApplicationPlan(number, executors, conf, steps(random));
     }
@@ -99,13 +107,13 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.network.maxRemoteBlockSizeFetchToMem", pick(random, "8k", "200m"));
         conf.put("spark.speculation", pick(random, "false", "true"));
         conf.put("spark.shuffle.sort.bypassMergeThreshold", pick(random, "1", "200"));
-        conf.put("spark.decommission.enabled", "true");
-        conf.put("spark.storage.decommission.enabled", "true");
     }
 
     /** Deadlines short enough for faults to be noticed, attempts enough for a job to outlive all of them. */
     private static void patience(Map<String, String> conf) {
         conf.put("spark.ui.enabled", "false");
+        conf.put("spark.decommission.enabled", "true");
+        conf.put("spark.storage.decommission.enabled", "true");
         conf.put("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1");
         conf.put("spark.shuffle.rdma.fabric.readTimeout", "3s");
         conf.put("spark.shuffle.rdma.fetch.timeout", "30s");

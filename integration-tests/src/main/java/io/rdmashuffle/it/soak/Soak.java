@@ -89,7 +89,7 @@ public final class Soak extends Tool {
                         number,
                         plan.conf().get("spark.shuffle.rdma.fabric.mode"),
                         plan.executors(),
-                        plan.conf().get("spark.shuffle.rdma.pool.maxSize"),
+                        plan.conf().getOrDefault("spark.shuffle.rdma.pool.maxSize", "on defaults"),
                         report.jobs(),
                         report.faults(),
                         report.wrong());

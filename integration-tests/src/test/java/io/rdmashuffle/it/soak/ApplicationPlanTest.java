@@ -37,6 +37,23 @@ class ApplicationPlanTest {
     }
 
     @Test
+    void theFirstApplicationRunsOnDefaults() {
+        for (long seed = 0; seed < 20; seed++) {
+            assertThat(plan(seed, ApplicationPlan.ON_DEFAULTS).conf())
+                    .containsEntry("spark.shuffle.rdma.fabric.mode", "auto")
+                    .doesNotContainKeys(
+                            "spark.shuffle.compress",
+                            "spark.serializer",
+                            "spark.io.encryption.enabled",
+                            "spark.shuffle.rdma.direct.compressAbove",
+                            "spark.shuffle.rdma.pool.maxSize",
+                            "spark.shuffle.rdma.fabric.shm.inPlace")
+                    .allSatisfy((key, value) -> assertThat(key).doesNotStartWith("spark.sql."));
+        }
+        assertThat(plan(1, 1).conf()).containsKey("spark.shuffle.rdma.pool.maxSize");
+    }
+
+    @Test
     void everyKindOfJobAndFaultAndSettingComesUp() {
         Set<JobSpec.Kind> kinds = EnumSet.noneOf(JobSpec.Kind.class);
         Set<Fault> faults = EnumSet.noneOf(Fault.class);
