@@ -107,7 +107,7 @@ public final class ShuffleConfig {
 
     public static final ConfigEntry<Boolean> DIRECT_ENABLED =
             ConfigEntry.flag("direct.enabled", "true").doc("""
-                Write records straight into the pool and read them straight out of it, neither compressed nor through Spark's
+                Put bare records into the pool and read them from it, neither compressed nor through Spark's
                 block streams, where that is possible: without map-side combine, with a serialiser whose records stand for
                 themselves (Spark SQL's, Kryo), without I/O encryption, and unless `spark.shuffle.compress=true` is set
                 explicitly. Not with `fabric.mode=netty`. `spark.shuffle.compress` and `spark.io.compression.codec` say how what
