@@ -39,6 +39,6 @@ final class NativeResult {
 
     private static NativeException failure(Supplier<String> call, int errno) {
         String text = call.get();
-        return new NativeException(text, errno, Advice.onCall(text, errno));
+        return new NativeException(text, errno, Remedies.forCall(text, errno));
     }
 }

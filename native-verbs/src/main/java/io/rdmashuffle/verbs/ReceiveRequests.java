@@ -53,7 +53,7 @@ public final class ReceiveRequests implements AutoCloseable {
         RawMemory.putLong(request + ibv_recv_wr.next, 0);
         RawMemory.putLong(request + ibv_recv_wr.sg_list, piece);
         RawMemory.putInt(request + ibv_recv_wr.num_sge, length == 0 ? 0 : 1);
-        Pieces.put(piece, local, length, localKey);
+        ScatterGather.put(piece, local, length, localKey);
         return this;
     }
 

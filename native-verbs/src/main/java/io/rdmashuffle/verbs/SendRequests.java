@@ -161,7 +161,7 @@ public final class SendRequests implements AutoCloseable {
         if (used == piecesPerRequest) {
             throw new IllegalStateException("a request of this chain has at most " + piecesPerRequest + " pieces");
         }
-        Pieces.put(
+        ScatterGather.put(
                 RawMemory.getLong(request + ibv_send_wr.sg_list) + (long) used * ibv_sge.SIZEOF,
                 local,
                 length,
@@ -203,7 +203,7 @@ public final class SendRequests implements AutoCloseable {
         RawMemory.putInt(request + ibv_send_wr.opcode, opcode);
         RawMemory.putInt(request + ibv_send_wr.send_flags, signaled ? VerbsConstants.IBV_SEND_SIGNALED : 0);
         RawMemory.putInt(request + ibv_send_wr.imm_data, 0);
-        Pieces.put(piece, local, length, localKey);
+        ScatterGather.put(piece, local, length, localKey);
         return request;
     }
 

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> the progress thread.
  *
- * <p><b>Ownership:</b> owns the id until there is a link, which then owns it.
+ * <p><b>Ownership:</b> owns the id until there is a connection, which then owns it.
  */
 final class Connecting implements Timed {
     private final Resources resources;
@@ -76,7 +76,7 @@ final class Connecting implements Timed {
 
     private void request() throws IOException {
         connection = resources.newConnection(id, progress);
-        id.connect(resources.parameters(connection.link().pair()));
+        id.connect(resources.parameters(connection.state().pair()));
     }
 
     private void establish() {
@@ -84,14 +84,14 @@ final class Connecting implements Timed {
         if (made == null) {
             throw new IllegalStateException("an answer without a request");
         }
-        QueuePair pair = made.link().pair();
+        QueuePair pair = made.state().pair();
         pair.readyToReceive(id, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
         pair.readyToSend(id, QueuePairTuning.DEFAULT);
         id.establish();
-        progress.handle(id, made.link()::handle);
+        progress.handle(id, made.state()::handle);
         progress.forget(this);
         if (!future.complete(made)) {
-            made.link().fail(new IOException("nobody waits for the connection any more"));
+            made.state().fail(new IOException("nobody waits for the connection any more"));
         }
     }
 
@@ -108,7 +108,7 @@ final class Connecting implements Timed {
     public void fail(Throwable reason) {
         progress.forget(this);
         if (connection != null) {
-            connection.link().fail(reason);
+            connection.state().fail(reason);
         } else {
             progress.forget(id);
             id.close();

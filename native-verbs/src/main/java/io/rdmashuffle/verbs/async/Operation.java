@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One request from its check to its end: what it is, what memory it keeps open, who waits for it.
  *
- * <p><b>Threading:</b> made by the caller, then handed over under the link's lock; ended by whoever took it out of its slot,
+ * <p><b>Threading:</b> made by the caller, then handed over under the connection's lock; ended by whoever took it out of its slot,
  * which happens once.
  *
  * @param <T> what success brings

@@ -33,9 +33,9 @@ import org.jspecify.annotations.Nullable;
 public final class RdmaConnection implements AutoCloseable {
     private static final long CLOSE_SECONDS = 10;
 
-    private final Link link;
+    private final ConnectionState state;
     private final Progress progress;
-    /** Old values of atomics, 8 bytes per slot, then the bytes of inline messages; goes after the link has ended. */
+    /** Old values of atomics, 8 bytes per slot, then the bytes of inline messages; goes after the connection has ended. */
     private final LocalRegion scratch;
 
     private final EndpointOptions options;
@@ -47,8 +47,13 @@ public final class RdmaConnection implements AutoCloseable {
         boolean knows(LocalRegion region);
     }
 
-    RdmaConnection(Link link, Progress progress, LocalRegion scratch, EndpointOptions options, LocalRegionCheck check) {
-        this.link = link;
+    RdmaConnection(
+            ConnectionState state,
+            Progress progress,
+            LocalRegion scratch,
+            EndpointOptions options,
+            LocalRegionCheck check) {
+        this.state = state;
         this.progress = progress;
         this.scratch = scratch;
         this.options = options;
@@ -60,13 +65,13 @@ public final class RdmaConnection implements AutoCloseable {
         return (long) options.maxInFlight() * Long.BYTES + options.inlineBytes();
     }
 
-    Link link() {
-        return link;
+    ConnectionState state() {
+        return state;
     }
 
     /** Returns the peer's address, for messages. */
     public String peer() {
-        return link.peer();
+        return state.peer();
     }
 
     /** Gives the operations begun from now on another deadline. Receives have none. */
@@ -76,13 +81,13 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** Completes with the reason when the connection has ended: closed here, closed by the peer, or failed. */
     public CompletableFuture<Throwable> ended() {
-        return link.ended().copy();
+        return state.ended().copy();
     }
 
     /** Reads the peer's memory into local memory; both as long. */
     public CompletableFuture<Void> read(LocalSlice local, RemoteRegion remote) {
         requireEqual(local, remote);
-        return link.post(
+        return state.post(
                 operation("READ of " + local + " from " + remote, local.region(), RdmaConnection::nothing),
                 (chain, id, slot) -> chain.read(
                         id,
@@ -106,7 +111,7 @@ public final class RdmaConnection implements AutoCloseable {
 
     private CompletableFuture<Void> write(String name, LocalSlice local, RemoteRegion remote, OptionalInt immediate) {
         requireEqual(local, remote);
-        return link.post(
+        return state.post(
                 operation(name + " of " + local + " to " + remote, local.region(), RdmaConnection::nothing),
                 (chain, id, slot) -> {
                     chain.write(
@@ -123,7 +128,7 @@ public final class RdmaConnection implements AutoCloseable {
 
     /** Sends local memory as a message, which the peer's oldest receive takes; waits for one until the deadline. */
     public CompletableFuture<Void> send(LocalSlice local) {
-        return link.post(
+        return state.post(
                 operation("SEND of " + local, local.region(), RdmaConnection::nothing),
                 (chain, id, slot) -> chain.send(
                         id, address(local), local.lengthBytes(), local.region().localKey(), true));
@@ -136,10 +141,11 @@ public final class RdmaConnection implements AutoCloseable {
                     + options.inlineBytes() + "; send a slice of a region instead");
         }
         long offset = (long) options.maxInFlight() * Long.BYTES;
-        return link.post(
+        return state.post(
                 operation("SEND of " + message.length + " bytes inline", null, RdmaConnection::nothing),
                 (chain, id, slot) -> {
-                    // Under the link's lock, and the device copies while it is posted: one place serves all messages.
+                    // Under the connection's lock, and the device copies while it is posted: one place serves all
+                    // messages.
                     scratch.put(offset, message);
                     chain.send(id, scratch.address(offset), message.length, scratch.localKey(), true)
                             .inline();
@@ -151,14 +157,14 @@ public final class RdmaConnection implements AutoCloseable {
         require(local);
         Operation<ReceivedMessage> operation =
                 new Operation<>("RECEIVE into " + local, local.region(), Operation.NEVER, RdmaConnection::received);
-        return link.postReceive(
+        return state.postReceive(
                 operation, address(local), local.lengthBytes(), local.region().localKey());
     }
 
     /** Sets the peer's 8 bytes to {@code desired} if they are {@code expected}; completes with what they were. */
     public CompletableFuture<Long> compareAndSwap(RemoteRegion remote, long expected, long desired) {
         requireLong(remote);
-        return link.post(
+        return state.post(
                 operation("COMPARE_AND_SWAP at " + remote, null, this::oldValue),
                 (chain, id, slot) -> chain.compareAndSwap(
                         id,
@@ -173,7 +179,7 @@ public final class RdmaConnection implements AutoCloseable {
     /** Adds to the peer's 8 bytes; completes with what they were. */
     public CompletableFuture<Long> fetchAndAdd(RemoteRegion remote, long addend) {
         requireLong(remote);
-        return link.post(
+        return state.post(
                 operation("FETCH_AND_ADD at " + remote, null, this::oldValue),
                 (chain, id, slot) -> chain.fetchAndAdd(
                         id,
@@ -190,12 +196,12 @@ public final class RdmaConnection implements AutoCloseable {
      */
     @Override
     public void close() {
-        progress.execute(() -> link.fail(new IOException("connection to " + peer() + " was closed on this side")));
+        progress.execute(() -> state.fail(new IOException("connection to " + peer() + " was closed on this side")));
         if (progress.isCurrentThread()) {
             return;
         }
         try {
-            link.ended().copy().get(CLOSE_SECONDS, TimeUnit.SECONDS);
+            state.ended().copy().get(CLOSE_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {

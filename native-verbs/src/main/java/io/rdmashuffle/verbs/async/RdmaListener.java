@@ -70,10 +70,10 @@ public final class RdmaListener implements AutoCloseable {
         RdmaConnection connection = null;
         try {
             connection = resources.newConnection(peer, progress);
-            Link link = connection.link();
+            ConnectionState state = connection.state();
             RdmaConnection accepted = connection;
             progress.handle(peer, event -> answered(accepted, event));
-            QueuePair pair = link.pair();
+            QueuePair pair = state.pair();
             pair.readyToReceive(peer, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
             pair.readyToSend(peer, QueuePairTuning.DEFAULT);
             peer.accept(resources.answer(pair, request.initiatorDepth(), request.responderResources()));
@@ -91,21 +91,21 @@ public final class RdmaListener implements AutoCloseable {
         if (connection == null) {
             peer.close();
         } else {
-            connection.link().fail(reason);
+            connection.state().fail(reason);
         }
     }
 
     private void answered(RdmaConnection connection, CmEvent event) {
-        Link link = connection.link();
+        ConnectionState state = connection.state();
         if (event.type() != CmEvent.Type.ESTABLISHED) {
-            link.fail(new IOException("peer " + link.peer() + ": " + event.describe()));
+            state.fail(new IOException("peer " + state.peer() + ": " + event.describe()));
             return;
         }
-        progress.handle(event.id(), link::handle);
+        progress.handle(event.id(), state::handle);
         try {
             acceptor.accept(connection);
         } catch (RuntimeException e) {
-            link.fail(new IOException("the acceptor failed", e));
+            state.fail(new IOException("the acceptor failed", e));
         }
     }
 

@@ -27,7 +27,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * <p><b>Ownership:</b> owns all of it; close comes after the connections are over and the progress thread has ended.
  */
 final class Resources implements AutoCloseable {
-    /** 0.64 ms: soon enough for a peer that is about to post a receive, rare enough for a link that waits. */
+    /** 0.64 ms: soon enough for a peer that is about to post a receive, rare enough for a queue pair that waits. */
     static final int MIN_RNR_TIMER = 12;
 
     /** READs outstanding per connection: enough for 16 x 64 KiB on the wire. The device may allow fewer. */
@@ -48,7 +48,7 @@ final class Resources implements AutoCloseable {
     private final CompletionQueue queue;
     private final DeviceLimits limits;
     private final AtomicInteger freeCompletions;
-    private final AtomicInteger links = new AtomicInteger();
+    private final AtomicInteger connectionNumbers = new AtomicInteger();
     private final Set<LocalRegion> regions = ConcurrentHashMap.newKeySet();
 
     private Resources(EventChannel events, Context context, EndpointOptions options) {
@@ -142,10 +142,11 @@ final class Resources implements AutoCloseable {
             pair = domain.createQueuePair(sizes, queue, queue, null);
             pair.initialize(id, PEER_RIGHTS);
             Runnable afterEnd = afterEnd(scratch, completions);
-            Link link = new Link(links.incrementAndGet(), id, pair, progress, options, afterEnd);
-            RdmaConnection connection = new RdmaConnection(link, progress, scratch, options, this::knows);
+            ConnectionState state =
+                    new ConnectionState(connectionNumbers.incrementAndGet(), id, pair, progress, options, afterEnd);
+            RdmaConnection connection = new RdmaConnection(state, progress, scratch, options, this::knows);
             made = true;
-            progress.add(link);
+            progress.add(state);
             return connection;
         } finally {
             if (!made) {

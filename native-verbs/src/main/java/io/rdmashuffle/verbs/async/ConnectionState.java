@@ -26,12 +26,12 @@ import org.jspecify.annotations.Nullable;
  * Draining: the queue pair is in error, so that the device gives back every request. What it has not given back in time is
  * failed after the queue pair is destroyed, when the memory is out of the device's reach too.
  *
- * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards slots and chains;
+ * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards tables and chains;
  * futures are completed outside of it.
  *
  * <p><b>Ownership:</b> owns its queue pair, id and scratch memory.
  */
-final class Link implements Timed {
+final class ConnectionState implements Timed {
     private static final long DRAIN_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final int RECEIVE = 1 << 31;
 
@@ -45,8 +45,8 @@ final class Link implements Timed {
     private final Object lock = new Object();
     private final SendRequests sendChain = new SendRequests(1, 1);
     private final ReceiveRequests receiveChain = new ReceiveRequests(1);
-    private final Slots sends;
-    private final Slots receives;
+    private final OperationTable sends;
+    private final OperationTable receives;
     private @Nullable Throwable failure;
     private long drainDeadline = Operation.NEVER;
     private boolean over;
@@ -56,18 +56,19 @@ final class Link implements Timed {
         void add(SendRequests chain, long workRequestId, int slot);
     }
 
-    Link(int number, CmId id, QueuePair pair, Progress progress, EndpointOptions options, Runnable afterEnd) {
+    ConnectionState(
+            int number, CmId id, QueuePair pair, Progress progress, EndpointOptions options, Runnable afterEnd) {
         this.number = number;
         this.peer = String.valueOf(id.remoteAddress());
         this.id = id;
         this.pair = pair;
         this.progress = progress;
         this.afterEnd = afterEnd;
-        this.sends = new Slots("operations", options.maxInFlight());
-        this.receives = new Slots("receives", options.maxReceives());
+        this.sends = new OperationTable("operations", options.maxInFlight());
+        this.receives = new OperationTable("receives", options.maxReceives());
     }
 
-    /** Returns the number of the link that a completion belongs to. */
+    /** Returns the number of the connection that a completion belongs to. */
     static int number(long workRequestId) {
         return (int) (workRequestId >>> Integer.SIZE);
     }
@@ -88,12 +89,12 @@ final class Link implements Timed {
         return pair;
     }
 
-    /** Completes with the reason, once the link is over. */
+    /** Completes with the reason, once the connection is over. */
     CompletableFuture<Throwable> ended() {
         return ended;
     }
 
-    /** Posts a request; a link that is not open gives a failed future, a full queue throws. */
+    /** Posts a request; a connection that is not open gives a failed future, a full queue throws. */
     <T> CompletableFuture<T> post(Operation<T> operation, SendRequest request) {
         return post(operation, sends, slot -> {
             long workRequestId = ((long) number << Integer.SIZE) | slot;
@@ -117,7 +118,7 @@ final class Link implements Timed {
         int at(int slot);
     }
 
-    private <T> CompletableFuture<T> post(Operation<T> operation, Slots slots, Post post) {
+    private <T> CompletableFuture<T> post(Operation<T> operation, OperationTable table, Post post) {
         boolean posted = false;
         synchronized (lock) {
             try {
@@ -126,12 +127,12 @@ final class Link implements Timed {
                             new IOException(operation.name() + ": connection to " + peer + " has ended", failure));
                 }
                 operation.startedAt(progress.now());
-                int slot = slots.put(operation);
+                int slot = table.put(operation);
                 try {
                     posted = post.at(slot) == 1;
                 } finally {
                     if (!posted) {
-                        slots.take(slot);
+                        table.take(slot);
                     }
                 }
                 if (!posted) {
@@ -173,7 +174,7 @@ final class Link implements Timed {
         }
     }
 
-    /** Adds why the link failed to what it did to this operation. */
+    /** Adds why the connection failed to what it did to this operation. */
     private WorkFailedException explained(WorkFailedException reason) {
         Throwable first = failure;
         if (first != null && first != reason) {

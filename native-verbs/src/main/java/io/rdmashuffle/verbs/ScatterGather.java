@@ -4,8 +4,8 @@ import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.WorkLayout.ibv_sge;
 
 /** Writes scatter/gather entries. <b>Source:</b> struct ibv_sge. */
-final class Pieces {
-    private Pieces() {}
+final class ScatterGather {
+    private ScatterGather() {}
 
     /** Writes one entry; {@code entry} lies in an array that the caller keeps alive. */
     static void put(long entry, long address, int length, int localKey) {

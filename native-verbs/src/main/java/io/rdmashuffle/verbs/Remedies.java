@@ -7,17 +7,17 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** What a user can do about a failed call; empty where nothing better than the error itself can be said. */
-final class Advice {
+final class Remedies {
     private static final Path LIMITS = Path.of("/proc/self/limits");
 
-    private Advice() {}
+    private Remedies() {}
 
     /**
      * Returns the remedy for a call that failed.
      *
      * @param call function with arguments, as messages show it
      */
-    static String onCall(String call, int errno) {
+    static String forCall(String call, int errno) {
         if (Errno.EPERM.is(errno) || Errno.EACCES.is(errno)) {
             return "allow this user to open /dev/infiniband/uverbs* and rdma_cm";
         }

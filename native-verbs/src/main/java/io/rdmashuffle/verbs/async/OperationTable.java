@@ -8,15 +8,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * The operations outstanding on one queue, by number; as many as the queue is long.
  *
- * <p><b>Threading:</b> guarded by the link's lock.
+ * <p><b>Threading:</b> guarded by the connection's lock.
  */
-final class Slots {
+final class OperationTable {
     private final String what;
     private final @Nullable Operation<?>[] operations;
     private final int[] free;
     private int freeCount;
 
-    Slots(String what, int count) {
+    OperationTable(String what, int count) {
         this.what = what;
         this.operations = new Operation<?>[count];
         this.free = new int[count];
