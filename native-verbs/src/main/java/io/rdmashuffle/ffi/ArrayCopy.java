@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ArrayCopy {
     /** The virtual machine reaches a safe point between pieces of this size, so that a long copy does not hold up the others. */
-    private static final int PIECE_BYTES = 1 << 20;
+    private static final int MAX_PIECE_BYTES = 1 << 20;
 
     private static final MemoryIO IO = MemoryIO.getInstance();
     private static final @Nullable MethodHandle COPY;
@@ -50,8 +50,8 @@ final class ArrayCopy {
             IO.getByteArray(address, target, offset, length);
             return;
         }
-        for (long done = 0; done < length; done += PIECE_BYTES) {
-            copy(null, address + done, target, BASE + offset + done, Math.min(PIECE_BYTES, length - done));
+        for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
+            copy(null, address + done, target, BASE + offset + done, Math.min(MAX_PIECE_BYTES, length - done));
         }
     }
 
@@ -61,8 +61,8 @@ final class ArrayCopy {
             IO.putByteArray(address, source, offset, length);
             return;
         }
-        for (long done = 0; done < length; done += PIECE_BYTES) {
-            copy(source, BASE + offset + done, null, address + done, Math.min(PIECE_BYTES, length - done));
+        for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
+            copy(source, BASE + offset + done, null, address + done, Math.min(MAX_PIECE_BYTES, length - done));
         }
     }
 

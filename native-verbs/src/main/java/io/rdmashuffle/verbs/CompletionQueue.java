@@ -45,7 +45,7 @@ public final class CompletionQueue extends NativeResource {
             if (count < 0) {
                 throw new IllegalStateException("ibv_poll_cq on " + name() + " failed: the queue overflowed or died");
             }
-            completions.filled(count);
+            completions.setCount(count);
             return count;
         } finally {
             exit();

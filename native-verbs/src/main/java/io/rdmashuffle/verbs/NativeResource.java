@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
  * One native object and the right to use it: counts the calls that are inside it, so that closing waits for them instead
  * of freeing what they use.
  *
- * <p><b>Threading:</b> thread-safe. A close waits for calls in flight, at most {@value #CLOSE_SECONDS} s; after that it
+ * <p><b>Threading:</b> thread-safe. A close waits for calls in flight, at most {@value #CLOSE_TIMEOUT_SECONDS} s; after that it
  * throws and the native object is kept, since a leak is better than a freed object in use.
  *
  * <p><b>Ownership:</b> owned by its parents, each of which closes it before itself; {@link #close()} may come earlier.
  */
 public abstract class NativeResource implements AutoCloseable {
     private static final int CLOSED = Integer.MIN_VALUE;
-    private static final int CLOSE_SECONDS = 10;
+    private static final int CLOSE_TIMEOUT_SECONDS = 10;
     private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
 
     private final String name;
@@ -163,11 +163,11 @@ public abstract class NativeResource implements AutoCloseable {
     }
 
     private void await(BooleanSupplier condition, String otherwise) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(CLOSE_SECONDS);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(CLOSE_TIMEOUT_SECONDS);
         while (!condition.getAsBoolean()) {
             if (System.nanoTime() - deadline >= 0) {
                 throw new IllegalStateException(
-                        name + " is " + otherwise + " " + CLOSE_SECONDS + " s after close; its memory is kept");
+                        name + " is " + otherwise + " " + CLOSE_TIMEOUT_SECONDS + " s after close; its memory is kept");
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }

@@ -39,7 +39,7 @@ public final class WorkCompletions implements AutoCloseable {
         return array.address();
     }
 
-    void filled(int completions) {
+    void setCount(int completions) {
         count = completions;
     }
 

@@ -52,7 +52,7 @@ final class Connecting implements Timed {
             CompletableFuture<RdmaConnection> future) {
         CmId id = resources.events().createId();
         Connecting connecting = new Connecting(resources, progress, id, remote, timeout, future);
-        progress.handle(id, connecting::step);
+        progress.setHandler(id, connecting::step);
         progress.add(connecting);
         try {
             id.resolveAddress(null, remote, timeout);
@@ -88,7 +88,7 @@ final class Connecting implements Timed {
         pair.readyToReceive(id, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
         pair.readyToSend(id, QueuePairTuning.DEFAULT);
         id.establish();
-        progress.handle(id, made.state()::handle);
+        progress.setHandler(id, made.state()::handle);
         progress.forget(this);
         if (!future.complete(made)) {
             made.state().fail(new IOException("nobody waits for the connection any more"));

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> owns its queue pair, id and scratch memory.
  */
 final class ConnectionState implements Timed {
-    private static final long DRAIN_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long DRAIN_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final int RECEIVE = 1 << 31;
 
     private final int number;
@@ -126,7 +126,7 @@ final class ConnectionState implements Timed {
                     return CompletableFuture.failedFuture(
                             new IOException(operation.name() + ": connection to " + peer + " has ended", failure));
                 }
-                operation.startedAt(progress.now());
+                operation.start(progress.now());
                 int slot = table.put(operation);
                 try {
                     posted = post.at(slot) == 1;
@@ -149,7 +149,7 @@ final class ConnectionState implements Timed {
     }
 
     /** Ends the operation that a completion is about. */
-    void completed(WorkCompletions completions, int index) {
+    void complete(WorkCompletions completions, int index) {
         int slot = (int) completions.workRequestId(index);
         Operation<?> operation;
         synchronized (lock) {
@@ -170,12 +170,12 @@ final class ConnectionState implements Timed {
             WorkFailedException reason =
                     new WorkFailedException(operation.name(), peer, status, completions.vendorError(index));
             fail(reason);
-            operation.fail(explained(reason));
+            operation.fail(explain(reason));
         }
     }
 
     /** Adds why the connection failed to what it did to this operation. */
-    private WorkFailedException explained(WorkFailedException reason) {
+    private WorkFailedException explain(WorkFailedException reason) {
         Throwable first = failure;
         if (first != null && first != reason) {
             reason.initCause(first);
@@ -197,7 +197,7 @@ final class ConnectionState implements Timed {
                 return;
             }
             failure = reason;
-            drainDeadline = progress.now() + DRAIN_NANOS;
+            drainDeadline = progress.now() + DRAIN_TIMEOUT_NANOS;
         }
         try {
             pair.fail();
@@ -216,8 +216,8 @@ final class ConnectionState implements Timed {
             if (failure == null) {
                 next = Math.min(sends.nearestDeadline(), receives.nearestDeadline());
                 if (next <= now) {
-                    late = sends.overdue(now);
-                    late = late == null ? receives.overdue(now) : late;
+                    late = sends.markOverdue(now);
+                    late = late == null ? receives.markOverdue(now) : late;
                 }
             } else {
                 next = drainDeadline;
@@ -266,7 +266,7 @@ final class ConnectionState implements Timed {
         for (Operation<?> operation : left) {
             CompletionStatus status =
                     operation.wasOverdue() ? CompletionStatus.RESPONSE_TIMEOUT : CompletionStatus.WORK_REQUEST_FLUSHED;
-            operation.fail(explained(new WorkFailedException(operation.name(), peer, status, 0)));
+            operation.fail(explain(new WorkFailedException(operation.name(), peer, status, 0)));
         }
         progress.forget(id);
         if (kept == null) {

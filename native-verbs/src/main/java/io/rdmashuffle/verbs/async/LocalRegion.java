@@ -22,7 +22,7 @@ import java.util.function.Consumer;
 public final class LocalRegion implements AutoCloseable {
     private static final int CLOSED = Integer.MIN_VALUE;
     private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
-    private static final long CLOSE_SECONDS = 10;
+    private static final long CLOSE_TIMEOUT_SECONDS = 10;
 
     private final NativeBuffer memory;
     private final MemoryRegion registration;
@@ -153,12 +153,12 @@ public final class LocalRegion implements AutoCloseable {
 
     /** Closes when nothing uses the region any more; for the endpoint, which has ended the operations. */
     void closeWhenUnused() {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(CLOSE_SECONDS);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(CLOSE_TIMEOUT_SECONDS);
         int before;
         while ((before = uses.compareAndExchange(0, CLOSED)) > 0) {
             if (System.nanoTime() - deadline > 0) {
                 throw new IllegalStateException("region of " + lengthBytes() + " bytes is still in use after "
-                        + CLOSE_SECONDS + " s; its memory is kept");
+                        + CLOSE_TIMEOUT_SECONDS + " s; its memory is kept");
             }
             LockSupport.parkNanos(PAUSE_NANOS);
         }

@@ -53,8 +53,8 @@ final class Operation<T> {
         return future;
     }
 
-    /** Starts its time. */
-    void startedAt(long now) {
+    /** Starts the timeout. */
+    void start(long now) {
         deadline = timeoutNanos == NEVER ? NEVER : now + timeoutNanos;
     }
 
@@ -62,8 +62,8 @@ final class Operation<T> {
         return deadline;
     }
 
-    /** Returns whether its deadline has passed; remembers it. */
-    boolean isOverdue(long now) {
+    /** Marks the operation once its deadline has passed, for {@link #wasOverdue}; returns whether it has. */
+    boolean markOverdue(long now) {
         overdue |= deadline <= now;
         return overdue;
     }

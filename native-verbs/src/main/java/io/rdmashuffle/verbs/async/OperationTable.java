@@ -52,12 +52,12 @@ final class OperationTable {
         return freeCount == operations.length;
     }
 
-    /** Returns the operation that has waited past its deadline, null if none has. */
+    /** Marks every operation past its deadline; returns one of them, null if there is none. */
     @Nullable
-    Operation<?> overdue(long now) {
+    Operation<?> markOverdue(long now) {
         Operation<?> found = null;
         for (Operation<?> operation : operations) {
-            if (operation != null && operation.isOverdue(now)) {
+            if (operation != null && operation.markOverdue(now)) {
                 found = operation;
             }
         }

@@ -29,11 +29,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Progress implements Runnable {
     private static final AtomicInteger THREADS = new AtomicInteger();
-    private static final int BATCH = 64;
+    private static final int MAX_COMPLETIONS_PER_POLL = 64;
     /** Polls between two looks at everything else, when spinning: some ten microseconds. */
-    private static final int SPINS = 256;
+    private static final int MAX_SPINS = 256;
 
-    private static final long LONGEST_SLEEP_NANOS = TimeUnit.SECONDS.toNanos(60);
+    private static final long MAX_SLEEP_NANOS = TimeUnit.SECONDS.toNanos(60);
 
     private final EventChannel events;
     private final CompletionChannel channel;
@@ -102,7 +102,7 @@ final class Progress implements Runnable {
         }
     }
 
-    void handle(CmId id, Consumer<CmEvent> handler) {
+    void setHandler(CmId id, Consumer<CmEvent> handler) {
         handlers.put(id, handler);
     }
 
@@ -141,7 +141,7 @@ final class Progress implements Runnable {
 
     @Override
     public void run() {
-        try (WorkCompletions completions = new WorkCompletions(BATCH)) {
+        try (WorkCompletions completions = new WorkCompletions(MAX_COMPLETIONS_PER_POLL)) {
             queue.arm();
             while (!stopping || !timed.isEmpty()) {
                 poll(completions);
@@ -159,13 +159,13 @@ final class Progress implements Runnable {
     }
 
     private void poll(WorkCompletions completions) {
-        int spins = busyPoll ? SPINS : 1;
+        int spins = busyPoll ? MAX_SPINS : 1;
         for (int spin = 0; spin < spins && tasks.isEmpty(); spin++) {
             while (queue.poll(completions) > 0) {
                 for (int i = 0; i < completions.count(); i++) {
                     ConnectionState state = connections.get(ConnectionState.number(completions.workRequestId(i)));
                     if (state != null) {
-                        state.completed(completions, i);
+                        state.complete(completions, i);
                     }
                 }
             }
@@ -183,7 +183,7 @@ final class Progress implements Runnable {
     private void lookAround() {
         plannedWake = Operation.NEVER;
         long now = now();
-        long next = now + LONGEST_SLEEP_NANOS;
+        long next = now + MAX_SLEEP_NANOS;
         for (Timed each : timed) {
             next = Math.min(next, each.tick(now));
         }

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> the receiver closes it; closing the endpoint closes what is left.
  */
 public final class RdmaConnection implements AutoCloseable {
-    private static final long CLOSE_SECONDS = 10;
+    private static final long CLOSE_TIMEOUT_SECONDS = 10;
 
     private final ConnectionState state;
     private final Progress progress;
@@ -201,11 +201,12 @@ public final class RdmaConnection implements AutoCloseable {
             return;
         }
         try {
-            state.ended().copy().get(CLOSE_SECONDS, TimeUnit.SECONDS);
+            state.ended().copy().get(CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         } catch (TimeoutException | ExecutionException e) {
-            throw new CompletionException("connection to " + peer() + " did not end within " + CLOSE_SECONDS + " s", e);
+            throw new CompletionException(
+                    "connection to " + peer() + " did not end within " + CLOSE_TIMEOUT_SECONDS + " s", e);
         }
     }
 

@@ -41,7 +41,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         this.local = local;
         this.resources = resources;
         this.progress = new Progress(
-                resources.events(), resources.channel(), resources.queue(), options.busyPoll(), this::requested);
+                resources.events(), resources.channel(), resources.queue(), options.busyPoll(), this::dispatchRequest);
         progress.start();
     }
 
@@ -162,7 +162,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /** An event of an id that nothing handles: a request to connect, or a late one of an id that is ending. */
-    private void requested(CmEvent event) {
+    private void dispatchRequest(CmEvent event) {
         if (event.type() != CmEvent.Type.CONNECT_REQUEST) {
             return;
         }
@@ -172,7 +172,7 @@ public final class RdmaEndpoint implements AutoCloseable {
             event.id().reject(new byte[0]);
             event.id().close();
         } else {
-            listener.requested(event);
+            listener.answer(event);
         }
     }
 

@@ -65,14 +65,14 @@ public final class RdmaListener implements AutoCloseable {
     }
 
     /** Answers a request; on the progress thread. */
-    void requested(CmEvent request) {
+    void answer(CmEvent request) {
         CmId peer = request.id();
         RdmaConnection connection = null;
         try {
             connection = resources.newConnection(peer, progress);
             ConnectionState state = connection.state();
             RdmaConnection accepted = connection;
-            progress.handle(peer, event -> answered(accepted, event));
+            progress.setHandler(peer, event -> finish(accepted, event));
             QueuePair pair = state.pair();
             pair.readyToReceive(peer, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
             pair.readyToSend(peer, QueuePairTuning.DEFAULT);
@@ -95,13 +95,13 @@ public final class RdmaListener implements AutoCloseable {
         }
     }
 
-    private void answered(RdmaConnection connection, CmEvent event) {
+    private void finish(RdmaConnection connection, CmEvent event) {
         ConnectionState state = connection.state();
         if (event.type() != CmEvent.Type.ESTABLISHED) {
             state.fail(new IOException("peer " + state.peer() + ": " + event.describe()));
             return;
         }
-        progress.handle(event.id(), state::handle);
+        progress.setHandler(event.id(), state::handle);
         try {
             acceptor.accept(connection);
         } catch (RuntimeException e) {

@@ -31,7 +31,7 @@ final class Resources implements AutoCloseable {
     static final int MIN_RNR_TIMER = 12;
 
     /** READs outstanding per connection: enough for 16 x 64 KiB on the wire. The device may allow fewer. */
-    private static final int READ_DEPTH = 16;
+    private static final int MAX_READ_DEPTH = 16;
 
     private static final int RETRIES = 7;
     /** For ever: an operation's own deadline ends the wait for the peer's receive. */
@@ -177,8 +177,8 @@ final class Resources implements AutoCloseable {
     ConnectionParameters answer(QueuePair pair, int initiatorDepth, int responderResources) {
         return new ConnectionParameters(
                 pair,
-                Math.min(READ_DEPTH, initiatorDepth),
-                Math.min(READ_DEPTH, responderResources),
+                Math.min(MAX_READ_DEPTH, initiatorDepth),
+                Math.min(MAX_READ_DEPTH, responderResources),
                 RETRIES,
                 RNR_RETRIES,
                 new byte[0]);
