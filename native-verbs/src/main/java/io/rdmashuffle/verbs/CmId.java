@@ -6,6 +6,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.RawMemory;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.function.LongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,13 +24,18 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Source:</b> rdma_cm(7), rdma_create_id(3), rdma_bind_addr(3), rdma_resolve_addr(3), rdma_connect(3), rdma_establish(3).
  */
 public final class CmId extends NativeResource {
-    private final EventChannel channel;
     private final VerbsLibrary library;
+    private final LongConsumer beforeDestroy;
 
-    CmId(EventChannel channel, long handle) {
+    /**
+     * Wraps an id that was just created.
+     *
+     * @param beforeDestroy is given the handle while the native id still exists
+     */
+    CmId(NativeResource channel, VerbsLibrary library, long handle, LongConsumer beforeDestroy) {
         super("connection id", handle, channel);
-        this.channel = channel;
-        this.library = channel.library();
+        this.library = library;
+        this.beforeDestroy = beforeDestroy;
     }
 
     /**
@@ -221,7 +227,7 @@ public final class CmId extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        channel.forgetId(handle);
+        beforeDestroy.accept(handle);
         NativeResult.checkSet(library.cm().rdma_destroy_id(handle), () -> "rdma_destroy_id()");
     }
 }

@@ -17,16 +17,16 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Source:</b> ibv_create_comp_channel(3), ibv_get_cq_event(3).
  */
 public final class CompletionChannel extends NativeResource {
-    private final Context context;
+    private final DeviceCalls calls;
     private final int descriptor;
     /** Replaced as a whole, so that looking one up makes no garbage. */
     private volatile CompletionQueue[] queues = new CompletionQueue[0];
 
     private final NativeBuffer result = new NativeBuffer(2L * Long.BYTES);
 
-    CompletionChannel(Context context, long handle) {
-        super("completion channel of " + context.deviceName(), handle, context);
-        this.context = context;
+    CompletionChannel(NativeResource context, DeviceCalls calls, long handle) {
+        super("completion channel of " + calls.deviceName(), handle, context);
+        this.calls = calls;
         this.descriptor = RawMemory.getInt(handle + ibv_comp_channel.fd);
         FileDescriptors.makeNonBlocking(descriptor);
     }
@@ -63,12 +63,12 @@ public final class CompletionChannel extends NativeResource {
         try {
             synchronized (result) {
                 long queueAt = result.address();
-                if (context.library().verbs().ibv_get_cq_event(channel, queueAt, queueAt + Long.BYTES) != 0) {
+                if (calls.verbs().ibv_get_cq_event(channel, queueAt, queueAt + Long.BYTES) != 0) {
                     return null;
                 }
                 long queue = result.getLong(0);
                 // The queue is alive: destroying one waits until its events are acknowledged.
-                context.library().verbs().ibv_ack_cq_events(queue, 1);
+                calls.verbs().ibv_ack_cq_events(queue, 1);
                 return find(queue);
             }
         } finally {
@@ -78,8 +78,7 @@ public final class CompletionChannel extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        NativeResult.checkReturned(
-                context.library().verbs().ibv_destroy_comp_channel(handle), () -> "ibv_destroy_comp_channel()");
+        NativeResult.checkReturned(calls.verbs().ibv_destroy_comp_channel(handle), () -> "ibv_destroy_comp_channel()");
         result.close();
     }
 }

@@ -1,7 +1,7 @@
 package io.rdmashuffle.verbs;
 
 import io.rdmashuffle.ffi.ContextOps;
-import org.jspecify.annotations.Nullable;
+import java.util.function.LongConsumer;
 
 /**
  * Where work requests of many queue pairs report that they ended.
@@ -13,26 +13,21 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Source:</b> ibv_create_cq(3), ibv_poll_cq(3), ibv_req_notify_cq(3).
  */
 public final class CompletionQueue extends NativeResource {
-    private final Context context;
+    private final DeviceCalls calls;
     private final ContextOps operations;
-    private final @Nullable CompletionChannel channel;
+    private final LongConsumer beforeDestroy;
 
-    private CompletionQueue(
-            Context context, long handle, @Nullable CompletionChannel channel, NativeResource... parents) {
-        super("completion queue of " + context.deviceName(), handle, parents);
-        this.context = context;
-        this.operations = context.operations();
-        this.channel = channel;
-    }
-
-    static CompletionQueue created(Context context, long handle, @Nullable CompletionChannel channel) {
-        if (channel == null) {
-            return new CompletionQueue(context, handle, null, context).adoptedBy(CompletionQueue.class);
-        }
-        CompletionQueue queue =
-                new CompletionQueue(context, handle, channel, context, channel).adoptedBy(CompletionQueue.class);
-        channel.attach(queue);
-        return queue;
+    /**
+     * Wraps a queue that was just created.
+     *
+     * @param beforeDestroy is given the handle while the native queue still exists
+     * @param parents the context, and the channel if there is one
+     */
+    CompletionQueue(DeviceCalls calls, long handle, LongConsumer beforeDestroy, NativeResource... parents) {
+        super("completion queue of " + calls.deviceName(), handle, parents);
+        this.calls = calls;
+        this.operations = calls.operations();
+        this.beforeDestroy = beforeDestroy;
     }
 
     /**
@@ -65,9 +60,7 @@ public final class CompletionQueue extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        if (channel != null) {
-            channel.detach(handle);
-        }
-        NativeResult.checkReturned(context.library().verbs().ibv_destroy_cq(handle), () -> "ibv_destroy_cq()");
+        beforeDestroy.accept(handle);
+        NativeResult.checkReturned(calls.verbs().ibv_destroy_cq(handle), () -> "ibv_destroy_cq()");
     }
 }

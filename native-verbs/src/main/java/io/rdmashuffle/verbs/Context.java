@@ -1,13 +1,11 @@
 package io.rdmashuffle.verbs;
 
-import io.rdmashuffle.ffi.ContextOps;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_async_event;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_gid_entry;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_port_attr;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.RawMemory;
-import io.rdmashuffle.ffi.VerbsConstants;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +25,7 @@ public final class Context extends NativeResource {
     private static final int MAX_GIDS = 1024;
 
     private final VerbsLibrary library;
-    private final ContextOps operations;
+    private final DeviceCalls calls;
     private final String deviceName;
     private final boolean owned;
 
@@ -36,7 +34,8 @@ public final class Context extends NativeResource {
         this.library = library;
         this.deviceName = deviceName;
         this.owned = owned;
-        this.operations = library.operations().apply(handle);
+        this.calls = new DeviceCalls(
+                deviceName, library.verbs(), library.cm(), library.operations().apply(handle));
     }
 
     static Context opened(VerbsLibrary library, long handle, String deviceName) {
@@ -52,14 +51,6 @@ public final class Context extends NativeResource {
     /** Returns the kernel's name of the device. */
     public String deviceName() {
         return deviceName;
-    }
-
-    VerbsLibrary library() {
-        return library;
-    }
-
-    ContextOps operations() {
-        return operations;
     }
 
     /** Asks the device what it can do. */
@@ -110,7 +101,7 @@ public final class Context extends NativeResource {
         try {
             long domain = NativeResult.checkPointer(
                     library.verbs().ibv_alloc_pd(context), () -> "ibv_alloc_pd(" + deviceName + ")");
-            return new ProtectionDomain(this, domain).adoptedBy(ProtectionDomain.class);
+            return new ProtectionDomain(this, calls, domain).adoptedBy(ProtectionDomain.class);
         } finally {
             exit();
         }
@@ -123,7 +114,7 @@ public final class Context extends NativeResource {
             long channel = NativeResult.checkPointer(
                     library.verbs().ibv_create_comp_channel(context),
                     () -> "ibv_create_comp_channel(" + deviceName + ")");
-            return new CompletionChannel(this, channel).adoptedBy(CompletionChannel.class);
+            return new CompletionChannel(this, calls, channel).adoptedBy(CompletionChannel.class);
         } finally {
             exit();
         }
@@ -142,7 +133,13 @@ public final class Context extends NativeResource {
             long queue = NativeResult.checkPointer(
                     library.verbs().ibv_create_cq(context, entries, 0, channelHandle, 0),
                     () -> "ibv_create_cq(" + deviceName + ", entries=" + entries + ")");
-            return CompletionQueue.created(this, queue, channel);
+            if (channel == null) {
+                return new CompletionQueue(calls, queue, closed -> {}, this).adoptedBy(CompletionQueue.class);
+            }
+            CompletionQueue created =
+                    new CompletionQueue(calls, queue, channel::detach, this, channel).adoptedBy(CompletionQueue.class);
+            channel.attach(created);
+            return created;
         } finally {
             exit();
         }
@@ -189,9 +186,5 @@ public final class Context extends NativeResource {
             NativeResult.checkReturned(
                     library.verbs().ibv_close_device(handle), () -> "ibv_close_device(" + deviceName + ")");
         }
-    }
-
-    static boolean isEthernet(int linkLayer) {
-        return linkLayer == VerbsConstants.IBV_LINK_LAYER_ETHERNET;
     }
 }

@@ -37,10 +37,6 @@ public final class EventChannel extends NativeResource {
         return new EventChannel(library, channel);
     }
 
-    VerbsLibrary library() {
-        return library;
-    }
-
     /** Returns what to wait on for events; does not block. */
     public int fileDescriptor() {
         return descriptor;
@@ -110,12 +106,12 @@ public final class EventChannel extends NativeResource {
     }
 
     private CmId adopt(long idHandle) {
-        CmId id = new CmId(this, idHandle).adoptedBy(CmId.class);
+        CmId id = new CmId(this, library, idHandle, this::forgetId).adoptedBy(CmId.class);
         ids.put(idHandle, id);
         return id;
     }
 
-    void forgetId(long idHandle) {
+    private void forgetId(long idHandle) {
         ids.remove(idHandle);
     }
 

@@ -12,18 +12,23 @@ package io.rdmashuffle.verbs;
  */
 public final class MemoryRegion extends NativeResource {
     private final ProtectionDomain domain;
+    private final DeviceCalls calls;
     private final long address;
     private final long lengthBytes;
     private final int localKey;
     private final int remoteKey;
 
-    MemoryRegion(ProtectionDomain domain, long handle, long address, long lengthBytes, int localKey, int remoteKey) {
-        super(
-                "memory region of " + lengthBytes + " bytes on "
-                        + domain.context().deviceName(),
-                handle,
-                domain);
+    MemoryRegion(
+            ProtectionDomain domain,
+            DeviceCalls calls,
+            long handle,
+            long address,
+            long lengthBytes,
+            int localKey,
+            int remoteKey) {
+        super("memory region of " + lengthBytes + " bytes on " + calls.deviceName(), handle, domain);
         this.domain = domain;
+        this.calls = calls;
         this.address = address;
         this.lengthBytes = lengthBytes;
         this.localKey = localKey;
@@ -57,7 +62,6 @@ public final class MemoryRegion extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        NativeResult.checkReturned(
-                domain.context().library().verbs().ibv_dereg_mr(handle), () -> "ibv_dereg_mr() of " + name());
+        NativeResult.checkReturned(calls.verbs().ibv_dereg_mr(handle), () -> "ibv_dereg_mr() of " + name());
     }
 }

@@ -20,11 +20,11 @@ public final class MemoryWindow extends NativeResource {
     /** The part of an rkey that its user chooses. */
     private static final int KEY_MASK = 0xff;
 
-    private final ProtectionDomain domain;
+    private final DeviceCalls calls;
 
-    MemoryWindow(ProtectionDomain domain, long handle, Type type) {
-        super("memory window (" + type + ") on " + domain.context().deviceName(), handle, domain);
-        this.domain = domain;
+    MemoryWindow(NativeResource domain, DeviceCalls calls, long handle, Type type) {
+        super("memory window (" + type + ") on " + calls.deviceName(), handle, domain);
+        this.calls = calls;
     }
 
     /** How a window is bound. */
@@ -89,9 +89,9 @@ public final class MemoryWindow extends NativeResource {
             bind.putLong(ibv_mw_bind.bind_info__length, lengthBytes);
             bind.putInt(ibv_mw_bind.bind_info__mw_access_flags, Access.flags(remoteRights));
             NativeResult.checkReturned(
-                    domain.context().operations().ibv_bind_mw(pairHandle, window, bind.address()),
+                    calls.operations().ibv_bind_mw(pairHandle, window, bind.address()),
                     () -> "ibv_bind_mw(length=" + lengthBytes + ", access=" + remoteRights + ") on "
-                            + domain.context().deviceName());
+                            + calls.deviceName());
         } finally {
             pair.exit();
             exit();
@@ -100,6 +100,6 @@ public final class MemoryWindow extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        NativeResult.checkReturned(domain.context().operations().ibv_dealloc_mw(handle), () -> "ibv_dealloc_mw()");
+        NativeResult.checkReturned(calls.operations().ibv_dealloc_mw(handle), () -> "ibv_dealloc_mw()");
     }
 }

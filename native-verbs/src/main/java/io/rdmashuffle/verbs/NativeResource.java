@@ -38,7 +38,7 @@ public abstract class NativeResource implements AutoCloseable {
         this.name = name;
         this.handle = handle;
         this.parents = List.of(parents);
-        ResourceLedger.opened(this);
+        ResourceLedger.opened(getClass());
     }
 
     /** Makes this object known to its parents; the last act of a factory method, which destroys it if this throws. */
@@ -122,7 +122,7 @@ public abstract class NativeResource implements AutoCloseable {
         failure = closing(() -> destroy(handle), failure);
         gone = true;
         parents.forEach(parent -> parent.forget(this));
-        ResourceLedger.closed(this);
+        ResourceLedger.closed(getClass());
         if (failure != null) {
             throw failure;
         }

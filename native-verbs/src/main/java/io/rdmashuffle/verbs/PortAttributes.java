@@ -32,7 +32,7 @@ public record PortAttributes(
                 Integer.toUnsignedLong(attributes.getInt(ibv_port_attr.max_msg_sz)),
                 lanes(attributes.getByte(ibv_port_attr.active_width))
                         * gigabitsPerLane(attributes.getByte(ibv_port_attr.active_speed)),
-                Context.isEthernet(attributes.getByte(ibv_port_attr.link_layer)));
+                attributes.getByte(ibv_port_attr.link_layer) == VerbsConstants.IBV_LINK_LAYER_ETHERNET);
     }
 
     /** Returns the bytes that an {@code enum ibv_mtu} stands for: 1 is 256, 5 is 4096. */

@@ -20,10 +20,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ProtectionDomain extends NativeResource {
     private final Context context;
+    private final DeviceCalls calls;
 
-    ProtectionDomain(Context context, long handle) {
-        super("protection domain of " + context.deviceName(), handle, context);
+    ProtectionDomain(Context context, DeviceCalls calls, long handle) {
+        super("protection domain of " + calls.deviceName(), handle, context);
         this.context = context;
+        this.calls = calls;
     }
 
     /** Returns the device. */
@@ -41,10 +43,11 @@ public final class ProtectionDomain extends NativeResource {
         long domain = enter();
         try {
             long region = NativeResult.checkPointer(
-                    context.library().verbs().ibv_reg_mr(domain, address, lengthBytes, Access.flags(rights)),
-                    () -> "ibv_reg_mr(length=" + lengthBytes + ", access=" + rights + ") on " + context.deviceName());
+                    calls.verbs().ibv_reg_mr(domain, address, lengthBytes, Access.flags(rights)),
+                    () -> "ibv_reg_mr(length=" + lengthBytes + ", access=" + rights + ") on " + calls.deviceName());
             return new MemoryRegion(
                             this,
+                            calls,
                             region,
                             address,
                             lengthBytes,
@@ -65,9 +68,9 @@ public final class ProtectionDomain extends NativeResource {
         long domain = enter();
         try {
             long window = NativeResult.checkPointer(
-                    context.operations().ibv_alloc_mw(domain, type.number()),
-                    () -> "ibv_alloc_mw(" + type + ") on " + context.deviceName());
-            return new MemoryWindow(this, window, type).adoptedBy(MemoryWindow.class);
+                    calls.operations().ibv_alloc_mw(domain, type.number()),
+                    () -> "ibv_alloc_mw(" + type + ") on " + calls.deviceName());
+            return new MemoryWindow(this, calls, window, type).adoptedBy(MemoryWindow.class);
         } finally {
             exit();
         }
@@ -80,9 +83,9 @@ public final class ProtectionDomain extends NativeResource {
             attributes.putInt(ibv_srq_init_attr.attr__max_wr, entries);
             attributes.putInt(ibv_srq_init_attr.attr__max_sge, 1);
             long queue = NativeResult.checkPointer(
-                    context.library().verbs().ibv_create_srq(domain, attributes.address()),
-                    () -> "ibv_create_srq(entries=" + entries + ") on " + context.deviceName());
-            return new SharedReceiveQueue(this, queue).adoptedBy(SharedReceiveQueue.class);
+                    calls.verbs().ibv_create_srq(domain, attributes.address()),
+                    () -> "ibv_create_srq(entries=" + entries + ") on " + calls.deviceName());
+            return new SharedReceiveQueue(this, calls, queue).adoptedBy(SharedReceiveQueue.class);
         } finally {
             exit();
         }
@@ -109,10 +112,10 @@ public final class ProtectionDomain extends NativeResource {
             attributes.putInt(ibv_qp_init_attr.cap__max_inline_data, sizes.inlineBytes());
             attributes.putInt(ibv_qp_init_attr.qp_type, VerbsConstants.IBV_QPT_RC);
             long pair = NativeResult.checkPointer(
-                    context.library().verbs().ibv_create_qp(domain, attributes.address()),
-                    () -> "ibv_create_qp(" + sizes + ") on " + context.deviceName());
+                    calls.verbs().ibv_create_qp(domain, attributes.address()),
+                    () -> "ibv_create_qp(" + sizes + ") on " + calls.deviceName());
             int inlineBytes = attributes.getInt(ibv_qp_init_attr.cap__max_inline_data);
-            return QueuePair.created(this, pair, inlineBytes, sends, receives, shared);
+            return QueuePair.created(this, calls, pair, inlineBytes, sends, receives, shared);
         } finally {
             exit();
         }
@@ -121,6 +124,6 @@ public final class ProtectionDomain extends NativeResource {
     @Override
     void destroy(long handle) {
         NativeResult.checkReturned(
-                context.library().verbs().ibv_dealloc_pd(handle), () -> "ibv_dealloc_pd() on " + context.deviceName());
+                calls.verbs().ibv_dealloc_pd(handle), () -> "ibv_dealloc_pd() on " + calls.deviceName());
     }
 }

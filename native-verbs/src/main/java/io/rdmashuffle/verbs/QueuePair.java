@@ -28,22 +28,31 @@ import org.jspecify.annotations.Nullable;
  */
 public final class QueuePair extends NativeResource {
     private final ProtectionDomain domain;
+    private final DeviceCalls calls;
     private final ContextOps operations;
     private final int number;
     private final int inlineBytes;
     private final NativeBuffer badSend = new NativeBuffer(Long.BYTES);
     private final NativeBuffer badReceive = new NativeBuffer(Long.BYTES);
 
-    private QueuePair(ProtectionDomain domain, long handle, int number, int inlineBytes, NativeResource... parents) {
-        super("queue pair " + number + " of " + domain.context().deviceName(), handle, parents);
+    private QueuePair(
+            ProtectionDomain domain,
+            DeviceCalls calls,
+            long handle,
+            int number,
+            int inlineBytes,
+            NativeResource... parents) {
+        super("queue pair " + number + " of " + calls.deviceName(), handle, parents);
         this.domain = domain;
-        this.operations = domain.context().operations();
+        this.calls = calls;
+        this.operations = calls.operations();
         this.number = number;
         this.inlineBytes = inlineBytes;
     }
 
     static QueuePair created(
             ProtectionDomain domain,
+            DeviceCalls calls,
             long handle,
             int inlineBytes,
             CompletionQueue sends,
@@ -57,7 +66,7 @@ public final class QueuePair extends NativeResource {
             parents.add(shared);
         }
         int number = RawMemory.getInt(handle + ibv_qp.qp_num);
-        return new QueuePair(domain, handle, number, inlineBytes, parents.toArray(NativeResource[]::new))
+        return new QueuePair(domain, calls, handle, number, inlineBytes, parents.toArray(NativeResource[]::new))
                 .adoptedBy(QueuePair.class);
     }
 
@@ -164,19 +173,18 @@ public final class QueuePair extends NativeResource {
     }
 
     private void modify(CmId id, int state, QueuePairTuning tuning, Consumer<NativeBuffer> changes) {
-        VerbsLibrary library = domain.context().library();
         long pair = enter();
         long idHandle = id.enter();
         try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF);
                 NativeBuffer maskAt = new NativeBuffer(Integer.BYTES)) {
             attributes.putInt(ibv_qp_attr.qp_state, state);
             NativeResult.checkSet(
-                    library.cm().rdma_init_qp_attr(idHandle, attributes.address(), maskAt.address()),
+                    calls.cm().rdma_init_qp_attr(idHandle, attributes.address(), maskAt.address()),
                     () -> "rdma_init_qp_attr(state=" + state + ") of " + name());
             changes.accept(attributes);
             int mask = tuning.apply(attributes, maskAt.getInt(0), id.isEthernet());
             NativeResult.checkReturned(
-                    library.verbs().ibv_modify_qp(pair, attributes.address(), mask),
+                    calls.verbs().ibv_modify_qp(pair, attributes.address(), mask),
                     () -> "ibv_modify_qp(state=" + state + ") of " + name());
         } finally {
             id.exit();
@@ -190,10 +198,7 @@ public final class QueuePair extends NativeResource {
         try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF)) {
             attributes.putInt(ibv_qp_attr.qp_state, VerbsConstants.IBV_QPS_ERR);
             NativeResult.checkReturned(
-                    domain.context()
-                            .library()
-                            .verbs()
-                            .ibv_modify_qp(pair, attributes.address(), VerbsConstants.IBV_QP_STATE),
+                    calls.verbs().ibv_modify_qp(pair, attributes.address(), VerbsConstants.IBV_QP_STATE),
                     () -> "ibv_modify_qp(ERR) of " + name());
         } finally {
             exit();
@@ -206,10 +211,7 @@ public final class QueuePair extends NativeResource {
         try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF);
                 NativeBuffer init = new NativeBuffer(ibv_qp_init_attr.SIZEOF)) {
             NativeResult.checkReturned(
-                    domain.context()
-                            .library()
-                            .verbs()
-                            .ibv_query_qp(pair, attributes.address(), VerbsConstants.IBV_QP_STATE, init.address()),
+                    calls.verbs().ibv_query_qp(pair, attributes.address(), VerbsConstants.IBV_QP_STATE, init.address()),
                     () -> "ibv_query_qp() of " + name());
             return State.of(attributes.getInt(ibv_qp_attr.qp_state));
         } finally {
@@ -219,8 +221,7 @@ public final class QueuePair extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        NativeResult.checkReturned(
-                domain.context().library().verbs().ibv_destroy_qp(handle), () -> "ibv_destroy_qp() of " + name());
+        NativeResult.checkReturned(calls.verbs().ibv_destroy_qp(handle), () -> "ibv_destroy_qp() of " + name());
         badSend.close();
         badReceive.close();
     }

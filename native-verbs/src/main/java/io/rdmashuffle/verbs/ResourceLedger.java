@@ -15,16 +15,16 @@ public final class ResourceLedger {
 
     private ResourceLedger() {}
 
-    static void opened(NativeResource resource) {
-        counter(resource).increment();
+    static void opened(Class<?> kind) {
+        counter(kind).increment();
     }
 
-    static void closed(NativeResource resource) {
-        counter(resource).decrement();
+    static void closed(Class<?> kind) {
+        counter(kind).decrement();
     }
 
-    private static LongAdder counter(NativeResource resource) {
-        return OPEN.computeIfAbsent(resource.getClass().getSimpleName(), kind -> new LongAdder());
+    private static LongAdder counter(Class<?> kind) {
+        return OPEN.computeIfAbsent(kind.getSimpleName(), name -> new LongAdder());
     }
 
     /** Returns the number of open objects by kind; kinds with none are left out. */

@@ -14,12 +14,12 @@ import io.rdmashuffle.ffi.RawMemory;
  * <p><b>Source:</b> ibv_create_srq(3), ibv_post_srq_recv(3).
  */
 public final class SharedReceiveQueue extends NativeResource {
-    private final ProtectionDomain domain;
+    private final DeviceCalls calls;
     private final NativeBuffer badRequest = new NativeBuffer(Long.BYTES);
 
-    SharedReceiveQueue(ProtectionDomain domain, long handle) {
-        super("shared receive queue of " + domain.context().deviceName(), handle, domain);
-        this.domain = domain;
+    SharedReceiveQueue(NativeResource domain, DeviceCalls calls, long handle) {
+        super("shared receive queue of " + calls.deviceName(), handle, domain);
+        this.calls = calls;
     }
 
     /** Posts receives; returns how many of the chain were taken, fewer than all when the queue is full. */
@@ -27,7 +27,7 @@ public final class SharedReceiveQueue extends NativeResource {
         long queue = enter();
         try {
             synchronized (badRequest) {
-                int error = domain.context().operations().ibv_post_srq_recv(queue, chain.head(), badRequest.address());
+                int error = calls.operations().ibv_post_srq_recv(queue, chain.head(), badRequest.address());
                 return Posting.taken(
                         error, chain.size(), chain.indexOf(RawMemory.getLong(badRequest.address())), name());
             }
@@ -38,8 +38,7 @@ public final class SharedReceiveQueue extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        NativeResult.checkReturned(
-                domain.context().library().verbs().ibv_destroy_srq(handle), () -> "ibv_destroy_srq()");
+        NativeResult.checkReturned(calls.verbs().ibv_destroy_srq(handle), () -> "ibv_destroy_srq()");
         badRequest.close();
     }
 }

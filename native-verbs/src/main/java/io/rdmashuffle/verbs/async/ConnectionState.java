@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Ownership:</b> owns its queue pair, id and scratch memory.
  */
-final class ConnectionState implements Timed {
+final class ConnectionState implements CompletionTarget {
     private static final long DRAIN_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final int RECEIVE = 1 << 31;
 
@@ -68,12 +68,8 @@ final class ConnectionState implements Timed {
         this.receives = new OperationTable("receives", options.maxReceives());
     }
 
-    /** Returns the number of the connection that a completion belongs to. */
-    static int number(long workRequestId) {
-        return (int) (workRequestId >>> Integer.SIZE);
-    }
-
-    int number() {
+    @Override
+    public int number() {
         return number;
     }
 
@@ -97,7 +93,7 @@ final class ConnectionState implements Timed {
     /** Posts a request; a connection that is not open gives a failed future, a full queue throws. */
     <T> CompletableFuture<T> post(Operation<T> operation, SendRequest request) {
         return post(operation, sends, slot -> {
-            long workRequestId = ((long) number << Integer.SIZE) | slot;
+            long workRequestId = CompletionTarget.workRequestId(number, slot);
             sendChain.clear();
             request.add(sendChain, workRequestId, slot);
             return pair.post(sendChain);
@@ -107,7 +103,7 @@ final class ConnectionState implements Timed {
     /** Posts a receive, as {@link #post}. */
     <T> CompletableFuture<T> postReceive(Operation<T> operation, long address, int length, int localKey) {
         return post(operation, receives, slot -> {
-            long workRequestId = ((long) number << Integer.SIZE) | Integer.toUnsignedLong(slot | RECEIVE);
+            long workRequestId = CompletionTarget.workRequestId(number, slot | RECEIVE);
             receiveChain.clear();
             return pair.post(receiveChain.add(workRequestId, address, length, localKey));
         });
@@ -148,8 +144,8 @@ final class ConnectionState implements Timed {
         return operation.future();
     }
 
-    /** Ends the operation that a completion is about. */
-    void complete(WorkCompletions completions, int index) {
+    @Override
+    public void complete(WorkCompletions completions, int index) {
         int slot = (int) completions.workRequestId(index);
         Operation<?> operation;
         synchronized (lock) {

@@ -45,7 +45,7 @@ final class Progress implements Runnable {
     private final int channelReady;
     private final long origin = System.nanoTime();
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
-    private final Map<Integer, ConnectionState> connections = new ConcurrentHashMap<>();
+    private final Map<Integer, CompletionTarget> targets = new ConcurrentHashMap<>();
     private final Map<CmId, Consumer<CmEvent>> handlers = new ConcurrentHashMap<>();
     private final Set<Timed> timed = ConcurrentHashMap.newKeySet();
     private final Consumer<CmEvent> requests;
@@ -108,15 +108,15 @@ final class Progress implements Runnable {
 
     void add(Timed what) {
         timed.add(what);
-        if (what instanceof ConnectionState state) {
-            connections.put(state.number(), state);
+        if (what instanceof CompletionTarget target) {
+            targets.put(target.number(), target);
         }
     }
 
     void forget(Timed what) {
         timed.remove(what);
-        if (what instanceof ConnectionState state) {
-            connections.remove(state.number());
+        if (what instanceof CompletionTarget target) {
+            targets.remove(target.number());
         }
     }
 
@@ -163,9 +163,9 @@ final class Progress implements Runnable {
         for (int spin = 0; spin < spins && tasks.isEmpty(); spin++) {
             while (queue.poll(completions) > 0) {
                 for (int i = 0; i < completions.count(); i++) {
-                    ConnectionState state = connections.get(ConnectionState.number(completions.workRequestId(i)));
-                    if (state != null) {
-                        state.complete(completions, i);
+                    CompletionTarget target = targets.get(CompletionTarget.numberOf(completions.workRequestId(i)));
+                    if (target != null) {
+                        target.complete(completions, i);
                     }
                 }
             }

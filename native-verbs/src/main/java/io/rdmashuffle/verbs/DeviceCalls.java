@@ -1,0 +1,20 @@
+package io.rdmashuffle.verbs;
+
+import io.rdmashuffle.ffi.ContextOps;
+import io.rdmashuffle.ffi.IbVerbs;
+import io.rdmashuffle.ffi.RdmaCm;
+
+/**
+ * What the objects of one open device call, and the device's name for their messages: what they need of their
+ * {@link Context}.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * <p><b>Ownership:</b> valid while the context is open; it owns nothing.
+ *
+ * @param deviceName the kernel's name of the device
+ * @param verbs libibverbs
+ * @param cm librdmacm
+ * @param operations the functions that the device's context carries itself
+ */
+record DeviceCalls(String deviceName, IbVerbs verbs, RdmaCm cm, ContextOps operations) {}
