@@ -21,8 +21,8 @@ public final class RawMemory {
     /** Throws if this machine is big-endian: directory and index in registered memory are little-endian. */
     public static void requireLittleEndian() {
         if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
-            throw new UnsupportedOperationException(
-                    "RDMA shuffle supports little-endian machines only; set spark.shuffle.manager=sort here");
+            throw new UnsupportedOperationException("the byte order of this machine is " + ByteOrder.nativeOrder()
+                    + "; only little-endian is supported");
         }
     }
 

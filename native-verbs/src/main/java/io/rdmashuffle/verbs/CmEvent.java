@@ -47,7 +47,7 @@ public record CmEvent(Type type, CmId id, int status, byte[] privateData, int in
     /** Returns the event with what its status means, for messages. */
     public String describe() {
         if (type == Type.REJECTED) {
-            return "REJECTED: nobody listens there, or the peer refuses (reason " + status + ")";
+            return "REJECTED (reason " + status + "): no listener at that address, or the peer refused the request";
         }
         if (status == 0) {
             return type.toString();

@@ -86,7 +86,8 @@ public final class CmId extends NativeResource {
         long id = enter();
         try {
             NativeResult.checkSet(
-                    library.cm().rdma_resolve_route(id, (int) timeout.toMillis()), () -> "rdma_resolve_route()");
+                    library.cm().rdma_resolve_route(id, (int) timeout.toMillis()),
+                    () -> "rdma_resolve_route(" + remoteAddress() + ")");
         } finally {
             exit();
         }
@@ -107,7 +108,7 @@ public final class CmId extends NativeResource {
     public void establish() {
         long id = enter();
         try {
-            NativeResult.checkSet(library.cm().rdma_establish(id), () -> "rdma_establish()");
+            NativeResult.checkSet(library.cm().rdma_establish(id), () -> "rdma_establish(" + remoteAddress() + ")");
         } finally {
             exit();
         }
@@ -130,7 +131,8 @@ public final class CmId extends NativeResource {
         try (NativeBuffer data = new NativeBuffer(Math.max(1, reason.length))) {
             RawMemory.putBytes(data.address(), reason, 0, reason.length);
             NativeResult.checkSet(
-                    library.cm().rdma_reject(id, data.address(), (byte) reason.length), () -> "rdma_reject()");
+                    library.cm().rdma_reject(id, data.address(), (byte) reason.length),
+                    () -> "rdma_reject(" + remoteAddress() + ")");
         } finally {
             exit();
         }

@@ -78,7 +78,8 @@ public final class CompletionChannel extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        NativeResult.checkReturned(calls.verbs().ibv_destroy_comp_channel(handle), () -> "ibv_destroy_comp_channel()");
+        NativeResult.checkReturned(
+                calls.verbs().ibv_destroy_comp_channel(handle), () -> "ibv_destroy_comp_channel() of " + name());
         result.close();
     }
 }

@@ -38,7 +38,8 @@ public final class CompletionQueue extends NativeResource {
         try {
             int count = operations.ibv_poll_cq(queue, completions.capacity(), completions.address());
             if (count < 0) {
-                throw new IllegalStateException("ibv_poll_cq on " + name() + " failed: the queue overflowed or died");
+                throw new IllegalStateException("ibv_poll_cq() on " + name() + " returned " + count
+                        + ": the queue overflowed or the device failed; create the queue with more entries");
             }
             completions.setCount(count);
             return count;
@@ -61,6 +62,6 @@ public final class CompletionQueue extends NativeResource {
     @Override
     void destroy(long handle) {
         beforeDestroy.accept(handle);
-        NativeResult.checkReturned(calls.verbs().ibv_destroy_cq(handle), () -> "ibv_destroy_cq()");
+        NativeResult.checkReturned(calls.verbs().ibv_destroy_cq(handle), () -> "ibv_destroy_cq() of " + name());
     }
 }

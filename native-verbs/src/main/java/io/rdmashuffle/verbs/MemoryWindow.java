@@ -100,6 +100,6 @@ public final class MemoryWindow extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        NativeResult.checkReturned(calls.operations().ibv_dealloc_mw(handle), () -> "ibv_dealloc_mw()");
+        NativeResult.checkReturned(calls.operations().ibv_dealloc_mw(handle), () -> "ibv_dealloc_mw() of " + name());
     }
 }

@@ -38,7 +38,7 @@ public final class SharedReceiveQueue extends NativeResource {
 
     @Override
     void destroy(long handle) {
-        NativeResult.checkReturned(calls.verbs().ibv_destroy_srq(handle), () -> "ibv_destroy_srq()");
+        NativeResult.checkReturned(calls.verbs().ibv_destroy_srq(handle), () -> "ibv_destroy_srq() of " + name());
         badRequest.close();
     }
 }

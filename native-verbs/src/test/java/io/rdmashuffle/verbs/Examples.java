@@ -106,7 +106,7 @@ final class Examples {
         RemoteRegion counter = remote.slice(8, 8);
         long before = connection.fetchAndAdd(counter, 5).get();
         long seen = connection.compareAndSwap(counter, before + 5, 0).get();
-        System.out.println(seen == before + 5 ? "swapped" : "somebody else was faster");
+        System.out.println(seen == before + 5 ? "swapped" : "the value had changed");
         // end
     }
 

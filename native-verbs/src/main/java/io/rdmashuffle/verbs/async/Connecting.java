@@ -67,7 +67,7 @@ final class Connecting implements Timed {
                 case ADDRESS_RESOLVED -> id.resolveRoute(timeout);
                 case ROUTE_RESOLVED -> request();
                 case CONNECT_RESPONSE -> establish();
-                default -> fail(new IOException(remote + ": " + event.describe()));
+                default -> fail(new IOException("connect to " + remote + ": " + event.describe()));
             }
         } catch (IOException | RuntimeException e) {
             fail(e);
@@ -82,7 +82,7 @@ final class Connecting implements Timed {
     private void establish() {
         RdmaConnection made = connection;
         if (made == null) {
-            throw new IllegalStateException("an answer without a request");
+            throw new IllegalStateException("CONNECT_RESPONSE before the queue pair was created");
         }
         QueuePair pair = made.state().pair();
         pair.readyToReceive(id, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
@@ -91,15 +91,17 @@ final class Connecting implements Timed {
         progress.setHandler(id, made.state()::handle);
         progress.forget(this);
         if (!future.complete(made)) {
-            made.state().fail(new IOException("nobody waits for the connection any more"));
+            made.state()
+                    .fail(new IOException("connect to " + remote
+                            + ": the caller cancelled its future before the connection was established"));
         }
     }
 
     @Override
     public long tick(long now) {
         if (now >= deadline) {
-            fail(new IOException(remote + ": not connected within " + timeout.toMillis()
-                    + " ms; is the peer's link up, and does it listen?"));
+            fail(new IOException("connect to " + remote + ": timed out after " + timeout.toMillis()
+                    + " ms; check that the peer listens there and that its port is up (rdma link)"));
         }
         return deadline;
     }

@@ -32,7 +32,8 @@ public record EndpointOptions(
         requirePositive("maxReceives", maxReceives);
         requirePositive("inlineBytes", inlineBytes);
         if (operationTimeout.isNegative() || operationTimeout.isZero()) {
-            throw new IllegalArgumentException("operationTimeout " + operationTimeout + ": must be positive");
+            throw new IllegalArgumentException(
+                    "operationTimeout of " + operationTimeout.toMillis() + " ms: must be positive");
         }
         if (maxCompletions < maxInFlight + maxReceives) {
             throw new IllegalArgumentException("maxCompletions " + maxCompletions + ": must be at least maxInFlight + "

@@ -196,7 +196,7 @@ public final class RdmaConnection implements AutoCloseable {
      */
     @Override
     public void close() {
-        progress.execute(() -> state.fail(new IOException("connection to " + peer() + " was closed on this side")));
+        progress.execute(() -> state.fail(new IOException("connection to " + peer() + " was closed locally")));
         if (progress.isCurrentThread()) {
             return;
         }
@@ -212,14 +212,14 @@ public final class RdmaConnection implements AutoCloseable {
 
     private <T> Operation<T> operation(String name, @Nullable LocalRegion region, Operation.Result<T> result) {
         if (region != null && !check.knows(region)) {
-            throw new IllegalArgumentException(name + ": the region is of another endpoint");
+            throw new IllegalArgumentException(name + ": the region belongs to another endpoint");
         }
         return new Operation<>(name, region, timeoutNanos, result);
     }
 
     private void require(LocalSlice local) {
         if (!check.knows(local.region())) {
-            throw new IllegalArgumentException(local + ": the region is of another endpoint");
+            throw new IllegalArgumentException(local + ": the region belongs to another endpoint");
         }
     }
 

@@ -82,7 +82,7 @@ public final class RdmaEndpoint implements AutoCloseable {
                     return addressOf(device);
                 }
             }
-            throw new IOException("there is no RDMA device " + name + ", but " + list.devices());
+            throw new IOException("no RDMA device " + name + "; devices of this machine: " + list.devices());
         }
     }
 
@@ -94,7 +94,8 @@ public final class RdmaEndpoint implements AutoCloseable {
                     return gid.address();
                 }
             }
-            throw new IOException("device " + device.name() + " has no active port with an address (ip addr)");
+            throw new IOException(
+                    "device " + device.name() + " has no active port with an IP address (rdma link; ip addr)");
         }
     }
 

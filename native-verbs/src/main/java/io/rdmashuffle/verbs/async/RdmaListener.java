@@ -44,7 +44,7 @@ public final class RdmaListener implements AutoCloseable {
             id.bind(at);
             bound = id.localAddress();
             if (bound == null) {
-                throw new IllegalStateException(at + " is bound, but has no address");
+                throw new IllegalStateException("rdma_bind_addr(" + at + ") left the id without an address");
             }
             this.address = bound;
         } finally {
@@ -105,7 +105,7 @@ public final class RdmaListener implements AutoCloseable {
         try {
             acceptor.accept(connection);
         } catch (RuntimeException e) {
-            state.fail(new IOException("the acceptor failed", e));
+            state.fail(new IOException("the acceptor threw on the connection from " + state.peer(), e));
         }
     }
 

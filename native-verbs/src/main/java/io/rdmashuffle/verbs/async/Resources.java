@@ -73,7 +73,8 @@ final class Resources implements AutoCloseable {
             anchor.bind(new InetSocketAddress(local, 0));
             Context context = anchor.context();
             if (context == null) {
-                throw new IOException(local + " is not the address of one RDMA device");
+                throw new IOException(local + " does not select an RDMA device; use an address of an RDMA device's port"
+                        + " (rdma link; ip addr), not a wildcard");
             }
             try {
                 Resources resources = new Resources(events, context, options);
@@ -124,14 +125,14 @@ final class Resources implements AutoCloseable {
      */
     RdmaConnection newConnection(CmId id, Progress progress) throws IOException {
         if (!id.isOn(context)) {
-            throw new IOException("the way to " + id.remoteAddress() + " leads over another device than " + deviceName()
-                    + ", which this endpoint is on");
+            throw new IOException("the route to " + id.remoteAddress() + " does not use " + deviceName()
+                    + ", the device of this endpoint; open an endpoint on the device that it uses");
         }
         int completions = options.maxInFlight() + options.maxReceives();
         if (freeCompletions.addAndGet(-completions) < 0) {
             freeCompletions.addAndGet(completions);
-            throw new IOException("no room for another connection in the completion queue; open the endpoint with more"
-                    + " than maxCompletions=" + options.maxCompletions());
+            throw new IOException("the completion queue has no room for another connection, which takes " + completions
+                    + " entries; open the endpoint with more than maxCompletions=" + options.maxCompletions());
         }
         LocalRegion scratch = null;
         QueuePair pair = null;

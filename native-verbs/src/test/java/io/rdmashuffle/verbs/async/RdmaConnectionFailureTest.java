@@ -126,7 +126,7 @@ class RdmaConnectionFailureTest {
     @Test
     void memoryInFlightCannotBeFreedAndDeadlineGivesItBack() throws Exception {
         pair.client().operationTimeout(Duration.ofMillis(700));
-        // Nobody receives, so that it stays in flight.
+        // The peer has posted no receive, so it stays in flight.
         CompletableFuture<Void> send = pair.client().send(here.slice(0, 10));
         assertThatThrownBy(here::close)
                 .isInstanceOf(IllegalStateException.class)
@@ -146,7 +146,7 @@ class RdmaConnectionFailureTest {
     void boundIsToldAtOnce() throws Exception {
         List<CompletableFuture<Void>> sends = new ArrayList<>();
         for (int i = 0; i < 16; i++) {
-            sends.add(pair.client().send(new byte[8])); // stay in flight, for nobody receives
+            sends.add(pair.client().send(new byte[8])); // stay in flight: no receive is posted
         }
         ThrowingCallable oneMore =
                 () -> pair.client().read(here.slice(0, 8), there.describe().slice(0, 8));
