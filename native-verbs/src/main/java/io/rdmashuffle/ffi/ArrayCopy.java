@@ -8,13 +8,16 @@ import java.lang.reflect.Field;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies between arrays and memory with the virtual machine's own intrinsic, which costs a few nanoseconds; jffi's way through
- * JNI costs more than the bytes of a small block do. Where {@code sun.misc.Unsafe} is not to be had, jffi copies.
+ * Copies between arrays and memory with the virtual machine's own intrinsic, which costs a few nanoseconds; jffi's way
+ * through JNI costs more than the bytes of a small block do. Without {@code sun.misc.Unsafe} jffi copies.
  *
  * <p><b>Threading:</b> stateless. <b>Source:</b> {@code sun.misc.Unsafe.copyMemory}, module jdk.unsupported.
  */
 final class ArrayCopy {
-    /** The virtual machine reaches a safe point between pieces of this size, so that a long copy does not hold up the others. */
+    /**
+     * The virtual machine reaches a safe point between pieces of this size, so that a long copy does not hold up the
+     * others.
+     */
     private static final int MAX_PIECE_BYTES = 1 << 20;
 
     private static final MemoryIO IO = MemoryIO.getInstance();
@@ -66,7 +69,7 @@ final class ArrayCopy {
         }
     }
 
-    @SuppressWarnings("NullAway") // Callers have looked; a null array means an address.
+    @SuppressWarnings("NullAway") // Callers have checked COPY; a null array means an address.
     private static void copy(
             @Nullable Object source, long sourceOffset, @Nullable Object target, long targetOffset, long length) {
         try {

@@ -23,7 +23,9 @@ public interface ContextOps {
     /** Asks for one event at the next completion. Returns 0 or an errno. */
     int ibv_req_notify_cq(long cq, int solicitedOnly);
 
-    /** Posts a chain of {@code ibv_send_wr}. Returns 0, or an errno with the first refused one at {@code badWrPointer}. */
+    /**
+     * Posts a chain of {@code ibv_send_wr}. Returns 0, or an errno with the first refused one at {@code badWrPointer}.
+     */
     int ibv_post_send(long qp, long wr, long badWrPointer);
 
     /** Posts a chain of {@code ibv_recv_wr}; otherwise as {@link #ibv_post_send}. */
@@ -58,8 +60,8 @@ public interface ContextOps {
     /**
      * Fills the whole {@code ibv_port_attr}, also {@code port_cap_flags2}, as the macro of that name does.
      *
-     * @return 0 or an errno; EOPNOTSUPP when the library lacks the extended function: {@link IbVerbs#ibv_query_port} has
-     *     all but the last field
+     * @return 0 or an errno; EOPNOTSUPP when the library lacks the extended function: {@link IbVerbs#ibv_query_port}
+     *     has all but the last field
      */
     static int ibv_query_port(long context, int port, long attr) {
         return ExtendedVerbs.queryPort(context, port, attr);

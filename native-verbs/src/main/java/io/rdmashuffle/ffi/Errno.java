@@ -56,17 +56,25 @@ public enum Errno {
         this.number = number;
     }
 
-    /** Returns the number that C knows. */
+    /** {@return the number in C} */
     public int number() {
         return number;
     }
 
-    /** Returns whether {@code errno} is this error. */
+    /**
+     * {@return whether this is the error of a call}
+     *
+     * @param errno what the call returned or left
+     */
     public boolean is(int errno) {
         return errno == number;
     }
 
-    /** Returns {@code "ENOMEM (12)"}, or {@code "errno 200"} for a number without a name here. */
+    /**
+     * {@return {@code "ENOMEM (12)"}, or {@code "errno 200"} for a number without a name here}
+     *
+     * @param errno any number
+     */
     public static String describe(int errno) {
         Errno known = BY_NUMBER.get(errno);
         return known == null ? "errno " + errno : known.name() + " (" + errno + ")";

@@ -16,13 +16,13 @@ import jnr.ffi.types.uintptr_t;
  * <p>At most five parameters: with six plain numbers jnr-ffi 2.3.0 and jffi 1.4.0 garble the sixth on x86-64.
  * {@code CallingConventionTest} calls every shape that occurs here.
  *
- * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread on each call; read it through
- * {@link NativeException#lastErrno()} before the next native call, also before {@link #ibv_wc_status_str}.
+ * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread on each call; read it
+ * through {@link NativeException#lastErrno()} before the next native call, also before {@link #ibv_wc_status_str}.
  *
  * <p><b>Ownership:</b> an object outlives what was made from it; every address passed must be alive for the call.
  *
- * <p><b>Source:</b> infiniband/verbs.h of rdma-core 44, man section 3. Of versioned symbols, dlsym gives the default one
- * (IBVERBS_1.1), as a linker would.
+ * <p><b>Source:</b> infiniband/verbs.h of rdma-core 44, man section 3. Of versioned symbols, dlsym gives the default
+ * one (IBVERBS_1.1), as a linker would.
  */
 @SuppressWarnings("MemberName") // C names verbatim
 public interface IbVerbs {
@@ -139,7 +139,7 @@ public interface IbVerbs {
     /** Makes registered memory safe across fork, at a price; must come first. Returns 0 or an errno. */
     int ibv_fork_init();
 
-    /** Lazy binding: nobody who merely mentions this interface loads native code. */
+    /** Binds on first use of {@link #load}: mentioning the interface loads no native code. */
     final class Holder {
         private static final SharedLibrary<IbVerbs> LIBRARY = SharedLibrary.bind(
                 IbVerbs.class, "libibverbs.so.1", "install rdma-core (Debian: libibverbs1, ibverbs-providers)");

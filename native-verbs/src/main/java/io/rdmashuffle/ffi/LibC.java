@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The functions of the C library that shared memory and descriptors need, under their C names.
  *
- * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread by jnr-ffi on each call; read
- * it through {@link NativeException#lastErrno()} before the next native call.
+ * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread by jnr-ffi on each call;
+ * read it through {@link NativeException#lastErrno()} before the next native call.
  *
  * <p><b>Source:</b> mmap(2), open(2), fallocate(2), flock(2), madvise(2), geteuid(2), poll(2), fcntl(2), eventfd(2);
  * constants from asm-generic, which x86-64 and aarch64 share unless noted.
@@ -104,7 +104,7 @@ public interface LibC {
 
     String strerror(@In int errno);
 
-    /** Lazy binding: nobody who merely mentions a constant loads native code. */
+    /** Binds on first use of {@link #load}: reading a constant loads no native code. */
     final class Holder {
         private static final LibC LIBC =
                 LibraryLoader.create(LibC.class).failImmediately().load("c");

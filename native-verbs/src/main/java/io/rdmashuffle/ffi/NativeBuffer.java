@@ -9,10 +9,10 @@ import java.util.Objects;
  * <p>Offsets are checked: outside the block they throw {@link IndexOutOfBoundsException}, after {@link #close()} every
  * method but close throws {@link IllegalStateException}. Integers are in native order, which is little-endian here.
  *
- * <p><b>Threading:</b> none of its own. Owner and users agree who closes it, and when: a check cannot help against
- * a close at the same moment, and memory in use by a NIC must not be freed.
+ * <p><b>Threading:</b> not thread-safe. Owner and users agree when it is closed: the checks do not protect against a
+ * concurrent close, and memory in use by a NIC must not be freed.
  *
- * <p><b>Ownership:</b> whoever allocates closes. Closing twice is allowed.
+ * <p><b>Ownership:</b> the allocator closes it; close is idempotent.
  */
 public final class NativeBuffer implements AutoCloseable {
     /** A cache line of x86-64 and aarch64; more than any struct of verbs asks for. */
@@ -28,7 +28,7 @@ public final class NativeBuffer implements AutoCloseable {
      * Allocates.
      *
      * @param lengthBytes at least 1
-     * @throws OutOfMemoryError when the C library has none
+     * @throws OutOfMemoryError when the C library has no memory
      */
     public NativeBuffer(long lengthBytes) {
         if (lengthBytes < 1 || lengthBytes > Long.MAX_VALUE - ALIGNMENT_BYTES) {
@@ -42,69 +42,149 @@ public final class NativeBuffer implements AutoCloseable {
         address = (allocation + ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES;
     }
 
-    /** Allocates; the same as the constructor. */
+    /**
+     * Allocates; the same as the constructor.
+     *
+     * @param lengthBytes at least 1
+     * @return the block, which the caller closes
+     */
     public static NativeBuffer allocate(long lengthBytes) {
         return new NativeBuffer(lengthBytes);
     }
 
-    /** Returns where the block starts; valid until close. */
+    /** {@return the address of the first byte; valid until close} */
     public long address() {
         checkOpen();
         return address;
     }
 
-    /** Returns the address of a byte inside the block. */
+    /**
+     * {@return the address of a byte inside the block; valid until close}
+     *
+     * @param offset from the start of the block, in bytes
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public long address(long offset) {
         return at(offset, 1);
     }
 
+    /** {@return the length that was asked for, also after close} */
     public long lengthBytes() {
         return lengthBytes;
     }
 
+    /** {@return whether the memory was freed} */
     public boolean isClosed() {
         return allocation == 0;
     }
 
+    /**
+     * {@return the byte at an offset}
+     *
+     * @param offset from the start of the block, in bytes
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public byte getByte(long offset) {
         return RawMemory.getByte(at(offset, Byte.BYTES));
     }
 
+    /**
+     * Writes a byte.
+     *
+     * @param offset from the start of the block, in bytes
+     * @param value the number
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public void putByte(long offset, byte value) {
         RawMemory.putByte(at(offset, Byte.BYTES), value);
     }
 
+    /**
+     * {@return the 2 bytes at an offset, in native order; need not be aligned}
+     *
+     * @param offset from the start of the block, in bytes
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public short getShort(long offset) {
         return RawMemory.getShort(at(offset, Short.BYTES));
     }
 
+    /**
+     * Writes 2 bytes in native order; need not be aligned.
+     *
+     * @param offset from the start of the block, in bytes
+     * @param value the number
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public void putShort(long offset, short value) {
         RawMemory.putShort(at(offset, Short.BYTES), value);
     }
 
+    /**
+     * {@return the 4 bytes at an offset, in native order; need not be aligned}
+     *
+     * @param offset from the start of the block, in bytes
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public int getInt(long offset) {
         return RawMemory.getInt(at(offset, Integer.BYTES));
     }
 
+    /**
+     * Writes 4 bytes in native order; need not be aligned.
+     *
+     * @param offset from the start of the block, in bytes
+     * @param value the number
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public void putInt(long offset, int value) {
         RawMemory.putInt(at(offset, Integer.BYTES), value);
     }
 
+    /**
+     * {@return the 8 bytes at an offset, in native order; need not be aligned}
+     *
+     * @param offset from the start of the block, in bytes
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public long getLong(long offset) {
         return RawMemory.getLong(at(offset, Long.BYTES));
     }
 
+    /**
+     * Writes 8 bytes in native order; need not be aligned.
+     *
+     * @param offset from the start of the block, in bytes
+     * @param value the number
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public void putLong(long offset, long value) {
         RawMemory.putLong(at(offset, Long.BYTES), value);
     }
 
-    /** Copies {@code length} bytes into {@code target[targetOffset..]}. */
+    /**
+     * Copies bytes out of the block.
+     *
+     * @param offset from the start of the block, in bytes
+     * @param target array that is written
+     * @param targetOffset first index that is written
+     * @param length bytes
+     * @throws IndexOutOfBoundsException if either range is not inside
+     */
     public void getBytes(long offset, byte[] target, int targetOffset, int length) {
         Objects.checkFromIndexSize(targetOffset, length, target.length);
         RawMemory.getBytes(at(offset, length), target, targetOffset, length);
     }
 
-    /** Copies {@code source[sourceOffset..sourceOffset+length)} into the block. */
+    /**
+     * Copies bytes into the block.
+     *
+     * @param offset from the start of the block, in bytes
+     * @param source array that is read
+     * @param sourceOffset first index that is read
+     * @param length bytes
+     * @throws IndexOutOfBoundsException if either range is not inside
+     */
     public void putBytes(long offset, byte[] source, int sourceOffset, int length) {
         Objects.checkFromIndexSize(sourceOffset, length, source.length);
         RawMemory.putBytes(at(offset, length), source, sourceOffset, length);
@@ -115,7 +195,13 @@ public final class NativeBuffer implements AutoCloseable {
         clear(0, lengthBytes);
     }
 
-    /** Sets a range to zero. */
+    /**
+     * Sets a range to zero.
+     *
+     * @param offset from the start of the block, in bytes
+     * @param length bytes
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public void clear(long offset, long length) {
         RawMemory.clear(at(offset, length), length);
     }

@@ -9,11 +9,12 @@ import jnr.ffi.Runtime;
 /**
  * Calls the function pointers in the memory of an {@code ibv_context}.
  *
- * <p>The pointer is read at each call, as the inline functions do: one load beside a call out of Java, and right even for
- * a provider that changes it. A null pointer, which verbs.h would jump to, is EOPNOTSUPP here. Nothing is allocated.
+ * <p>The pointer is read at each call, as the inline functions do: one load beside a call out of Java, and right even
+ * for a provider that changes it. A null pointer, which verbs.h would jump to, is EOPNOTSUPP here. Nothing is
+ * allocated.
  *
- * <p><b>Threading:</b> immutable; the functions are thread-safe. <b>Ownership:</b> every address must be alive during the
- * call, and the context open: a pointer read from freed memory ends the virtual machine.
+ * <p><b>Threading:</b> immutable; the functions are thread-safe. <b>Ownership:</b> every address must be alive during
+ * the call, and the context open: a pointer read from freed memory ends the virtual machine.
  *
  * <p><b>Source:</b> infiniband/verbs.h of rdma-core 44.
  */

@@ -18,7 +18,7 @@ public final class NativeException extends RuntimeException {
      *
      * @param call the function with its arguments as text, for example {@code mmap(length=4096)}
      * @param errno the error number it left
-     * @param remedy what the reader can do about it; empty when there is nothing to say
+     * @param remedy what the user can do about it; empty if none is known
      */
     public NativeException(String call, int errno, String remedy) {
         super(call + ": " + Errno.describe(errno) + " " + LibC.load().strerror(errno)
@@ -26,12 +26,12 @@ public final class NativeException extends RuntimeException {
         this.errno = errno;
     }
 
-    /** Returns the error number. */
+    /** {@return the error number that the call left} */
     public int errno() {
         return errno;
     }
 
-    /** Returns the {@code errno} of this thread's last native call; read it before making another. */
+    /** {@return the {@code errno} of this thread's last native call; read it before making another} */
     public static int lastErrno() {
         return LastError.getLastError(Runtime.getSystemRuntime());
     }

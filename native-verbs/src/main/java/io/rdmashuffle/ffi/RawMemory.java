@@ -7,18 +7,22 @@ import java.nio.ByteOrder;
 /**
  * Loads and stores at plain addresses, without any check.
  *
- * <p>All integers are little-endian, as the machines that this project supports are; {@link #requireLittleEndian()} says
- * so at start. Callers keep the address mapped during the call: an unmapped address ends the virtual machine. Checked
- * access with bounds is {@code io.rdmashuffle.memory.MemorySlice}.
+ * <p>Integers are in native order, which is little-endian on the machines that are supported;
+ * {@link #requireLittleEndian()} checks that. Callers keep the address mapped during the call: access to an unmapped
+ * address ends the virtual machine. {@link NativeBuffer} checks bounds.
  *
- * <p><b>Threading:</b> thread-safe; plain accesses, ordered by whoever needs order.
+ * <p><b>Threading:</b> thread-safe; plain accesses, which callers order where that matters.
  */
 public final class RawMemory {
     private static final MemoryIO IO = MemoryIO.getInstance();
 
     private RawMemory() {}
 
-    /** Throws if this machine is big-endian: directory and index in registered memory are little-endian. */
+    /**
+     * Checks the byte order of this machine, which readers of little-endian memory depend on.
+     *
+     * @throws UnsupportedOperationException on a big-endian machine
+     */
     public static void requireLittleEndian() {
         if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
             throw new UnsupportedOperationException("the byte order of this machine is " + ByteOrder.nativeOrder()
@@ -26,61 +30,133 @@ public final class RawMemory {
         }
     }
 
+    /**
+     * {@return the byte at an address}
+     *
+     * @param address of 1 byte of mapped memory
+     */
     public static byte getByte(long address) {
         return IO.getByte(address);
     }
 
+    /**
+     * {@return the 2 bytes at an address, in native order}
+     *
+     * @param address of 2 bytes of mapped memory
+     */
     public static short getShort(long address) {
         return IO.getShort(address);
     }
 
+    /**
+     * {@return the 4 bytes at an address, in native order}
+     *
+     * @param address of 4 bytes of mapped memory
+     */
     public static int getInt(long address) {
         return IO.getInt(address);
     }
 
+    /**
+     * {@return the 8 bytes at an address, in native order}
+     *
+     * @param address of 8 bytes of mapped memory
+     */
     public static long getLong(long address) {
         return IO.getLong(address);
     }
 
+    /**
+     * Writes a byte.
+     *
+     * @param address of 1 byte of mapped memory
+     * @param value the number
+     */
     public static void putByte(long address, byte value) {
         IO.putByte(address, value);
     }
 
+    /**
+     * Writes 2 bytes in native order.
+     *
+     * @param address of 2 bytes of mapped memory
+     * @param value the number
+     */
     public static void putShort(long address, short value) {
         IO.putShort(address, value);
     }
 
+    /**
+     * Writes 4 bytes in native order.
+     *
+     * @param address of 4 bytes of mapped memory
+     * @param value the number
+     */
     public static void putInt(long address, int value) {
         IO.putInt(address, value);
     }
 
+    /**
+     * Writes 8 bytes in native order.
+     *
+     * @param address of 8 bytes of mapped memory
+     * @param value the number
+     */
     public static void putLong(long address, long value) {
         IO.putLong(address, value);
     }
 
-    /** Copies {@code length} bytes into {@code target[offset..]}. */
+    /**
+     * Copies memory into an array.
+     *
+     * @param address of {@code length} bytes of mapped memory
+     * @param target array that is written
+     * @param offset first index that is written; the range is not checked
+     * @param length bytes
+     */
     public static void getBytes(long address, byte[] target, int offset, int length) {
         ArrayCopy.fromMemory(address, target, offset, length);
     }
 
-    /** Copies {@code source[offset..offset+length)} to the address. */
+    /**
+     * Copies bytes of an array to memory.
+     *
+     * @param address of {@code length} bytes of mapped memory
+     * @param source array that is read
+     * @param offset first index that is read; the range is not checked
+     * @param length bytes
+     */
     public static void putBytes(long address, byte[] source, int offset, int length) {
         ArrayCopy.toMemory(address, source, offset, length);
     }
 
-    /** Copies {@code length} bytes between two ranges that do not overlap. */
+    /**
+     * Copies memory to memory; the ranges must not overlap.
+     *
+     * @param source address that is read
+     * @param target address that is written
+     * @param length bytes
+     */
     public static void copy(long source, long target, long length) {
         IO.copyMemory(source, target, length);
     }
 
-    /** Sets {@code length} bytes to zero. */
+    /**
+     * Sets memory to zero.
+     *
+     * @param address of {@code length} bytes of mapped memory
+     * @param length bytes
+     */
     public static void clear(long address, long length) {
         IO.setMemory(address, length, (byte) 0);
     }
 
     /**
-     * Wraps memory as a direct buffer in native order, without a copy and without ownership: the buffer must not outlive
-     * the memory.
+     * Wraps memory as a direct buffer, without a copy and without ownership: the buffer must not outlive the memory.
+     *
+     * @param address of {@code length} bytes of mapped memory
+     * @param length bytes
+     * @return a buffer in native order
      */
     public static ByteBuffer wrap(long address, int length) {
         return IO.newDirectByteBuffer(address, length).order(ByteOrder.nativeOrder());

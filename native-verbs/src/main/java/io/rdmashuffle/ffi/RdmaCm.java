@@ -12,15 +12,15 @@ import jnr.ffi.types.uintptr_t;
  * <p>Functions that return {@code int} return 0, or -1 and set errno. Functions that return an address return 0 and set
  * errno. Results of the asynchronous ones arrive as events.
  *
- * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread on each call; read it through
- * {@link NativeException#lastErrno()} before the next native call.
+ * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread on each call; read it
+ * through {@link NativeException#lastErrno()} before the next native call.
  *
- * <p><b>Ownership:</b> rdma_destroy_id waits until every event of the identifier is acknowledged: acknowledge first, and
- * copy what is needed out of the event before.
+ * <p><b>Ownership:</b> rdma_destroy_id waits until every event of the identifier is acknowledged: acknowledge first,
+ * and copy what is needed out of the event before.
  *
- * <p><b>Source:</b> rdma/rdma_cma.h of rdma-core 44, man section 3. {@code rdma_establish} and {@code rdma_init_qp_attr}
- * are RDMACM_1.2 (rdma-core 23); all others are older. A function that the library lacks throws
- * {@link UnsatisfiedLinkError} when it is called.
+ * <p><b>Source:</b> rdma/rdma_cma.h of rdma-core 44, man section 3. {@code rdma_establish} and
+ * {@code rdma_init_qp_attr} are RDMACM_1.2 (rdma-core 23); all others are older. A function that the library lacks
+ * throws {@link UnsatisfiedLinkError} when it is called.
  */
 @SuppressWarnings("MemberName") // C names verbatim
 public interface RdmaCm {
@@ -95,7 +95,7 @@ public interface RdmaCm {
 
     int rdma_migrate_id(@uintptr_t long id, @uintptr_t long channel);
 
-    /** Lazy binding: nobody who merely mentions this interface loads native code. */
+    /** Binds on first use of {@link #load}: mentioning the interface loads no native code. */
     final class Holder {
         private static final SharedLibrary<RdmaCm> LIBRARY =
                 SharedLibrary.bind(RdmaCm.class, "librdmacm.so.1", "install rdma-core (Debian: librdmacm1)");

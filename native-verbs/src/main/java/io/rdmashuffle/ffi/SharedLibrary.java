@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * One attempt to bind a shared library: its functions, or the reason that there are none.
  *
- * <p>A static initialiser that throws is remembered by the virtual machine as NoClassDefFoundError without a cause. This
- * keeps the cause instead, and every {@link #functions()} reports it anew.
+ * <p>A static initialiser that throws is remembered by the virtual machine as NoClassDefFoundError without a cause.
+ * This keeps the cause instead, and every {@link #functions()} reports it anew.
  *
  * <p><b>Threading:</b> immutable. <b>Ownership:</b> a library stays loaded until the process ends.
  */
@@ -27,8 +27,9 @@ final class SharedLibrary<T> {
     /**
      * Tries to bind, and never throws for what a machine lacks.
      *
-     * @param soname the versioned name, {@code libibverbs.so.1}: jnr-ffi hands it to dlopen as it is, so the runtime
-     *     package is enough and the loader's search order holds; {@code ibverbs} would mean a search for files by jnr-ffi
+     * @param soname the versioned name, {@code libibverbs.so.1}: jnr-ffi passes it to dlopen as it is, so the runtime
+     *     package is enough and the loader's search order holds; {@code ibverbs} would mean a search for files by
+     *     jnr-ffi
      * @param remedy what to install
      */
     static <T> SharedLibrary<T> bind(Class<T> type, String soname, String remedy) {

@@ -3,8 +3,8 @@ package io.rdmashuffle.ffi;
 /**
  * Layout of every struct that crosses the border to libibverbs, and of three that sockets and poll(2) need.
  *
- * <p>The verbs structs are inherited, in three files for their length: {@code VerbsLayout.ibv_wc.SIZEOF} is one name for
- * {@code WorkLayout.ibv_wc.SIZEOF}.
+ * <p>The verbs structs are inherited, in three files for their length: {@code VerbsLayout.ibv_wc.SIZEOF} is one name
+ * for {@code WorkLayout.ibv_wc.SIZEOF}.
  *
  * <p>Each nested class is a C struct under its C name: {@code SIZEOF}, and the offset of each field in bytes. A double
  * underscore stands for the dot of a nested field. {@code VerbsAbiTest} compares every number with the headers.

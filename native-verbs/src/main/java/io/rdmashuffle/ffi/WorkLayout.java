@@ -22,7 +22,10 @@ public interface WorkLayout {
         private ibv_sge() {}
     }
 
-    /** A request on a send queue. {@code imm_data} is in network order and shares its place with {@code invalidate_rkey}. */
+    /**
+     * A request on a send queue. {@code imm_data} is in network order and shares its place with
+     * {@code invalidate_rkey}.
+     */
     final class ibv_send_wr {
         public static final int SIZEOF = 128;
         public static final int wr_id = 0;
@@ -68,7 +71,9 @@ public interface WorkLayout {
         private ibv_recv_wr() {}
     }
 
-    /** A completion. After an error only {@code wr_id}, {@code status}, {@code qp_num} and {@code vendor_err} are valid. */
+    /**
+     * A completion. After an error only {@code wr_id}, {@code status}, {@code qp_num} and {@code vendor_err} are valid.
+     */
     final class ibv_wc {
         public static final int SIZEOF = 48;
         public static final int wr_id = 0;

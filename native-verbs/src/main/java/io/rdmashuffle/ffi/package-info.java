@@ -2,8 +2,8 @@
  * The C library, libibverbs and librdmacm as Java sees them: jnr-ffi interfaces, struct layouts and constants, C names
  * verbatim.
  *
- * <p>May use jnr-ffi and jffi. Must never decide anything: no retries, no defaults, no logging. Whoever calls a function
- * from here turns its return code into an exception through {@link io.rdmashuffle.ffi.NativeException}.
+ * <p>May use jnr-ffi and jffi. Must never decide anything: no retries, no defaults, no logging. Callers turn
+ * return codes into exceptions through {@link io.rdmashuffle.ffi.NativeException}.
  */
 @NullMarked
 package io.rdmashuffle.ffi;

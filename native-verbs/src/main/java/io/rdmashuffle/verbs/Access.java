@@ -9,10 +9,13 @@ import java.util.Set;
  * <p><b>Source:</b> ibv_reg_mr(3), enum ibv_access_flags.
  */
 public enum Access {
-    /** The device may write here on this process's own request: the target of a READ needs it. */
+    /** The device may write here for a request of this process: the target of a READ or of a receive needs it. */
     LOCAL_WRITE(VerbsConstants.IBV_ACCESS_LOCAL_WRITE),
+    /** A peer may WRITE. Needs LOCAL_WRITE too. */
     REMOTE_WRITE(VerbsConstants.IBV_ACCESS_REMOTE_WRITE),
+    /** A peer may READ. */
     REMOTE_READ(VerbsConstants.IBV_ACCESS_REMOTE_READ),
+    /** A peer may use atomics. Needs LOCAL_WRITE too. */
     REMOTE_ATOMIC(VerbsConstants.IBV_ACCESS_REMOTE_ATOMIC),
     /** Memory windows may be bound to the region. */
     BIND_WINDOW(VerbsConstants.IBV_ACCESS_MW_BIND),

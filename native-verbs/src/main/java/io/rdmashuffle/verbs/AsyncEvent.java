@@ -8,7 +8,7 @@ import io.rdmashuffle.ffi.VerbsConstants;
  * <p><b>Source:</b> ibv_get_async_event(3).
  *
  * @param type what it is about
- * @param description the library's words
+ * @param description the text of ibv_event_type_str(3)
  * @param element native address of the queue that it is about; compare with {@link #isAbout}
  * @param portNumber the port that it is about; meaningless for queues
  */
@@ -19,10 +19,13 @@ public record AsyncEvent(Type type, String description, long element, int portNu
         QUEUE_PAIR_FATAL,
         /** A completion queue overflowed; what uses it is lost. */
         COMPLETION_QUEUE_ERROR,
+        /** A port came up. */
         PORT_ACTIVE,
+        /** A port went down; its connections fail once their retries are used up. */
         PORT_DOWN,
         /** Addresses of a port changed. */
         GID_CHANGED,
+        /** The device failed; nothing on it works any longer. */
         DEVICE_FATAL,
         /** Anything else. */
         OTHER;
@@ -42,7 +45,11 @@ public record AsyncEvent(Type type, String description, long element, int portNu
         }
     }
 
-    /** Returns whether the event is about this queue. */
+    /**
+     * {@return whether the event is about this queue}
+     *
+     * @param queue a queue pair, completion queue or shared receive queue
+     */
     public boolean isAbout(NativeResource queue) {
         return queue.handle() == element;
     }

@@ -13,15 +13,16 @@ import org.jspecify.annotations.Nullable;
  * The identity of one connection, or of a listener.
  *
  * <p>Client: {@link #resolveAddress}, ADDRESS_RESOLVED, {@link #resolveRoute}, ROUTE_RESOLVED, queue pair to INIT,
- * {@link #connect}, CONNECT_RESPONSE, queue pair to RTR and RTS, {@link #establish}. Server: {@link #bind}, {@link #listen},
- * CONNECT_REQUEST with a new id, queue pair to INIT, RTR and RTS, {@link #accept}, ESTABLISHED. Either: {@link #disconnect},
- * DISCONNECTED. Every call returns at once; what comes of it arrives as an event.
+ * {@link #connect}, CONNECT_RESPONSE, queue pair to RTR and RTS, {@link #establish}. Server: {@link #bind},
+ * {@link #listen}, CONNECT_REQUEST with a new id, queue pair to INIT, RTR and RTS, {@link #accept}, ESTABLISHED.
+ * Either: {@link #disconnect}, DISCONNECTED. Every call returns at once; its outcome arrives as an event.
  *
  * <p><b>Threading:</b> thread-safe.
  *
  * <p><b>Ownership:</b> child of its {@link EventChannel}. The queue pair is the caller's and must be closed first.
  *
- * <p><b>Source:</b> rdma_cm(7), rdma_create_id(3), rdma_bind_addr(3), rdma_resolve_addr(3), rdma_connect(3), rdma_establish(3).
+ * <p><b>Source:</b> rdma_cm(7), rdma_create_id(3), rdma_bind_addr(3), rdma_resolve_addr(3), rdma_connect(3),
+ * rdma_establish(3).
  */
 public final class CmId extends NativeResource {
     private final VerbsLibrary library;
@@ -39,8 +40,9 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Binds to a local address, which selects the device; port 0 takes a free one.
+     * Binds to a local address, which selects the device.
      *
+     * @param address an address of an RDMA device's port; port 0 takes a free one
      * @throws io.rdmashuffle.ffi.NativeException EADDRNOTAVAIL, ENODEV: no RDMA device has that address
      */
     public void bind(InetSocketAddress address) {
@@ -53,7 +55,11 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Has requests arrive as CONNECT_REQUEST events. */
+    /**
+     * Listens: requests arrive as CONNECT_REQUEST events.
+     *
+     * @param backlog most requests that wait for {@link #accept} or {@link #reject}
+     */
     public void listen(int backlog) {
         long id = enter();
         try {
@@ -64,9 +70,11 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Looks up the way to a peer.
+     * Resolves the peer's address to a device and an address of it; ends with ADDRESS_RESOLVED or ADDRESS_ERROR.
      *
-     * @param source local address, null for whichever the routing table gives
+     * @param source local address, null for the one that the routing table gives
+     * @param target the peer's listener
+     * @param timeout until ADDRESS_ERROR; in whole milliseconds
      */
     public void resolveAddress(@Nullable InetSocketAddress source, InetSocketAddress target, Duration timeout) {
         long id = enter();
@@ -81,7 +89,11 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Looks up the path, after ADDRESS_RESOLVED. */
+    /**
+     * Resolves the path to the peer, after ADDRESS_RESOLVED; ends with ROUTE_RESOLVED or ROUTE_ERROR.
+     *
+     * @param timeout until ROUTE_ERROR; in whole milliseconds
+     */
     public void resolveRoute(Duration timeout) {
         long id = enter();
         try {
@@ -93,7 +105,11 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Asks the peer to connect, after ROUTE_RESOLVED and with the queue pair in INIT. */
+    /**
+     * Sends the connection request, after ROUTE_RESOLVED and with the queue pair in INIT.
+     *
+     * @param parameters read during the call
+     */
     public void connect(ConnectionParameters parameters) {
         long id = enter();
         try (NativeBuffer encoded = parameters.encode()) {
@@ -114,7 +130,11 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Accepts a request, with the queue pair in RTS. */
+    /**
+     * Accepts a request, with the queue pair in RTS.
+     *
+     * @param parameters read during the call
+     */
     public void accept(ConnectionParameters parameters) {
         long id = enter();
         try (NativeBuffer encoded = parameters.encode()) {
@@ -125,7 +145,11 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Refuses a request; the reason reaches the peer as private data. */
+    /**
+     * Refuses a request.
+     *
+     * @param reason reaches the peer as private data; at most 148 bytes
+     */
     public void reject(byte[] reason) {
         long id = enter();
         try (NativeBuffer data = new NativeBuffer(Math.max(1, reason.length))) {
@@ -140,7 +164,9 @@ public final class CmId extends NativeResource {
 
     /**
      * Ends a connection. The peer gets DISCONNECTED; this side gets it when the peer has called this too, or after the
-     * connection manager has waited for that in vain. Returns false if there was no connection any more.
+     * connection manager's own timeout.
+     *
+     * @return false if the connection had ended already
      */
     public boolean disconnect() {
         long id = enter();
@@ -151,7 +177,11 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Sets the type of service, which on RoCE becomes the packets' traffic class; before connecting. */
+    /**
+     * Sets the type of service, which on RoCE becomes the traffic class of packets; before connecting.
+     *
+     * @param typeOfService 0 to 255
+     */
     public void typeOfService(int typeOfService) {
         long id = enter();
         try (NativeBuffer value = new NativeBuffer(1)) {
@@ -167,8 +197,10 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Returns the context of the device that this id is on, or null if it is not on one yet. librdmacm opens each device
-     * once for all ids; the caller closes the result before the last id on that device.
+     * Wraps the context of the device that this id is on. librdmacm opens each device once for all ids: close the
+     * result before the last id on that device.
+     *
+     * @return a new object at each call, which the caller closes; null if the id is not on a device yet
      */
     public @Nullable Context context() {
         long id = enter();
@@ -180,7 +212,11 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Returns whether this id is on the same device as a context. */
+    /**
+     * {@return whether this id is on the same device as a context}
+     *
+     * @param context a context from {@link #context()} of any id
+     */
     public boolean isOn(Context context) {
         long id = enter();
         try {
@@ -190,7 +226,7 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Returns the port of the device, counted from 1; 0 before the id is on one. */
+    /** {@return the port of the device, counted from 1; 0 before the id is on one} */
     public int portNumber() {
         long id = enter();
         try {
@@ -200,7 +236,7 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Returns this side's address, null if it is not bound. */
+    /** {@return this side's address, null if it is not bound} */
     public @Nullable InetSocketAddress localAddress() {
         long id = enter();
         try {
@@ -210,7 +246,7 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Returns the peer's address, null if there is none yet. */
+    /** {@return the peer's address, null if there is none yet} */
     public @Nullable InetSocketAddress remoteAddress() {
         long id = enter();
         try {

@@ -7,8 +7,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells that a completion queue, which was armed, has completions. The order that loses none: take the event, poll until
- * empty, arm, poll once more.
+ * Tells that an armed completion queue has completions. The order that loses none: take the event, poll until empty,
+ * arm, poll once more.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -31,7 +31,7 @@ public final class CompletionChannel extends NativeResource {
         FileDescriptors.makeNonBlocking(descriptor);
     }
 
-    /** Returns what to wait on for events; does not block. */
+    /** {@return the descriptor that becomes readable when an event arrives; non-blocking, for {@link WaitSet#add}} */
     public int fileDescriptor() {
         return descriptor;
     }
@@ -57,7 +57,11 @@ public final class CompletionChannel extends NativeResource {
         return null;
     }
 
-    /** Takes and acknowledges the next event; returns the queue that it is about, null if there is none. */
+    /**
+     * Takes and acknowledges the next event.
+     *
+     * @return the queue that has completions, null if there is no event or its queue was closed meanwhile
+     */
     public @Nullable CompletionQueue nextEvent() {
         long channel = enter();
         try {

@@ -4,11 +4,12 @@ import io.rdmashuffle.ffi.ContextOps;
 import java.util.function.LongConsumer;
 
 /**
- * Where work requests of many queue pairs report that they ended.
+ * Where the completions of many queue pairs arrive.
  *
  * <p><b>Threading:</b> thread-safe; one thread that polls is the fast way.
  *
- * <p><b>Ownership:</b> child of its {@link Context} and its channel; closing it closes the queue pairs that use it first.
+ * <p><b>Ownership:</b> child of its {@link Context} and its channel; closing it closes the queue pairs that use it
+ * first.
  *
  * <p><b>Source:</b> ibv_create_cq(3), ibv_poll_cq(3), ibv_req_notify_cq(3).
  */
@@ -31,7 +32,11 @@ public final class CompletionQueue extends NativeResource {
     }
 
     /**
-     * Takes what has ended, without waiting and without garbage; returns how many, at most what {@code completions} holds.
+     * Takes completions, without waiting and without garbage.
+     *
+     * @param completions overwritten; its capacity bounds how many are taken
+     * @return how many were taken, 0 if none had arrived
+     * @throws IllegalStateException if the queue overflowed or the device failed
      */
     public int poll(WorkCompletions completions) {
         long queue = enter();
@@ -48,7 +53,10 @@ public final class CompletionQueue extends NativeResource {
         }
     }
 
-    /** Has the channel tell of the next completion; those that came before are not told, so poll once more. */
+    /**
+     * Arms the queue: its channel tells of the next completion. Completions that arrived before are not reported, so
+     * poll once more.
+     */
     public void arm() {
         long queue = enter();
         try {

@@ -5,7 +5,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.RawMemory;
 
 /**
- * What one side tells the other while connecting.
+ * The limits that one side proposes or grants while connecting, with private data.
  *
  * <p><b>Source:</b> rdma_connect(3), rdma_accept(3).
  *
@@ -13,7 +13,7 @@ import io.rdmashuffle.ffi.RawMemory;
  * @param initiatorDepth most READs and atomics that this side has outstanding, at most 255 and what the device allows
  * @param responderResources most of them that this side serves at once
  * @param retries how often a packet is sent again, 0 to 7
- * @param rnrRetries how often a SEND is repeated while the peer has no receive posted, 0 to 6; 7 would mean for ever
+ * @param rnrRetries how often a SEND is repeated while the peer has no receive posted, 0 to 6; 7 repeats without end
  * @param privateData at most 56 bytes in a request, 196 in an answer; the other side may see zeros behind them
  */
 @SuppressWarnings("ArrayRecordComponent") // read once, by the call that it is made for

@@ -48,12 +48,16 @@ public final class Context extends NativeResource {
         return new Context(library, handle, name, false);
     }
 
-    /** Returns the kernel's name of the device. */
+    /** {@return the kernel's name of the device} */
     public String deviceName() {
         return deviceName;
     }
 
-    /** Asks the device what it can do. */
+    /**
+     * Asks the device what it can do.
+     *
+     * @return the limits as the device reports them
+     */
     public DeviceLimits limits() {
         long context = enter();
         try {
@@ -63,7 +67,13 @@ public final class Context extends NativeResource {
         }
     }
 
-    /** Asks for the state of a port; ports count from 1. */
+    /**
+     * Asks for the state of a port.
+     *
+     * @param number counts from 1
+     * @return the state when it was asked for
+     * @throws io.rdmashuffle.ffi.NativeException EINVAL: there is no such port
+     */
     public PortAttributes port(int number) {
         long context = enter();
         try (NativeBuffer attributes = new NativeBuffer(ibv_port_attr.SIZEOF)) {
@@ -76,7 +86,11 @@ public final class Context extends NativeResource {
         }
     }
 
-    /** Asks for the valid global identifiers of all ports. */
+    /**
+     * Asks for the valid global identifiers of all ports.
+     *
+     * @return the entries in the order of the device's table
+     */
     public List<GidEntry> gids() {
         long context = enter();
         try (NativeBuffer table = new NativeBuffer((long) MAX_GIDS * ibv_gid_entry.SIZEOF)) {
@@ -95,7 +109,11 @@ public final class Context extends NativeResource {
         }
     }
 
-    /** Creates a protection domain: what is to work together must be created from the same one. */
+    /**
+     * Allocates a protection domain. Regions, windows and queue pairs only work together within one.
+     *
+     * @return a child of this context
+     */
     public ProtectionDomain allocateProtectionDomain() {
         long context = enter();
         try {
@@ -107,7 +125,11 @@ public final class Context extends NativeResource {
         }
     }
 
-    /** Creates a channel that tells of completions; its descriptor does not block. */
+    /**
+     * Creates a channel that tells of completions; its descriptor does not block.
+     *
+     * @return a child of this context
+     */
     public CompletionChannel createCompletionChannel() {
         long context = enter();
         try {
@@ -123,8 +145,10 @@ public final class Context extends NativeResource {
     /**
      * Creates a completion queue.
      *
-     * @param entries room for at least so many completions
-     * @param channel where to tell of them, null if the queue is only polled
+     * @param entries least room for completions; what overflows is lost, and the queue with it
+     * @param channel tells of completions once the queue is armed; null if the queue is only polled
+     * @return a child of this context and of the channel
+     * @throws io.rdmashuffle.ffi.NativeException EINVAL, ENOMEM: more entries than the device has
      */
     public CompletionQueue createCompletionQueue(int entries, @Nullable CompletionChannel channel) {
         long context = enter();
@@ -145,7 +169,10 @@ public final class Context extends NativeResource {
         }
     }
 
-    /** Returns the file descriptor on which device events arrive; made non-blocking by the first call. */
+    /**
+     * {@return the file descriptor that becomes readable when a device event arrives; the first call makes it
+     * non-blocking}
+     */
     public int asyncFileDescriptor() {
         long context = enter();
         try {
@@ -158,8 +185,9 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Takes the next device event, or returns null if there is none; does not block if {@link #asyncFileDescriptor()} was
-     * called before.
+     * Takes and acknowledges the next device event; does not block if {@link #asyncFileDescriptor()} was called before.
+     *
+     * @return the event, null if there is none
      */
     public @Nullable AsyncEvent nextAsyncEvent() {
         long context = enter();

@@ -27,7 +27,13 @@ public final class DeviceList extends NativeResource {
         }
     }
 
-    /** Reads the list; it may be empty. */
+    /**
+     * Reads the list.
+     *
+     * @param library the native functions
+     * @return the devices at this moment, perhaps none; the caller closes it
+     * @throws NativeException ENOSYS and others: the kernel has no RDMA
+     */
     public static DeviceList read(VerbsLibrary library) {
         try (NativeBuffer count = new NativeBuffer(Integer.BYTES)) {
             long list = NativeResult.checkPointer(
@@ -36,7 +42,7 @@ public final class DeviceList extends NativeResource {
         }
     }
 
-    /** Returns the devices in the kernel's order. */
+    /** {@return the devices in the kernel's order} */
     public List<Device> devices() {
         return List.copyOf(devices);
     }
@@ -56,12 +62,12 @@ public final class DeviceList extends NativeResource {
             this.name = library.verbs().ibv_get_device_name(pointer);
         }
 
-        /** Returns the kernel's name, for example {@code mlx5_0}. */
+        /** {@return the kernel's name, for example {@code mlx5_0}} */
         public String name() {
             return name;
         }
 
-        /** Returns the globally unique id of the device, as the device tells it. */
+        /** {@return the globally unique id of the device, in native order} */
         public long guid() {
             enter();
             try {
@@ -72,8 +78,9 @@ public final class DeviceList extends NativeResource {
         }
 
         /**
-         * Opens the device; the caller closes the context.
+         * Opens the device.
          *
+         * @return the context, which the caller closes; it outlives the list
          * @throws NativeException with the remedy where one is known
          */
         public Context open() {

@@ -10,9 +10,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the steps of many connections arrive.
+ * Where the connection events of many ids arrive.
  *
- * <p><b>Threading:</b> thread-safe; one thread that takes events keeps each connection's steps in order.
+ * <p><b>Threading:</b> thread-safe; take events on one thread, which keeps those of each connection in order.
  *
  * <p><b>Ownership:</b> the creator closes it, and with it the ids on it.
  *
@@ -30,19 +30,29 @@ public final class EventChannel extends NativeResource {
         FileDescriptors.makeNonBlocking(descriptor);
     }
 
-    /** Opens a channel; fails where the kernel has no rdma_cm. */
+    /**
+     * Opens a channel.
+     *
+     * @param library the native functions
+     * @return the channel, which the caller closes
+     * @throws io.rdmashuffle.ffi.NativeException ENODEV, ENOENT: the kernel has no rdma_cm
+     */
     public static EventChannel open(VerbsLibrary library) {
         long channel = NativeResult.checkPointer(
                 library.cm().rdma_create_event_channel(), () -> "rdma_create_event_channel()");
         return new EventChannel(library, channel);
     }
 
-    /** Returns what to wait on for events; does not block. */
+    /** {@return the descriptor that becomes readable when an event arrives; non-blocking, for {@link WaitSet#add}} */
     public int fileDescriptor() {
         return descriptor;
     }
 
-    /** Creates an id for one reliable connection or one listener. */
+    /**
+     * Creates an id for one reliable connection or one listener.
+     *
+     * @return a child of this channel
+     */
     public CmId createId() {
         long channel = enter();
         try (NativeBuffer result = new NativeBuffer(Long.BYTES)) {
@@ -56,8 +66,9 @@ public final class EventChannel extends NativeResource {
     }
 
     /**
-     * Takes the next event, or returns null if there is none. An event of an id that was closed meanwhile is dropped.
+     * Takes and acknowledges the next event. Events of ids that were closed meanwhile are dropped.
      *
+     * @return the event, null if there is none
      * @throws io.rdmashuffle.ffi.NativeException if the channel is broken
      */
     public @Nullable CmEvent nextEvent() {

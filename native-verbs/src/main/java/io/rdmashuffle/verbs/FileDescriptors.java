@@ -5,11 +5,11 @@ import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeException;
 import java.util.function.Supplier;
 
-/** What is done to the descriptors that libibverbs and librdmacm hand out. <b>Source:</b> fcntl(2). */
+/** Non-blocking use of the descriptors of libibverbs and librdmacm. <b>Source:</b> fcntl(2). */
 final class FileDescriptors {
     private FileDescriptors() {}
 
-    /** Lets reads return instead of waiting; the waiting is done with deadlines, by {@link WaitSet}. */
+    /** Lets reads return instead of waiting; {@link WaitSet} waits, with a timeout. */
     static void makeNonBlocking(int descriptor) {
         LibC libc = LibC.load();
         int flags = libc.fcntl(descriptor, LibC.F_GETFL, 0);

@@ -12,16 +12,20 @@ import java.net.UnknownHostException;
  * <p><b>Source:</b> ibv_query_gid_table(3).
  *
  * @param port counts from 1
- * @param index place in the port's table, as tools call it
+ * @param index row of the port's table: the GID index of tools
  * @param type how packets look on the wire
  * @param address the identifier's 16 bytes as an address; IPv4 if it is a mapped one
  */
 public record GidEntry(int port, int index, Type type, InetAddress address) {
     /** How packets look on the wire. */
     public enum Type {
+        /** Native InfiniBand. */
         INFINIBAND,
+        /** RoCE v1: straight on Ethernet, not routable. */
         ROCE_V1,
+        /** RoCE v2: on UDP, port 4791. */
         ROCE_V2,
+        /** A number that this library does not know. */
         UNKNOWN
     }
 

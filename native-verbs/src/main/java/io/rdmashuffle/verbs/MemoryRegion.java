@@ -35,27 +35,27 @@ public final class MemoryRegion extends NativeResource {
         this.remoteKey = remoteKey;
     }
 
-    /** Returns the protection domain. */
+    /** {@return the protection domain that this region was registered in} */
     public ProtectionDomain domain() {
         return domain;
     }
 
-    /** Returns the first byte, as this process sees it; peers name it by the same number. */
+    /** {@return the first byte, as this process sees it; requests of peers name it by the same number} */
     public long address() {
         return address;
     }
 
-    /** Returns the length. */
+    /** {@return the length that was registered} */
     public long lengthBytes() {
         return lengthBytes;
     }
 
-    /** Returns the key that names this region in local pieces of a request. */
+    /** {@return the lkey, which names this region in the local part of a request} */
     public int localKey() {
         return localKey;
     }
 
-    /** Returns the key that a peer needs; not the same number as the local one on every device. */
+    /** {@return the rkey, which a peer needs; on some devices another number than the lkey} */
     public int remoteKey() {
         return remoteKey;
     }

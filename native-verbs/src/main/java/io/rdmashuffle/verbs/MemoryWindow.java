@@ -45,7 +45,7 @@ public final class MemoryWindow extends NativeResource {
         }
     }
 
-    /** Returns the rkey under which the window is bound now. */
+    /** {@return the rkey under which the window is bound now} */
     public int remoteKey() {
         long window = enter();
         try {
@@ -55,13 +55,17 @@ public final class MemoryWindow extends NativeResource {
         }
     }
 
-    /** Returns the key to bind a window of type two under next: the same but for its last byte, counted up. */
+    /** {@return the rkey to bind a window of type two under next: the present one with its last byte counted up} */
     public int nextRemoteKey() {
         int key = remoteKey();
         return (key & ~KEY_MASK) | ((key + 1) & KEY_MASK);
     }
 
-    /** Notes that a window of type two is bound under this key, once {@link SendRequests#bindWindow} has completed. */
+    /**
+     * Records the rkey of a window of type two, once {@link SendRequests#bindWindow} has completed.
+     *
+     * @param remoteKey the key that the window was bound under
+     */
     public void rebound(int remoteKey) {
         long window = enter();
         try {
@@ -72,10 +76,15 @@ public final class MemoryWindow extends NativeResource {
     }
 
     /**
-     * Binds the window (type one) to a part of a region; takes effect when the request with this id has completed. Length 0
-     * takes the rkey back.
+     * Binds a window of type one to a part of a region; takes effect when the request with this id has completed.
+     * Length 0 takes the rkey back.
      *
      * @param pair a connected queue pair of the same protection domain, on whose send queue the binding is posted
+     * @param id the id of the completion
+     * @param region the region under the window, with {@link Access#BIND_WINDOW}
+     * @param address first byte that the window opens
+     * @param lengthBytes length; 0 unbinds
+     * @param remoteRights what the peer may do, at most what the region allows
      */
     public void bind(
             QueuePair pair, long id, MemoryRegion region, long address, long lengthBytes, Set<Access> remoteRights) {

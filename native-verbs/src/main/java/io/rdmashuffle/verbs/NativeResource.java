@@ -11,11 +11,11 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One native object and the right to use it: counts the calls that are inside it, so that closing waits for them instead
- * of freeing what they use.
+ * One native object and the right to use it: counts the calls that are inside it, so that closing waits for them
+ * instead of freeing what they use.
  *
- * <p><b>Threading:</b> thread-safe. A close waits for calls in flight, at most {@value #CLOSE_TIMEOUT_SECONDS} s; after that it
- * throws and the native object is kept, since a leak is better than a freed object in use.
+ * <p><b>Threading:</b> thread-safe. A close waits for calls in flight, at most {@value #CLOSE_TIMEOUT_SECONDS} s;
+ * after that it throws and the native object is kept, since a leak is better than a freed object in use.
  *
  * <p><b>Ownership:</b> owned by its parents, each of which closes it before itself; {@link #close()} may come earlier.
  */
@@ -87,12 +87,12 @@ public abstract class NativeResource implements AutoCloseable {
         return handle;
     }
 
-    /** Returns whether {@link #close()} was called. */
+    /** {@return whether {@link #close()} was called} */
     public final boolean isClosed() {
         return calls.get() < 0;
     }
 
-    /** Returns what messages call this object, for example {@code queue pair 17 of rxe0}. */
+    /** {@return how messages name this object, for example {@code queue pair 17 of rxe0}} */
     public final String name() {
         return name;
     }

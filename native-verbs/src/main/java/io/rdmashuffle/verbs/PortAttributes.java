@@ -13,7 +13,7 @@ import io.rdmashuffle.ffi.VerbsConstants;
  * @param active whether traffic can pass
  * @param activeMtuBytes most payload of one packet
  * @param maxMessageBytes longest message or READ
- * @param gigabitsPerSecond speed of all lanes together, 0 if the device does not tell
+ * @param gigabitsPerSecond speed of all lanes together, 0 if the device reports a code that is not known here
  * @param ethernet RoCE if true, InfiniBand if not
  */
 public record PortAttributes(

@@ -2,7 +2,7 @@ package io.rdmashuffle.verbs;
 
 import io.rdmashuffle.ffi.Errno;
 
-/** What became of a chain that was posted. <b>Source:</b> ibv_post_send(3), ibv_post_recv(3). */
+/** How many requests of a chain were taken. <b>Source:</b> ibv_post_send(3), ibv_post_recv(3). */
 final class Posting {
     private Posting() {}
 

@@ -28,15 +28,19 @@ public final class ProtectionDomain extends NativeResource {
         this.calls = calls;
     }
 
-    /** Returns the device. */
+    /** {@return the context of the device} */
     public Context context() {
         return context;
     }
 
     /**
-     * Registers memory, which pins it unless {@link Access#ON_DEMAND} is among the rights. The caller keeps it mapped until
-     * the region is closed.
+     * Registers memory, which pins it unless {@link Access#ON_DEMAND} is among the rights. The caller keeps it mapped
+     * until the region is closed.
      *
+     * @param address first byte
+     * @param lengthBytes length, at least 1
+     * @param rights what this process and its peers may do
+     * @return a child of this domain
      * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low, or the device is full
      */
     public MemoryRegion registerMemory(long address, long lengthBytes, Set<Access> rights) {
@@ -63,6 +67,8 @@ public final class ProtectionDomain extends NativeResource {
      * Allocates a window: a part of a region under an rkey of its own, which can be taken back.
      *
      * @param type how it is bound
+     * @return a child of this domain
+     * @throws io.rdmashuffle.ffi.NativeException EOPNOTSUPP: the device has no windows of this type
      */
     public MemoryWindow allocateMemoryWindow(MemoryWindow.Type type) {
         long domain = enter();
@@ -76,7 +82,13 @@ public final class ProtectionDomain extends NativeResource {
         }
     }
 
-    /** Creates a queue of receives that many queue pairs take from. */
+    /**
+     * Creates a receive queue that many queue pairs take from.
+     *
+     * @param entries most receives posted
+     * @return a child of this domain
+     * @throws io.rdmashuffle.ffi.NativeException EOPNOTSUPP: the device has no shared receive queues
+     */
     public SharedReceiveQueue createSharedReceiveQueue(int entries) {
         long domain = enter();
         try (NativeBuffer attributes = new NativeBuffer(ibv_srq_init_attr.SIZEOF)) {
@@ -94,9 +106,12 @@ public final class ProtectionDomain extends NativeResource {
     /**
      * Creates a reliable connected queue pair in state RESET.
      *
-     * @param sends completions of what it sends, reads and writes
-     * @param receives completions of what it receives; may be the same queue
-     * @param shared where its receives come from, null for a queue of its own
+     * @param sizes lengths of its queues
+     * @param sends receives the completions of sends, READs and WRITEs
+     * @param receives receives the completions of receives; may be the same queue
+     * @param shared provides its receives, null for a receive queue of its own
+     * @return a child of this domain and of the queues
+     * @throws io.rdmashuffle.ffi.NativeException ENOMEM, EINVAL: larger than the device allows
      */
     public QueuePair createQueuePair(
             QueueSizes sizes, CompletionQueue sends, CompletionQueue receives, @Nullable SharedReceiveQueue shared) {

@@ -16,13 +16,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * One end of a reliable connection.
  *
- * <p>Life: created in RESET; {@link #initialize}, {@link #readyToReceive}, {@link #readyToSend} with a connection id that knows
- * the peer; {@link #fail} ends it, after which everything outstanding completes as flushed.
+ * <p>Life: created in RESET; {@link #initialize}, {@link #readyToReceive}, {@link #readyToSend} with a connection id
+ * that knows the peer; {@link #fail} ends it, after which everything outstanding completes as flushed.
  *
  * <p><b>Threading:</b> thread-safe; one thread that posts is the fast way.
  *
- * <p><b>Ownership:</b> child of its {@link ProtectionDomain} and its queues. Memory named in a posted request belongs to the
- * device until its completion, or until this is closed.
+ * <p><b>Ownership:</b> child of its {@link ProtectionDomain} and its queues. Memory named in a posted request belongs
+ * to the device until its completion, or until this is closed.
  *
  * <p><b>Source:</b> ibv_create_qp(3), ibv_modify_qp(3), ibv_post_send(3), ibv_post_recv(3).
  */
@@ -70,26 +70,29 @@ public final class QueuePair extends NativeResource {
                 .adoptedBy(QueuePair.class);
     }
 
-    /** Returns the number that completions and the peer know this pair by. */
+    /** {@return the number that completions and the peer know this pair by} */
     public int number() {
         return number;
     }
 
-    /** Returns the longest message that can be sent inline; at least what was asked for. */
+    /** {@return the longest message that can be sent inline; at least what was asked for} */
     public int inlineBytes() {
         return inlineBytes;
     }
 
-    /** Returns the protection domain. */
+    /** {@return the protection domain that this pair was created from} */
     public ProtectionDomain domain() {
         return domain;
     }
 
     /**
-     * Posts a chain, starting all of it at once. Returns how many requests were taken, fewer than all when the queue is full;
-     * makes no garbage.
+     * Posts a chain, starting all of it at once; makes no garbage. The caller may clear and refill the chain as soon as
+     * this returns.
      *
-     * @throws io.rdmashuffle.ffi.NativeException if a request is malformed; those before it were taken, so close the pair
+     * @param chain the requests
+     * @return how many requests were taken, fewer than all when the queue is full
+     * @throws io.rdmashuffle.ffi.NativeException if a request is malformed; those before it were taken, so close the
+     *     pair
      */
     public int post(SendRequests chain) {
         long pair = enter();
@@ -106,7 +109,13 @@ public final class QueuePair extends NativeResource {
         }
     }
 
-    /** Posts receives; returns how many were taken. Allowed from {@link #initialize} on. */
+    /**
+     * Posts receives. Allowed from {@link #initialize} on.
+     *
+     * @param chain the receives
+     * @return how many receives were taken, fewer than all when the queue is full
+     * @throws io.rdmashuffle.ffi.NativeException if a receive is malformed
+     */
     public int post(ReceiveRequests chain) {
         long pair = enter();
         try {
@@ -125,6 +134,7 @@ public final class QueuePair extends NativeResource {
     /**
      * RESET to INIT, on the port of the id.
      *
+     * @param id selects the port; bound, resolved or from a CONNECT_REQUEST
      * @param remoteRights what the peer may do through this pair, besides SEND
      */
     public void initialize(CmId id, Set<Access> remoteRights) {
@@ -135,16 +145,23 @@ public final class QueuePair extends NativeResource {
                 attributes -> attributes.putInt(ibv_qp_attr.qp_access_flags, Access.flags(remoteRights)));
     }
 
-    /** INIT to RTR, once the id knows the peer: after CONNECT_REQUEST or CONNECT_RESPONSE. */
+    /**
+     * INIT to RTR, once the id knows the peer: after CONNECT_REQUEST or CONNECT_RESPONSE.
+     *
+     * @param id the connection
+     * @param tuning what to change of the attributes that the connection manager proposes
+     */
     public void readyToReceive(CmId id, QueuePairTuning tuning) {
         readyToReceive(id, tuning, QueuePairTuning.AS_PROPOSED, QueuePairTuning.AS_PROPOSED);
     }
 
     /**
-     * INIT to RTR, as the other one, with a time of one's own after which a peer sends again that found no receive posted here.
+     * INIT to RTR, with the time that a peer waits before it repeats a SEND for which no receive was posted here.
      *
-     * @param minRnrTimer code of the InfiniBand specification: 1 is 0.01 ms, 12 is 0.64 ms, 14 is 1.28 ms, 31 is 491.52 ms. The
-     *     connection manager proposes 0, which is the longest, 655.36 ms
+     * @param id the connection
+     * @param tuning what to change of the attributes that the connection manager proposes
+     * @param minRnrTimer code of the InfiniBand specification: 1 is 0.01 ms, 12 is 0.64 ms, 14 is 1.28 ms, 31 is 491.52
+     *     ms. The connection manager proposes 0, which is the longest, 655.36 ms
      */
     public void readyToReceive(CmId id, QueuePairTuning tuning, int minRnrTimer) {
         readyToReceive(id, tuning, minRnrTimer, QueuePairTuning.AS_PROPOSED);
@@ -153,8 +170,11 @@ public final class QueuePair extends NativeResource {
     /**
      * INIT to RTR, as {@link #readyToReceive(CmId, QueuePairTuning, int)}.
      *
-     * @param maxReads most READs and atomics of the peer served at once; what the connection manager proposes is the peer's
-     *     wish, which this side's device may not be able to fulfil
+     * @param id the connection
+     * @param tuning what to change of the attributes that the connection manager proposes
+     * @param minRnrTimer code of the InfiniBand specification, or {@link QueuePairTuning#AS_PROPOSED}
+     * @param maxReads most READs and atomics of the peer served at once, or {@link QueuePairTuning#AS_PROPOSED}. The
+     *     connection manager proposes what the peer asked for, which may be more than this side's device supports
      */
     public void readyToReceive(CmId id, QueuePairTuning tuning, int minRnrTimer, int maxReads) {
         modify(id, VerbsConstants.IBV_QPS_RTR, tuning, attributes -> {
@@ -167,7 +187,12 @@ public final class QueuePair extends NativeResource {
         });
     }
 
-    /** RTR to RTS. */
+    /**
+     * RTR to RTS.
+     *
+     * @param id the connection
+     * @param tuning what to change of the attributes that the connection manager proposes
+     */
     public void readyToSend(CmId id, QueuePairTuning tuning) {
         modify(id, VerbsConstants.IBV_QPS_RTS, tuning, attributes -> {});
     }
@@ -205,7 +230,11 @@ public final class QueuePair extends NativeResource {
         }
     }
 
-    /** Asks the device for the pair's state. */
+    /**
+     * Asks the device for the pair's state.
+     *
+     * @return the state when it was asked for
+     */
     public State state() {
         long pair = enter();
         try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF);
@@ -228,13 +257,21 @@ public final class QueuePair extends NativeResource {
 
     /** The states of a queue pair, in the order of enum ibv_qp_state. */
     public enum State {
+        /** Created; posting fails. */
         RESET,
+        /** INIT: receives may be posted. */
         INITIALIZED,
+        /** RTR: receives and serves the peer. */
         READY_TO_RECEIVE,
+        /** RTS: sends, too. */
         READY_TO_SEND,
+        /** SQD: no new requests are started. Not used by this library. */
         SEND_QUEUE_DRAINED,
+        /** SQE: the send queue failed. Does not occur with reliable connections. */
         SEND_QUEUE_ERROR,
+        /** ERR: everything posted completes as flushed. */
         ERROR,
+        /** A number that this library does not know. */
         UNKNOWN;
 
         private static final State[] BY_NUMBER = values();

@@ -23,7 +23,9 @@ public record QueuePairTuning(int ackTimeout, int retries, int pathMtuBytes, int
     public static final QueuePairTuning DEFAULT =
             new QueuePairTuning(AS_PROPOSED, AS_PROPOSED, AS_PROPOSED, AS_PROPOSED, AS_PROPOSED);
 
-    /** What the kernel uses of an attribute mask on InfiniBand; librdmacm masks the rest for the sake of old kernels. */
+    /**
+     * What the kernel uses of an attribute mask on InfiniBand; librdmacm masks the rest for old kernels.
+     */
     private static final int INFINIBAND_MASK = ~0xe00000;
 
     /** Overwrites proposed attributes; returns the mask to modify with. */

@@ -1,15 +1,24 @@
 package io.rdmashuffle.verbs;
 
-/** There is no RDMA to be had on this machine; the message says in one line why, and what would change it. */
+/** RDMA cannot be used on this machine; the message says in one line why, and what would change it. */
 public final class RdmaUnavailableException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** Says why. */
+    /**
+     * Creates one without a cause.
+     *
+     * @param reason why, and what would change it, in one line
+     */
     public RdmaUnavailableException(String reason) {
         super(reason);
     }
 
-    /** Says why, and keeps what was caught. */
+    /**
+     * Creates one with a cause.
+     *
+     * @param reason why, and what would change it, in one line
+     * @param cause what the loader or the kernel said
+     */
     public RdmaUnavailableException(String reason, Throwable cause) {
         super(reason, cause);
     }

@@ -21,14 +21,18 @@ public final class ReceiveRequests implements AutoCloseable {
     private final int capacity;
     private int size;
 
-    /** Makes room for {@code capacity} receives. */
+    /**
+     * Makes room.
+     *
+     * @param capacity most receives in the chain
+     */
     public ReceiveRequests(int capacity) {
         this.capacity = capacity;
         this.requests = new NativeBuffer((long) capacity * ibv_recv_wr.SIZEOF);
         this.pieces = new NativeBuffer((long) capacity * ibv_sge.SIZEOF);
     }
 
-    /** Returns how many receives the chain has. */
+    /** {@return how many receives the chain has} */
     public int size() {
         return size;
     }
@@ -38,7 +42,16 @@ public final class ReceiveRequests implements AutoCloseable {
         size = 0;
     }
 
-    /** Adds a receive into local memory; its completion carries {@code id}. */
+    /**
+     * Adds a receive.
+     *
+     * @param id the id of its completion
+     * @param local address that the message is written to
+     * @param length most bytes of the message; 0 for one without payload
+     * @param localKey lkey of the region around it
+     * @return this chain
+     * @throws IllegalStateException if the chain is full
+     */
     public ReceiveRequests add(long id, long local, int length, int localKey) {
         if (size == capacity) {
             throw new IllegalStateException("this chain has at most " + capacity + " receives");

@@ -6,14 +6,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What a user can do about a failed call; empty where nothing better than the error itself can be said. */
+/** What a user can do about a failed call. <b>Threading:</b> stateless. */
 final class Remedies {
     private static final Path LIMITS = Path.of("/proc/self/limits");
 
     private Remedies() {}
 
     /**
-     * Returns the remedy for a call that failed.
+     * Returns the remedy for a call that failed, empty if none is known.
      *
      * @param call function with arguments, as messages show it
      */
@@ -36,7 +36,7 @@ final class Remedies {
         return "";
     }
 
-    /** Returns the soft limit as /proc tells it, for messages. */
+    /** Returns the soft limit of /proc/self/limits, for messages. */
     private static String lockedMemoryLimit() {
         try {
             List<String> lines = Files.readAllLines(LIMITS);

@@ -27,7 +27,7 @@ public final class ResourceLedger {
         return OPEN.computeIfAbsent(kind.getSimpleName(), name -> new LongAdder());
     }
 
-    /** Returns the number of open objects by kind; kinds with none are left out. */
+    /** {@return the number of open objects by simple class name; classes with none are left out} */
     public static Map<String, Long> open() {
         Map<String, Long> counts = new TreeMap<>();
         OPEN.forEach((kind, count) -> {

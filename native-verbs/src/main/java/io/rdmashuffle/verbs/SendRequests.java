@@ -10,9 +10,9 @@ import java.util.Set;
 /**
  * A chain of requests that one call posts and one doorbell starts: native arrays used again and again, no garbage.
  *
- * <p>Each method that adds a request takes the id that its completion will carry, a first piece of local memory, and whether
- * success is worth a completion ({@code signaled}); failures always complete. {@link #andLocal} adds further pieces of local
- * memory to the request added last.
+ * <p>Each method that adds a request takes the id that its completion will carry, a first piece of local memory, and
+ * whether success is worth a completion ({@code signaled}); failures always complete. {@link #andLocal} adds further
+ * pieces of local memory to the request added last.
  *
  * <pre>
  *  wr[0] -next-> wr[1] -next-> ... wr[n-1] -next-> null     128 bytes each
@@ -22,8 +22,8 @@ import java.util.Set;
  *
  * <p><b>Threading:</b> one thread.
  *
- * <p><b>Ownership:</b> the creator closes it. Once posted the device has its own copy of the chain, but not of the memory
- * it points to, unless that was sent inline.
+ * <p><b>Ownership:</b> the creator closes it. Once posted the device has its own copy of the chain, but not of the
+ * memory it points to, unless that was sent inline.
  *
  * <p><b>Source:</b> ibv_post_send(3), struct ibv_send_wr, struct ibv_sge.
  */
@@ -47,12 +47,12 @@ public final class SendRequests implements AutoCloseable {
         this.pieces = new NativeBuffer((long) capacity * piecesPerRequest * ibv_sge.SIZEOF);
     }
 
-    /** Returns how many requests the chain has. */
+    /** {@return how many requests the chain has} */
     public int size() {
         return size;
     }
 
-    /** Returns whether there is no room for another. */
+    /** {@return whether there is no room for another} */
     public boolean isFull() {
         return size == capacity;
     }
@@ -62,21 +62,50 @@ public final class SendRequests implements AutoCloseable {
         size = 0;
     }
 
-    /** Adds a READ of {@code length} bytes of the peer's memory into local memory. */
+    /**
+     * Adds a READ of the peer's memory into local memory.
+     *
+     * @param id the id of its completion
+     * @param local address of the local memory
+     * @param length bytes; 0 for none
+     * @param localKey lkey of the region around it
+     * @param remote address in the peer's memory
+     * @param remoteKey rkey of the peer's region
+     * @param signaled whether success completes too
+     * @return this chain
+     * @throws IllegalStateException if the chain is full
+     */
     public SendRequests read(
             long id, long local, int length, int localKey, long remote, int remoteKey, boolean signaled) {
         long request = add(id, VerbsConstants.IBV_WR_RDMA_READ, signaled, local, length, localKey);
         return toRemote(request, remote, remoteKey);
     }
 
-    /** Adds a WRITE of local memory into the peer's. */
+    /**
+     * Adds a WRITE of local memory into the peer's.
+     *
+     * @param id the id of its completion
+     * @param local address of the local memory
+     * @param length bytes; 0 for none
+     * @param localKey lkey of the region around it
+     * @param remote address in the peer's memory
+     * @param remoteKey rkey of the peer's region
+     * @param signaled whether success completes too
+     * @return this chain
+     * @throws IllegalStateException if the chain is full
+     */
     public SendRequests write(
             long id, long local, int length, int localKey, long remote, int remoteKey, boolean signaled) {
         long request = add(id, VerbsConstants.IBV_WR_RDMA_WRITE, signaled, local, length, localKey);
         return toRemote(request, remote, remoteKey);
     }
 
-    /** Turns the WRITE or SEND added last into one that also hands the peer 32 bits, at the cost of a posted receive. */
+    /**
+     * Turns the WRITE or SEND added last into one that also passes 32 bits to the peer, and takes one of its receives.
+     *
+     * @param immediate what the peer's completion carries
+     * @return this chain
+     */
     public SendRequests withImmediate(int immediate) {
         long request = last();
         int opcode = RawMemory.getInt(request + ibv_send_wr.opcode);
@@ -89,45 +118,98 @@ public final class SendRequests implements AutoCloseable {
         return this;
     }
 
-    /** Adds a SEND; the peer's next posted receive takes it. */
+    /**
+     * Adds a SEND; the peer's next posted receive takes it.
+     *
+     * @param id the id of its completion
+     * @param local address of the local memory
+     * @param length bytes; 0 for none
+     * @param localKey lkey of the region around it
+     * @param signaled whether success completes too
+     * @return this chain
+     * @throws IllegalStateException if the chain is full
+     */
     public SendRequests send(long id, long local, int length, int localKey, boolean signaled) {
         add(id, VerbsConstants.IBV_WR_SEND, signaled, local, length, localKey);
         return this;
     }
 
-    /** Has the request added last complete also when it succeeds; failures always complete. */
+    /**
+     * Has the request added last complete when it succeeds too; failures always complete.
+     *
+     * @return this chain
+     */
     public SendRequests signaled() {
         return flag(VerbsConstants.IBV_SEND_SIGNALED);
     }
 
-    /** Has the request added last carry its bytes in itself; they may be reused as soon as it is posted. */
+    /**
+     * Has the request added last carry its bytes in itself; they may be reused as soon as it is posted.
+     *
+     * @return this chain
+     */
     public SendRequests inline() {
         return flag(VerbsConstants.IBV_SEND_INLINE);
     }
 
-    /** Has the request added last wait until earlier READs and atomics of the queue pair are done. */
+    /**
+     * Has the request added last wait until earlier READs and atomics of the queue pair are done.
+     *
+     * @return this chain
+     */
     public SendRequests fenced() {
         return flag(VerbsConstants.IBV_SEND_FENCE);
     }
 
-    /** Adds an atomic: where the peer's 8 bytes equal {@code expected} they become {@code desired}; the old value arrives here. */
+    /**
+     * Adds an atomic that sets 8 bytes of the peer if they have the expected value; always signaled.
+     *
+     * @param id the id of its completion
+     * @param local address of 8 bytes that the old value is written to
+     * @param localKey lkey of the region around it
+     * @param remote address of the peer's 8 bytes, aligned to 8
+     * @param remoteKey rkey of the peer's region
+     * @param expected the value to compare with
+     * @param desired the value to set
+     * @return this chain
+     * @throws IllegalStateException if the chain is full
+     */
     public SendRequests compareAndSwap(
             long id, long local, int localKey, long remote, int remoteKey, long expected, long desired) {
         long request = add(id, VerbsConstants.IBV_WR_ATOMIC_CMP_AND_SWP, true, local, Long.BYTES, localKey);
         return atomic(request, remote, remoteKey, expected, desired);
     }
 
-    /** Adds an atomic: adds to the peer's 8 bytes; the old value arrives here. */
+    /**
+     * Adds an atomic that adds to 8 bytes of the peer; always signaled.
+     *
+     * @param id the id of its completion
+     * @param local address of 8 bytes that the old value is written to
+     * @param localKey lkey of the region around it
+     * @param remote address of the peer's 8 bytes, aligned to 8
+     * @param remoteKey rkey of the peer's region
+     * @param addend the number to add
+     * @return this chain
+     * @throws IllegalStateException if the chain is full
+     */
     public SendRequests fetchAndAdd(long id, long local, int localKey, long remote, int remoteKey, long addend) {
         long request = add(id, VerbsConstants.IBV_WR_ATOMIC_FETCH_AND_ADD, true, local, Long.BYTES, localKey);
         return atomic(request, remote, remoteKey, addend, 0);
     }
 
     /**
-     * Adds the binding of a window of type two to a part of a region; done when it completes with success, after which the
-     * window must be told by {@link MemoryWindow#rebound}.
+     * Adds the binding of a window of type two to a part of a region; always signaled. When it has completed, record
+     * the key with {@link MemoryWindow#rebound}.
      *
+     * @param id the id of its completion
+     * @param window the window
      * @param remoteKey the key from then on: {@link MemoryWindow#nextRemoteKey()}
+     * @param region the region under the window, with {@link Access#BIND_WINDOW}
+     * @param address first byte that the window opens
+     * @param length bytes that it opens
+     * @param remoteRights what the peer may do, at most what the region allows
+     * @return this chain
+     * @throws IllegalStateException if the chain is full
      */
     public SendRequests bindWindow(
             long id,
@@ -147,14 +229,30 @@ public final class SendRequests implements AutoCloseable {
         return this;
     }
 
-    /** Adds the taking back of a window of type two's key; once it has completed the peer is refused. */
+    /**
+     * Adds a request that takes back the rkey of a window of type two; once it has completed, peers are refused. Always
+     * signaled.
+     *
+     * @param id the id of its completion
+     * @param remoteKey the key to take back
+     * @return this chain
+     * @throws IllegalStateException if the chain is full
+     */
     public SendRequests invalidate(long id, int remoteKey) {
         long request = add(id, VerbsConstants.IBV_WR_LOCAL_INV, true, 0, 0, 0);
         RawMemory.putInt(request + ibv_send_wr.invalidate_rkey, remoteKey);
         return this;
     }
 
-    /** Adds a further piece of local memory to the request added last. */
+    /**
+     * Adds a further piece of local memory to the request added last.
+     *
+     * @param local address of the piece
+     * @param length bytes
+     * @param localKey lkey of the region around it
+     * @return this chain
+     * @throws IllegalStateException if the request has as many pieces as the chain allows
+     */
     public SendRequests andLocal(long local, int length, int localKey) {
         long request = last();
         int used = RawMemory.getInt(request + ibv_send_wr.num_sge);

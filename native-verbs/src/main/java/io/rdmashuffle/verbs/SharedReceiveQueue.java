@@ -22,7 +22,13 @@ public final class SharedReceiveQueue extends NativeResource {
         this.calls = calls;
     }
 
-    /** Posts receives; returns how many of the chain were taken, fewer than all when the queue is full. */
+    /**
+     * Posts receives.
+     *
+     * @param chain the receives
+     * @return how many receives were taken, fewer than all when the queue is full
+     * @throws io.rdmashuffle.ffi.NativeException if a receive is malformed
+     */
     public int post(ReceiveRequests chain) {
         long queue = enter();
         try {

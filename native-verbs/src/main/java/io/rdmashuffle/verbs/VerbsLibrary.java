@@ -6,19 +6,20 @@ import io.rdmashuffle.ffi.RdmaCm;
 import java.util.function.LongFunction;
 
 /**
- * The native functions that verbs objects call; tests put others in their place.
+ * The native functions that verbs objects call; tests replace them.
  *
  * <p><b>Threading:</b> immutable.
  *
  * @param verbs libibverbs
  * @param cm librdmacm
- * @param operations the functions that a device context carries itself, by the context's address
+ * @param operations the functions in the memory of an {@code ibv_context}, by its address
  */
 public record VerbsLibrary(IbVerbs verbs, RdmaCm cm, LongFunction<ContextOps> operations) {
     /**
      * Loads libibverbs and librdmacm.
      *
-     * @throws RdmaUnavailableException if they are not installed, saying which package brings them
+     * @return the functions, bound once per process
+     * @throws RdmaUnavailableException if they are not installed, naming the package to install
      */
     public static VerbsLibrary load() throws RdmaUnavailableException {
         try {

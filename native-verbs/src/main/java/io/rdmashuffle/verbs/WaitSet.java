@@ -8,11 +8,12 @@ import io.rdmashuffle.ffi.VerbsLayout.pollfd;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Sleeps until one of several file descriptors has something to read, somebody calls {@link #wake()}, or a deadline passes.
+ * Sleeps until one of several file descriptors is readable, {@link #wake()} is called, or a timeout passes.
  *
- * <p><b>Threading:</b> one thread waits; any thread wakes, also after close, when it does nothing.
+ * <p><b>Threading:</b> one thread waits; any thread wakes. After close a wake does nothing.
  *
- * <p><b>Ownership:</b> the waiting thread closes it. The descriptors are their owners' and must stay open while waited on.
+ * <p><b>Ownership:</b> the waiting thread closes it. The descriptors are their owners' and must stay open while waited
+ * on.
  *
  * <p><b>Source:</b> poll(2), eventfd(2).
  */
@@ -28,7 +29,11 @@ public final class WaitSet implements AutoCloseable {
     private int size;
     private boolean closed;
 
-    /** Makes room for {@code capacity} descriptors. */
+    /**
+     * Makes room.
+     *
+     * @param capacity most descriptors
+     */
     public WaitSet(int capacity) {
         this.capacity = capacity;
         this.entries = new NativeBuffer((long) (capacity + 1) * pollfd.SIZEOF);
@@ -38,7 +43,13 @@ public final class WaitSet implements AutoCloseable {
         put(event);
     }
 
-    /** Adds a descriptor; returns its number for {@link #isReady}. */
+    /**
+     * Adds a descriptor.
+     *
+     * @param descriptor stays open as long as this set is waited on
+     * @return its number for {@link #isReady}
+     * @throws IllegalStateException if the set is full
+     */
     public int add(int descriptor) {
         if (size > capacity) {
             throw new IllegalStateException("this set has at most " + capacity + " descriptors");
@@ -47,9 +58,10 @@ public final class WaitSet implements AutoCloseable {
     }
 
     /**
-     * Waits. Returns whether a descriptor became ready or somebody woke the thread.
+     * Waits until a descriptor is ready, {@link #wake()} is called, or the timeout passes.
      *
      * @param timeoutNanos rounded up to a millisecond; 0 looks without waiting
+     * @return false if the timeout passed, or a signal interrupted the wait
      */
     public boolean await(long timeoutNanos) {
         int millis = (int) Math.min(Integer.MAX_VALUE, (timeoutNanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
@@ -68,12 +80,16 @@ public final class WaitSet implements AutoCloseable {
         return ready > 0;
     }
 
-    /** Returns whether the last wait found this descriptor readable or broken. */
+    /**
+     * {@return whether the last wait found this descriptor readable or broken}
+     *
+     * @param number what {@link #add} returned
+     */
     public boolean isReady(int number) {
         return entries.getShort((long) (number + 1) * pollfd.SIZEOF + pollfd.revents) != 0;
     }
 
-    /** Ends the wait that is going on, or else the next one. */
+    /** Ends the present wait, or the next one if there is none. */
     public void wake() {
         synchronized (one) {
             if (!closed) {

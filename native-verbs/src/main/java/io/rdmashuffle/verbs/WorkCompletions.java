@@ -20,13 +20,17 @@ public final class WorkCompletions implements AutoCloseable {
     private final int capacity;
     private int count;
 
-    /** Makes room for {@code capacity} completions. */
+    /**
+     * Makes room.
+     *
+     * @param capacity most completions taken by one poll
+     */
     public WorkCompletions(int capacity) {
         this.capacity = capacity;
         this.array = new NativeBuffer((long) capacity * ibv_wc.SIZEOF);
     }
 
-    /** Returns how many completions the last poll brought. */
+    /** {@return how many completions the last poll took} */
     public int count() {
         return count;
     }
@@ -43,47 +47,83 @@ public final class WorkCompletions implements AutoCloseable {
         count = completions;
     }
 
-    /** Returns the number that the poster gave to the request. */
+    /**
+     * {@return the id that the request was posted with}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public long workRequestId(int index) {
         return RawMemory.getLong(at(index) + ibv_wc.wr_id);
     }
 
-    /** Returns whether the request succeeded; of the other fields only id, queue pair and vendor error count if not. */
+    /**
+     * {@return whether the request succeeded; if not, only id, status, queue pair number and vendor error are valid}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public boolean succeeded(int index) {
         return RawMemory.getInt(at(index) + ibv_wc.status) == VerbsConstants.IBV_WC_SUCCESS;
     }
 
-    /** Returns how the request ended. */
+    /**
+     * {@return how the request ended}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public CompletionStatus status(int index) {
         return CompletionStatus.of(RawMemory.getInt(at(index) + ibv_wc.status));
     }
 
-    /** Returns whether this is the completion of a receive, rather than of a request to send, read, write. */
+    /**
+     * {@return whether this is the completion of a receive}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public boolean isReceive(int index) {
         return (RawMemory.getInt(at(index) + ibv_wc.opcode) & VerbsConstants.IBV_WC_RECV) != 0;
     }
 
-    /** Returns the bytes received; for READ and atomics those that arrived. */
+    /**
+     * {@return the bytes received; of READs and atomics, the bytes read}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public int lengthBytes(int index) {
         return RawMemory.getInt(at(index) + ibv_wc.byte_len);
     }
 
-    /** Returns whether a received message carried immediate data. */
+    /**
+     * {@return whether a received message carried immediate data}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public boolean hasImmediate(int index) {
         return (RawMemory.getInt(at(index) + ibv_wc.wc_flags) & VerbsConstants.IBV_WC_WITH_IMM) != 0;
     }
 
-    /** Returns the immediate data that the sender gave. */
+    /**
+     * {@return the immediate data; only valid with {@link #hasImmediate}}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public int immediate(int index) {
         return Integer.reverseBytes(RawMemory.getInt(at(index) + ibv_wc.imm_data));
     }
 
-    /** Returns the number of the local queue pair. */
+    /**
+     * {@return the number of the local queue pair}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public int queuePairNumber(int index) {
         return RawMemory.getInt(at(index) + ibv_wc.qp_num);
     }
 
-    /** Returns the device maker's own error number. */
+    /**
+     * {@return the device vendor's own error number, 0 if none}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
     public int vendorError(int index) {
         return RawMemory.getInt(at(index) + ibv_wc.vendor_err);
     }

@@ -2,7 +2,7 @@ package io.rdmashuffle.verbs;
 
 import java.io.IOException;
 
-/** A work request that did not complete: which operation, with whom, how it ended, and what that usually means. */
+/** A work request that failed: the operation, the peer, the completion status, and what that usually means. */
 public final class WorkFailedException extends IOException {
     private static final long serialVersionUID = 1L;
 
@@ -12,9 +12,10 @@ public final class WorkFailedException extends IOException {
     /**
      * Describes a failure.
      *
-     * @param operation what was asked for, for example {@code READ of 4096 bytes}
-     * @param peer who was asked
-     * @param vendorError the device maker's own number, 0 if none
+     * @param operation what was posted, for example {@code READ of 4096 bytes}
+     * @param peer the peer's address
+     * @param status how it ended
+     * @param vendorError the device vendor's own number, 0 if none
      */
     public WorkFailedException(String operation, String peer, CompletionStatus status, int vendorError) {
         super(operation + ", peer " + peer + ": " + status + " (vendor error " + vendorError + ")"
@@ -23,12 +24,12 @@ public final class WorkFailedException extends IOException {
         this.vendorError = vendorError;
     }
 
-    /** Returns how it ended. */
+    /** {@return how the request ended} */
     public CompletionStatus status() {
         return status;
     }
 
-    /** Returns the device maker's own number. */
+    /** {@return the device vendor's own number, 0 if none} */
     public int vendorError() {
         return vendorError;
     }

@@ -1,15 +1,15 @@
 /**
  * RDMA verbs as Java objects: devices, memory regions, queues, connections; nothing of Spark.
  *
- * <p>Every native object has one owner here: parents create children, closing a parent closes its children first, closing
- * twice is one close, and use after close throws where C would read freed memory. Calls that could block take a deadline.
- * Hot calls (post, poll) make no garbage. May use {@code io.rdmashuffle.ffi}; must never log, retry, or choose a default
- * that the caller cannot change.
+ * <p>Every native object has one owner here: parents create children, closing a parent closes its children first,
+ * closing twice is one close, and use after close throws where C would read freed memory. Calls that could block take a
+ * timeout. Hot calls (post, poll) make no garbage. May use {@code io.rdmashuffle.ffi}; must never log, retry, or choose
+ * a default that the caller cannot change.
  *
- * <p>Transports: InfiniBand, RoCE v1 and v2, iWARP and soft-RoCE through the same calls, as far as librdmacm connects them.
- * Service: reliable connections (RC) only. Unreliable datagrams (UD) are not used: a datagram is one packet, may be lost, and
- * has neither READ nor WRITE, which is what this library is for; what many peers share here is a receive queue
- * ({@link io.rdmashuffle.verbs.SharedReceiveQueue}) instead.
+ * <p>Transports: InfiniBand, RoCE v1 and v2, iWARP and soft-RoCE through the same calls, as far as librdmacm connects
+ * them. Service: reliable connections (RC) only. Unreliable datagrams (UD) are not used: a datagram is one packet, may
+ * be lost, and has neither READ nor WRITE, which is what this library is for; what many peers share here is a receive
+ * queue ({@link io.rdmashuffle.verbs.SharedReceiveQueue}) instead.
  */
 @NullMarked
 package io.rdmashuffle.verbs;

@@ -23,8 +23,8 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Every function of {@link IbVerbs} and {@link RdmaCm}, called through jnr-ffi in a library that was generated from their
- * signatures and writes down what arrives.
+ * Every function of {@link IbVerbs} and {@link RdmaCm}, called through jnr-ffi in a library that was generated from
+ * their signatures and writes down what arrives.
  *
  * <p>jnr-ffi compiles a stub per signature. The one for six plain numbers garbles the sixth on x86-64 (jnr-ffi 2.3.0,
  * jffi 1.4.0), so there is no such function here, and no other shape goes unchecked.

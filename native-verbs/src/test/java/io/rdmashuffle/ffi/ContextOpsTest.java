@@ -16,7 +16,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The inline functions against a context that C code made from the real header, with functions that note their call. */
+/**
+ * The inline functions against a context that C code made from the real header, with functions that note their call.
+ */
 @Tag("abi")
 @Timeout(120)
 class ContextOpsTest {

@@ -23,8 +23,8 @@ import jnr.ffi.Runtime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Native functions without a device: every object is a zeroed block of memory, calls are noted, failures are injected, and a
- * call on an object that was destroyed is a violation.
+ * Native functions without a device: every object is a zeroed block of memory, calls are noted, failures are injected,
+ * and a call on an object that was destroyed is a violation.
  *
  * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> the test closes it.
  */

@@ -137,7 +137,9 @@ class MemoryWindowTest {
         assertOutsideIsRefused(window);
     }
 
-    /** Soft-RoCE (Linux 6.1) checks the bounds of the region under a window, not the window's: there it reads through. */
+    /**
+     * Soft-RoCE (Linux 6.1) checks the bounds of the region under a window, not the window's: there it reads through.
+     */
     private void assertOutsideIsRefused(MemoryWindow window) {
         CompletionStatus status = read(window.remoteKey());
         window.close();

@@ -124,7 +124,10 @@ class NativeResourceTest {
         }
     }
 
-    /** The race that would be a SIGSEGV: others post and poll while one closes. The fake notes every call that came too late. */
+    /**
+     * The race that would be a SIGSEGV: others post and poll while one closes. The fake notes every call that came too
+     * late.
+     */
     @Test
     void noNativeCallAfterDestroy() throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(4);

@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 
 /**
- * The RDMA device that tests run on: the first with an active port that has an IPv4 address. Without one the test is skipped
- * with the reason, or fails with {@code REQUIRE_RDMA=1}.
+ * The RDMA device that tests run on: the first with an active port that has an IPv4 address. Without one the test is
+ * skipped with the reason, or fails with {@code REQUIRE_RDMA=1}.
  */
 public record RdmaTestDevice(VerbsLibrary library, String name, InetAddress address) {
     /** Returns the device, or skips the test. */

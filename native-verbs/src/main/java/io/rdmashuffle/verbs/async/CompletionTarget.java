@@ -3,8 +3,8 @@ package io.rdmashuffle.verbs.async;
 import io.rdmashuffle.verbs.WorkCompletions;
 
 /**
- * One end of a connection as the progress thread sees it: something timed that completions are dispatched to, by the number in
- * the upper half of their work request id.
+ * One end of a connection as the progress thread sees it: something timed that completions are dispatched to, by the
+ * number in the upper half of their work request id.
  *
  * <pre>
  *  63                            32 31 30                             0

@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The client's part of a connection being made: address, route, request, answer.
+ * The client side of a connection that is being made: address, route, request, response.
  *
  * <p><b>Threading:</b> the progress thread.
  *

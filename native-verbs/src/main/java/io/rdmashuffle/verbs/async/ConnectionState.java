@@ -23,11 +23,11 @@ import org.jspecify.annotations.Nullable;
  *  open --failure, close, disconnect--> draining --nothing outstanding, or 2 s--> over
  * </pre>
  *
- * Draining: the queue pair is in error, so that the device gives back every request. What it has not given back in time is
- * failed after the queue pair is destroyed, when the memory is out of the device's reach too.
+ * Draining: the queue pair is in error, so that the device completes every request as flushed. Requests that have not
+ * completed in time fail after the queue pair is destroyed, when the device can no longer reach their memory either.
  *
- * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards tables and chains;
- * futures are completed outside of it.
+ * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards tables and
+ * chains, futures are completed without it.
  *
  * <p><b>Ownership:</b> owns its queue pair, id and scratch memory.
  */
@@ -85,12 +85,15 @@ final class ConnectionState implements CompletionTarget {
         return pair;
     }
 
-    /** Completes with the reason, once the connection is over. */
+    /** Returns a future that completes with the reason, once the connection is over. */
     CompletableFuture<Throwable> ended() {
         return ended;
     }
 
-    /** Posts a request; a connection that is not open gives a failed future, a full queue throws. */
+    /**
+     * Posts a request. If the connection is not open the future has failed; if as many as allowed are in flight this
+     * throws.
+     */
     <T> CompletableFuture<T> post(Operation<T> operation, SendRequest request) {
         return post(operation, sends, slot -> {
             long workRequestId = CompletionTarget.workRequestId(number, slot);

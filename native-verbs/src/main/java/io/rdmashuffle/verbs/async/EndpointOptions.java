@@ -3,17 +3,17 @@ package io.rdmashuffle.verbs.async;
 import java.time.Duration;
 
 /**
- * How an endpoint works; {@link #DEFAULT} with what is to differ.
+ * Bounds and timeouts of an endpoint: start from {@link #DEFAULT} and change what should differ.
  *
- * @param maxInFlight most operations other than receives outstanding per connection. 64 READs of 16 KiB cover 1 MiB, the
- *     product of 10 Gb/s and 800 us
+ * @param maxInFlight most operations other than receives outstanding per connection. 64 READs of 16 KiB cover 1 MiB,
+ *     the product of 10 Gb/s and 800 us
  * @param maxReceives most receives posted per connection
  * @param maxCompletions entries of the completion queue that all connections share; each takes {@code maxInFlight +
  *     maxReceives}, so 4096 are 32 connections with the other defaults
  * @param inlineBytes longest {@code send(byte[])}
- * @param operationTimeout deadline of an operation other than a receive; passing it ends the connection
- * @param busyPoll whether the progress thread spins on the completion queue rather than sleeping until the device wakes it: a
- *     core for some microseconds less per operation
+ * @param operationTimeout timeout of an operation other than a receive; when it passes, the connection ends
+ * @param busyPoll whether the progress thread spins on the completion queue rather than sleeping until the device wakes
+ *     it: a core for some microseconds less per operation
  */
 public record EndpointOptions(
         int maxInFlight,
@@ -26,7 +26,17 @@ public record EndpointOptions(
     /** The defaults; sleeping, not spinning. */
     public static final EndpointOptions DEFAULT = new EndpointOptions(64, 64, 4096, 64, Duration.ofSeconds(30), false);
 
-    /** Checks ranges. */
+    /**
+     * Checks ranges.
+     *
+     * @param maxInFlight at least 1
+     * @param maxReceives at least 1
+     * @param maxCompletions at least {@code maxInFlight + maxReceives}
+     * @param inlineBytes at least 1
+     * @param operationTimeout positive
+     * @param busyPoll either
+     * @throws IllegalArgumentException naming the option that is out of range
+     */
     public EndpointOptions {
         requirePositive("maxInFlight", maxInFlight);
         requirePositive("maxReceives", maxReceives);
@@ -41,17 +51,29 @@ public record EndpointOptions(
         }
     }
 
-    /** Returns these options with another bound of operations in flight per connection. */
+    /**
+     * {@return these options with another bound of operations in flight per connection}
+     *
+     * @param operations at least 1
+     */
     public EndpointOptions withMaxInFlight(int operations) {
         return new EndpointOptions(operations, maxReceives, maxCompletions, inlineBytes, operationTimeout, busyPoll);
     }
 
-    /** Returns these options with another deadline of operations. */
+    /**
+     * {@return these options with another timeout of operations}
+     *
+     * @param timeout positive
+     */
     public EndpointOptions withOperationTimeout(Duration timeout) {
         return new EndpointOptions(maxInFlight, maxReceives, maxCompletions, inlineBytes, timeout, busyPoll);
     }
 
-    /** Returns these options with or without spinning. */
+    /**
+     * {@return these options with or without busy polling}
+     *
+     * @param spin whether the progress thread spins
+     */
     public EndpointOptions withBusyPoll(boolean spin) {
         return new EndpointOptions(maxInFlight, maxReceives, maxCompletions, inlineBytes, operationTimeout, spin);
     }

@@ -13,11 +13,11 @@ import java.util.function.Consumer;
 /**
  * Zeroed, registered memory of this process, which peers reach by its {@linkplain #describe() description}.
  *
- * <p><b>Threading:</b> thread-safe as to lifetime; who writes which bytes when is the users' matter.
+ * <p><b>Threading:</b> any thread may use and close it; accesses to the bytes are not ordered.
  *
- * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#allocate} closes it; closing the endpoint closes what is left. An
- * operation in flight keeps it open: {@link #close()} then throws and changes nothing. Closing takes the rkey back, so that
- * what peers begin afterwards fails with REMOTE_ACCESS_ERROR.
+ * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#allocate} closes it; closing the endpoint closes what is left.
+ * An operation in flight keeps it open: {@link #close()} then throws and changes nothing. Closing takes the rkey back,
+ * so that later requests of peers fail with REMOTE_ACCESS_ERROR.
  */
 public final class LocalRegion implements AutoCloseable {
     private static final int CLOSED = Integer.MIN_VALUE;
@@ -48,26 +48,34 @@ public final class LocalRegion implements AutoCloseable {
         }
     }
 
-    /** Returns the length. */
+    /** {@return the length that was allocated} */
     public long lengthBytes() {
         return memory.lengthBytes();
     }
 
-    /** Returns what a peer needs to read or write this region. */
+    /** {@return what a peer needs to read or write this region} */
     public RemoteRegion describe() {
         return new RemoteRegion(registration.address(), registration.lengthBytes(), registration.remoteKey());
     }
 
     /**
-     * Returns a part, for an operation.
+     * {@return a part, for an operation}
      *
+     * @param offset of its first byte
+     * @param lengthBytes length
      * @throws IndexOutOfBoundsException if it is not inside
      */
     public LocalSlice slice(long offset, int lengthBytes) {
         return new LocalSlice(this, offset, lengthBytes);
     }
 
-    /** Copies bytes into the region. */
+    /**
+     * Copies bytes into the region.
+     *
+     * @param offset of the first byte in the region
+     * @param bytes all of them are copied
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public void put(long offset, byte[] bytes) {
         retain();
         try {
@@ -77,7 +85,14 @@ public final class LocalRegion implements AutoCloseable {
         }
     }
 
-    /** Copies {@code length} bytes out of the region. */
+    /**
+     * Copies bytes out of the region.
+     *
+     * @param offset of the first byte in the region
+     * @param length bytes
+     * @return a new array
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public byte[] get(long offset, int length) {
         byte[] bytes = new byte[length];
         retain();
@@ -89,7 +104,13 @@ public final class LocalRegion implements AutoCloseable {
         return bytes;
     }
 
-    /** Writes 8 bytes in native order, which is how atomics see them. */
+    /**
+     * Writes 8 bytes in native order, which is how atomics see them.
+     *
+     * @param offset of the first byte in the region
+     * @param value the number
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public void putLong(long offset, long value) {
         retain();
         try {
@@ -99,7 +120,13 @@ public final class LocalRegion implements AutoCloseable {
         }
     }
 
-    /** Reads 8 bytes in native order. */
+    /**
+     * Reads 8 bytes in native order.
+     *
+     * @param offset of the first byte in the region
+     * @return the number
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
     public long getLong(long offset) {
         retain();
         try {
@@ -135,9 +162,9 @@ public final class LocalRegion implements AutoCloseable {
     }
 
     /**
-     * Takes the region back and frees it; idempotent.
+     * Takes the rkey back and frees the memory; idempotent.
      *
-     * @throws IllegalStateException while operations use it
+     * @throws IllegalStateException while operations use the region
      */
     @Override
     public void close() {

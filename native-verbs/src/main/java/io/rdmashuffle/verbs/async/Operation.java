@@ -5,15 +5,15 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request from its check to its end: what it is, what memory it keeps open, who waits for it.
+ * One request from its check to its end: its name for messages, the region it keeps open, its future.
  *
- * <p><b>Threading:</b> made by the caller, then handed over under the connection's lock; ended by whoever took it out of its slot,
- * which happens once.
+ * <p><b>Threading:</b> created by the caller, then handed over under the connection's lock; ended by the thread that
+ * took it out of its slot, which happens once.
  *
  * @param <T> what success brings
  */
 final class Operation<T> {
-    /** Deadline of what may take for ever. */
+    /** No timeout. */
     static final long NEVER = Long.MAX_VALUE;
 
     private final String name;
@@ -33,7 +33,7 @@ final class Operation<T> {
     /**
      * Describes an operation, and keeps its region open until it ends.
      *
-     * @param timeoutNanos how long it may take, or {@link #NEVER}
+     * @param timeoutNanos from posting to completion, or {@link #NEVER}
      */
     Operation(String name, @Nullable LocalRegion region, long timeoutNanos, Result<T> result) {
         this.name = name;

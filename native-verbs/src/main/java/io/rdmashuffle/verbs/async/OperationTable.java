@@ -25,12 +25,12 @@ final class OperationTable {
         }
     }
 
-    /** Takes a slot. Throws {@link RejectedExecutionException} if there is none. */
+    /** Puts an operation into a free slot; throws {@link RejectedExecutionException} if there is none. */
     int put(Operation<?> operation) {
         if (freeCount == 0) {
             throw new RejectedExecutionException(operations.length + " " + what
-                    + " outstanding on this connection; wait for one of their futures, or open the endpoint with a higher"
-                    + " bound");
+                    + " outstanding on this connection; wait for one of their futures,"
+                    + " or open the endpoint with a higher bound");
         }
         int slot = free[--freeCount];
         operations[slot] = operation;

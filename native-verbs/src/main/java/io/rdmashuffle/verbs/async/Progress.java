@@ -18,10 +18,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one thread of an endpoint: takes completions and connection events, minds deadlines, runs what others hand it.
+ * The one thread of an endpoint: takes completions and connection events, enforces timeouts, runs tasks of other
+ * threads.
  *
- * <p>Sleeps on the descriptors of both channels; the order that loses no completion is: take the channel's event, arm, poll
- * until empty, sleep.
+ * <p>Sleeps on the descriptors of both channels; the order that loses no completion is: take the channel's event, arm,
+ * poll until empty, sleep.
  *
  * <p><b>Threading:</b> {@link #run} is the thread; all other methods may be called by any.
  *
@@ -49,7 +50,7 @@ final class Progress implements Runnable {
     private final Map<CmId, Consumer<CmEvent>> handlers = new ConcurrentHashMap<>();
     private final Set<Timed> timed = ConcurrentHashMap.newKeySet();
     private final Consumer<CmEvent> requests;
-    /** When the thread will look at deadlines by itself; all that comes earlier must wake it. */
+    /** When the thread will next check deadlines by itself; an earlier deadline must wake it. */
     private volatile long plannedWake = Operation.NEVER;
 
     private volatile boolean stopping;
@@ -91,11 +92,11 @@ final class Progress implements Runnable {
         tasks.add(task);
         waits.wake();
         if (ended) {
-            drainTasks(); // nobody else does any more
+            drainTasks(); // the thread has ended
         }
     }
 
-    /** Makes sure that the thread looks at deadlines by then. */
+    /** Makes sure that the thread checks deadlines by then. */
     void wakeBefore(long deadline) {
         if (deadline < plannedWake) {
             waits.wake();
@@ -179,7 +180,7 @@ final class Progress implements Runnable {
         }
     }
 
-    /** Minds deadlines, sleeps unless spinning, takes events. */
+    /** Enforces timeouts, sleeps unless spinning, takes events. */
     private void lookAround() {
         plannedWake = Operation.NEVER;
         long now = now();

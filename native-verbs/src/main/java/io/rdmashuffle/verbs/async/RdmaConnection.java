@@ -15,27 +15,30 @@ import org.jspecify.annotations.Nullable;
 /**
  * A reliable connection with asynchronous operations.
  *
- * <p>Each operation returns a future that completes exactly once: when the device has finished, so that its local memory may
- * be used again. A failed one brings {@link io.rdmashuffle.verbs.WorkFailedException}, or {@link IOException} if it was never
- * started because the connection had ended. A failure ends the connection: the device gives back everything outstanding,
- * which fails as flushed with the first failure as cause. So does a deadline that passes, since a buffer belongs to the
- * device until then. Cancelling a future does not call the device back; the memory stays in use.
+ * <p>Each operation returns a future that completes exactly once: when the device has finished, so that its local
+ * memory may be used again. It fails with {@link io.rdmashuffle.verbs.WorkFailedException}, or with {@link IOException}
+ * if it was never posted because the connection had ended. A failure ends the connection: everything outstanding fails
+ * as flushed, with the first failure as cause. So does an operation's timeout, since its memory belongs to the device
+ * until the queue pair is gone. Cancelling a future does not stop the device; the memory stays in use.
  *
  * <p>Mistakes throw at once and change nothing: {@link IndexOutOfBoundsException}, {@link IllegalArgumentException},
- * {@link IllegalStateException} for a closed region, {@link RejectedExecutionException} when as many operations are in flight
- * as the endpoint allows. It does not wait: wait for one of your futures.
+ * {@link IllegalStateException} for a closed region, {@link RejectedExecutionException} when as many operations are in
+ * flight as the endpoint allows. Posting never waits: wait for one of your futures.
  *
  * <p><b>Threading:</b> thread-safe. Futures complete on the endpoint's progress thread: what depends on them without an
  * executor of its own must not block.
  *
- * <p><b>Ownership:</b> the receiver closes it; closing the endpoint closes what is left.
+ * <p><b>Ownership:</b> the acceptor or the caller of {@link RdmaEndpoint#connect} closes it; closing the endpoint
+ * closes the rest.
  */
 public final class RdmaConnection implements AutoCloseable {
     private static final long CLOSE_TIMEOUT_SECONDS = 10;
 
     private final ConnectionState state;
     private final Progress progress;
-    /** Old values of atomics, 8 bytes per slot, then the bytes of inline messages; goes after the connection has ended. */
+    /**
+     * Old values of atomics, 8 bytes per slot, then the bytes of inline messages; freed when the connection has ended.
+     */
     private final LocalRegion scratch;
 
     private final EndpointOptions options;
@@ -69,22 +72,35 @@ public final class RdmaConnection implements AutoCloseable {
         return state;
     }
 
-    /** Returns the peer's address, for messages. */
+    /** {@return the peer's address, for messages} */
     public String peer() {
         return state.peer();
     }
 
-    /** Gives the operations begun from now on another deadline. Receives have none. */
+    /**
+     * Sets the timeout of operations posted from now on. Receives have none.
+     *
+     * @param timeout positive
+     */
     public void operationTimeout(Duration timeout) {
         timeoutNanos = timeout.toNanos();
     }
 
-    /** Completes with the reason when the connection has ended: closed here, closed by the peer, or failed. */
+    /**
+     * {@return a future that completes with the reason once the connection has ended: closed here, closed by the peer,
+     * or failed}
+     */
     public CompletableFuture<Throwable> ended() {
         return state.ended().copy();
     }
 
-    /** Reads the peer's memory into local memory; both as long. */
+    /**
+     * Reads the peer's memory into local memory.
+     *
+     * @param local part of a region of this endpoint
+     * @param remote part of a region of the peer, of the same length
+     * @return completes when the bytes have arrived
+     */
     public CompletableFuture<Void> read(LocalSlice local, RemoteRegion remote) {
         requireEqual(local, remote);
         return state.post(
@@ -99,12 +115,25 @@ public final class RdmaConnection implements AutoCloseable {
                         true));
     }
 
-    /** Writes local memory into the peer's; both as long. The peer is not told. */
+    /**
+     * Writes local memory into the peer's; the peer is not notified.
+     *
+     * @param local part of a region of this endpoint
+     * @param remote part of a region of the peer, of the same length
+     * @return completes when the peer's device has acknowledged the bytes
+     */
     public CompletableFuture<Void> write(LocalSlice local, RemoteRegion remote) {
         return write("WRITE", local, remote, OptionalInt.empty());
     }
 
-    /** Writes local memory into the peer's, then completes one of its receives with {@code immediate}. */
+    /**
+     * Writes local memory into the peer's, then completes one of its receives.
+     *
+     * @param local part of a region of this endpoint
+     * @param remote part of a region of the peer, of the same length
+     * @param immediate 32 bits for the peer's {@link ReceivedMessage}
+     * @return completes when the peer's device has acknowledged the bytes
+     */
     public CompletableFuture<Void> writeWithImmediate(LocalSlice local, RemoteRegion remote, int immediate) {
         return write("WRITE with immediate", local, remote, OptionalInt.of(immediate));
     }
@@ -126,7 +155,13 @@ public final class RdmaConnection implements AutoCloseable {
                 });
     }
 
-    /** Sends local memory as a message, which the peer's oldest receive takes; waits for one until the deadline. */
+    /**
+     * Sends local memory as a message, which the peer's oldest receive takes. Waits for a receive until the timeout
+     * passes.
+     *
+     * @param local part of a region of this endpoint
+     * @return completes when the peer's device has acknowledged the message
+     */
     public CompletableFuture<Void> send(LocalSlice local) {
         return state.post(
                 operation("SEND of " + local, local.region(), RdmaConnection::nothing),
@@ -134,7 +169,13 @@ public final class RdmaConnection implements AutoCloseable {
                         id, address(local), local.lengthBytes(), local.region().localKey(), true));
     }
 
-    /** Sends a short message, inside the request itself: one access to memory less. The bytes are copied at once. */
+    /**
+     * Sends a short message inline, inside the request itself: the device needs no access to memory.
+     *
+     * @param message at most {@link EndpointOptions#inlineBytes()}; copied during the call
+     * @return completes when the peer's device has acknowledged the message
+     * @throws IllegalArgumentException if the message is longer
+     */
     public CompletableFuture<Void> send(byte[] message) {
         if (message.length > options.inlineBytes()) {
             throw new IllegalArgumentException("inline message of " + message.length + " bytes: at most "
@@ -152,7 +193,12 @@ public final class RdmaConnection implements AutoCloseable {
                 });
     }
 
-    /** Has the next message put here; messages come in the order of receives. Has no deadline. */
+    /**
+     * Posts a receive for the next message; receives are taken in order, and have no timeout.
+     *
+     * @param local part of a region of this endpoint
+     * @return completes when a message has arrived
+     */
     public CompletableFuture<ReceivedMessage> receive(LocalSlice local) {
         require(local);
         Operation<ReceivedMessage> operation =
@@ -161,7 +207,14 @@ public final class RdmaConnection implements AutoCloseable {
                 operation, address(local), local.lengthBytes(), local.region().localKey());
     }
 
-    /** Sets the peer's 8 bytes to {@code desired} if they are {@code expected}; completes with what they were. */
+    /**
+     * Sets 8 bytes of the peer if they have the expected value.
+     *
+     * @param remote 8 bytes, aligned to 8
+     * @param expected the value to compare with
+     * @param desired the value to set
+     * @return completes with the value before
+     */
     public CompletableFuture<Long> compareAndSwap(RemoteRegion remote, long expected, long desired) {
         requireLong(remote);
         return state.post(
@@ -176,7 +229,13 @@ public final class RdmaConnection implements AutoCloseable {
                         desired));
     }
 
-    /** Adds to the peer's 8 bytes; completes with what they were. */
+    /**
+     * Adds to 8 bytes of the peer.
+     *
+     * @param remote 8 bytes, aligned to 8
+     * @param addend the number to add
+     * @return completes with the value before
+     */
     public CompletableFuture<Long> fetchAndAdd(RemoteRegion remote, long addend) {
         requireLong(remote);
         return state.post(
@@ -191,8 +250,10 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     /**
-     * Ends the connection: the peer sees it, and what is outstanding fails as flushed. Waits until that is done, unless called
-     * on the progress thread. Idempotent.
+     * Ends the connection: the peer is notified, and outstanding operations fail as flushed. Waits until that is done,
+     * unless called on the progress thread. Idempotent.
+     *
+     * @throws CompletionException if that takes longer than 10 s
      */
     @Override
     public void close() {

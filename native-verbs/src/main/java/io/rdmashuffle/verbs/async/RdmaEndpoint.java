@@ -20,12 +20,13 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process's place on one RDMA device: memory, listeners, connections, and the thread {@code rdma-progress-N} that moves them
- * on.
+ * One RDMA device in use by this process: memory, listeners, connections, and the thread {@code rdma-progress-N} that
+ * drives them.
  *
  * <p><b>Threading:</b> thread-safe. Futures complete and acceptors run on the progress thread and must not block it.
  *
- * <p><b>Ownership:</b> owns its device, regions, listeners and connections; closing it fails what is outstanding, then frees.
+ * <p><b>Ownership:</b> owns its device, regions, listeners and connections; closing it fails what is outstanding, then
+ * frees.
  */
 public final class RdmaEndpoint implements AutoCloseable {
     private static final Set<Access> ALL_RIGHTS =
@@ -48,15 +49,30 @@ public final class RdmaEndpoint implements AutoCloseable {
     /**
      * Opens the device that a local address belongs to.
      *
+     * @param local an address of an RDMA device's port
+     * @param options bounds and timeouts
+     * @return the endpoint, which the caller closes
      * @throws RdmaUnavailableException if rdma-core is not installed
-     * @throws io.rdmashuffle.ffi.NativeException if the address has no device, the kernel no RDMA, or this user no right to it
+     * @throws IOException if the address is not that of one device
+     * @throws io.rdmashuffle.ffi.NativeException if no device has the address, the kernel has no RDMA, or this user has
+     *     no permission
      */
     public static RdmaEndpoint open(InetAddress local, EndpointOptions options)
             throws RdmaUnavailableException, IOException {
         return open(VerbsLibrary.load(), local, options);
     }
 
-    /** Opens the device that a local address belongs to, with these native functions. */
+    /**
+     * Opens the device that a local address belongs to, with these native functions.
+     *
+     * @param library the native functions
+     * @param local an address of an RDMA device's port
+     * @param options bounds and timeouts
+     * @return the endpoint, which the caller closes
+     * @throws IOException if the address is not that of one device
+     * @throws io.rdmashuffle.ffi.NativeException if no device has the address, the kernel has no RDMA, or this user has
+     *     no permission
+     */
     public static RdmaEndpoint open(VerbsLibrary library, InetAddress local, EndpointOptions options)
             throws IOException {
         Resources resources = Resources.open(library, local, options);
@@ -68,7 +84,15 @@ public final class RdmaEndpoint implements AutoCloseable {
         }
     }
 
-    /** Opens a device by its name, at the first address of its first active port. */
+    /**
+     * Opens a device by its name, at the first address of its first active port.
+     *
+     * @param name the kernel's name, for example {@code mlx5_0}
+     * @param options bounds and timeouts
+     * @return the endpoint, which the caller closes
+     * @throws RdmaUnavailableException if rdma-core is not installed
+     * @throws IOException if there is no such device, or none of its active ports has an address
+     */
     public static RdmaEndpoint openDevice(String name, EndpointOptions options)
             throws RdmaUnavailableException, IOException {
         VerbsLibrary library = VerbsLibrary.load();
@@ -99,32 +123,47 @@ public final class RdmaEndpoint implements AutoCloseable {
         }
     }
 
-    /** Returns the kernel's name of the device. */
+    /** {@return the kernel's name of the device} */
     public String deviceName() {
         return resources.deviceName();
     }
 
-    /** Returns the local address. */
+    /** {@return the local address that listeners bind to} */
     public InetAddress address() {
         return local;
     }
 
-    /** Allocates memory that peers may read, write and use for atomics, once they have its description. */
+    /**
+     * Allocates memory that peers may read, write and use for atomics, once they have its description.
+     *
+     * @param lengthBytes at least 1
+     * @return a zeroed region, which the caller closes
+     * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low
+     */
     public LocalRegion allocate(long lengthBytes) {
         return allocate(lengthBytes, ALL_RIGHTS);
     }
 
-    /** Allocates memory with just these rights. */
+    /**
+     * Allocates memory with just these rights.
+     *
+     * @param lengthBytes at least 1
+     * @param rights what this process and its peers may do
+     * @return a zeroed region, which the caller closes
+     * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low
+     */
     public LocalRegion allocate(long lengthBytes, Set<Access> rights) {
         requireOpen();
         return resources.allocate(lengthBytes, rights);
     }
 
     /**
-     * Takes connections.
+     * Listens for connections.
      *
      * @param port 0 for a free one
      * @param acceptor gets, and owns, each connection when it is established; should post receives first
+     * @return the listener, which the caller closes
+     * @throws io.rdmashuffle.ffi.NativeException EADDRINUSE: the port is taken
      */
     public RdmaListener listen(int port, Consumer<RdmaConnection> acceptor) {
         requireOpen();
@@ -147,7 +186,13 @@ public final class RdmaEndpoint implements AutoCloseable {
         return listener;
     }
 
-    /** Connects to a listener; fails with the reason, at the latest after the timeout. */
+    /**
+     * Connects to a listener.
+     *
+     * @param remote where the peer listens
+     * @param timeout until the future fails
+     * @return completes with the connection, which the caller closes, or fails with the reason
+     */
     public CompletableFuture<RdmaConnection> connect(InetSocketAddress remote, Duration timeout) {
         requireOpen();
         CompletableFuture<RdmaConnection> result = new CompletableFuture<>();
@@ -162,7 +207,9 @@ public final class RdmaEndpoint implements AutoCloseable {
         return result;
     }
 
-    /** An event of an id that nothing handles: a request to connect, or a late one of an id that is ending. */
+    /**
+     * Takes an event of an id without a handler: a connection request, or a late event of an id that is being closed.
+     */
     private void dispatchRequest(CmEvent event) {
         if (event.type() != CmEvent.Type.CONNECT_REQUEST) {
             return;
@@ -185,8 +232,10 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Ends connections and listeners, fails what is outstanding, takes regions back and frees; idempotent. Not to be called on
-     * the progress thread, which it waits for.
+     * Ends connections and listeners, fails outstanding operations, then frees regions and device; idempotent. Waits
+     * for the progress thread.
+     *
+     * @throws IllegalStateException if called on the progress thread
      */
     @Override
     public void close() {

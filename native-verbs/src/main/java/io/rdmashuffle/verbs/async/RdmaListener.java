@@ -11,12 +11,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes connections at a port.
+ * Accepts connections at a port.
  *
  * <p><b>Threading:</b> thread-safe; its acceptor runs on the endpoint's progress thread and must not block.
  *
- * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#listen} closes it; closing the endpoint closes what is left. Its
- * connections live on.
+ * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#listen} closes it; closing the endpoint closes what is left.
+ * Its connections live on.
  */
 public final class RdmaListener implements AutoCloseable {
     private static final int BACKLOG = 128;
@@ -54,12 +54,12 @@ public final class RdmaListener implements AutoCloseable {
         }
     }
 
-    /** Has requests arrive; after the endpoint knows this listener. */
+    /** Starts to listen, once the endpoint knows this listener. */
     void listen() {
         id.listen(BACKLOG);
     }
 
-    /** Returns where peers connect. */
+    /** {@return the address and port that peers connect to} */
     public InetSocketAddress address() {
         return address;
     }
@@ -95,6 +95,7 @@ public final class RdmaListener implements AutoCloseable {
         }
     }
 
+    /** Takes the first event after the answer: ESTABLISHED, or why the connection failed. */
     private void finish(RdmaConnection connection, CmEvent event) {
         ConnectionState state = connection.state();
         if (event.type() != CmEvent.Type.ESTABLISHED) {
@@ -109,7 +110,7 @@ public final class RdmaListener implements AutoCloseable {
         }
     }
 
-    /** Takes no further connections; idempotent. */
+    /** Stops listening; idempotent. Connections that were accepted live on. */
     @Override
     public void close() {
         onClose.accept(this);

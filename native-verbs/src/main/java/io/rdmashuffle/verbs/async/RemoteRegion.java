@@ -21,7 +21,14 @@ public record RemoteRegion(long address, long lengthBytes, int remoteKey) {
     /** Length of an encoded description. */
     public static final int ENCODED_BYTES = Long.BYTES + Long.BYTES + Integer.BYTES;
 
-    /** Checks the length. */
+    /**
+     * Checks the length.
+     *
+     * @param address any
+     * @param lengthBytes at least 0
+     * @param remoteKey any
+     * @throws IllegalArgumentException if the length is negative
+     */
     public RemoteRegion {
         if (lengthBytes < 0) {
             throw new IllegalArgumentException("length of " + lengthBytes + " bytes");
@@ -29,15 +36,17 @@ public record RemoteRegion(long address, long lengthBytes, int remoteKey) {
     }
 
     /**
-     * Returns a part.
+     * {@return a part of this region}
      *
+     * @param offset of its first byte in this region
+     * @param length bytes
      * @throws IndexOutOfBoundsException if it is not inside
      */
     public RemoteRegion slice(long offset, long length) {
         return new RemoteRegion(address + Objects.checkFromIndexSize(offset, length, lengthBytes), length, remoteKey);
     }
 
-    /** Returns the description as bytes, to be sent to a peer. */
+    /** {@return the description as {@link #ENCODED_BYTES} bytes, to be sent to a peer} */
     public byte[] encode() {
         return ByteBuffer.allocate(ENCODED_BYTES)
                 .putLong(address)
@@ -47,9 +56,11 @@ public record RemoteRegion(long address, long lengthBytes, int remoteKey) {
     }
 
     /**
-     * Reads what {@link #encode()} wrote; further bytes are ignored.
+     * Decodes what {@link #encode()} wrote.
      *
-     * @throws IllegalArgumentException if it is too short
+     * @param encoded the description; further bytes are ignored
+     * @return the region
+     * @throws IllegalArgumentException if there are too few bytes
      */
     public static RemoteRegion decode(byte[] encoded) {
         if (encoded.length < ENCODED_BYTES) {

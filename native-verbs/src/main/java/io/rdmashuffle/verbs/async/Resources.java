@@ -20,7 +20,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What an endpoint has of its device: one of each, shared by its connections.
+ * An endpoint's native objects: one of each, shared by its connections.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -34,7 +34,7 @@ final class Resources implements AutoCloseable {
     private static final int MAX_READ_DEPTH = 16;
 
     private static final int RETRIES = 7;
-    /** For ever: an operation's own deadline ends the wait for the peer's receive. */
+    /** Without end: the operation's own timeout ends the wait for the peer's receive. */
     private static final int RNR_RETRIES = 7;
 
     private static final Set<Access> PEER_RIGHTS =
@@ -169,12 +169,12 @@ final class Resources implements AutoCloseable {
         };
     }
 
-    /** What this side asks of a peer. */
+    /** What this side asks of a peer, in a request. */
     ConnectionParameters parameters(QueuePair pair) {
         return answer(pair, limits.maxReadsAsInitiator(), limits.maxReadsAsTarget());
     }
 
-    /** What this side grants a peer that asked for so much. */
+    /** What this side grants a peer, in the answer to its request. */
     ConnectionParameters answer(QueuePair pair, int initiatorDepth, int responderResources) {
         return new ConnectionParameters(
                 pair,

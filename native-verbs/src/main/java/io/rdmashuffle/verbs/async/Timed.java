@@ -1,6 +1,6 @@
 package io.rdmashuffle.verbs.async;
 
-/** Something that the progress thread looks after until it is over. */
+/** Something with timeouts, which the progress thread drives until it is over. */
 interface Timed {
     /**
      * Does what is due; on the progress thread.

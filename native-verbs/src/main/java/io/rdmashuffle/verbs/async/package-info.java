@@ -1,10 +1,12 @@
 /**
- * RDMA as asynchronous operations that cannot hurt the process: allocate, describe, connect, read, write, send, receive.
+ * RDMA as asynchronous operations that cannot crash the process: allocate, describe, connect, read, write, send,
+ * receive.
  *
- * <p>Every operation is checked before it is posted and completes exactly once, with a result or with a reason; its memory
- * cannot be freed before that. One thread per {@link io.rdmashuffle.verbs.async.RdmaEndpoint} moves everything on. May use
- * {@code io.rdmashuffle.verbs} and {@code io.rdmashuffle.ffi}; must never log, retry a work request, or complete a future
- * while the device may still touch the memory that it is about. For the last microsecond use {@code io.rdmashuffle.verbs}.
+ * <p>Every operation is checked before it is posted and completes exactly once, with a result or with a reason; its
+ * memory cannot be freed before that. One thread per {@link io.rdmashuffle.verbs.async.RdmaEndpoint} drives all of
+ * them. May use {@code io.rdmashuffle.verbs} and {@code io.rdmashuffle.ffi}; must never log, retry a work request, or
+ * complete a future while the device may still touch the memory of its operation. Where every microsecond counts use
+ * {@code io.rdmashuffle.verbs}.
  */
 @NullMarked
 package io.rdmashuffle.verbs.async;
