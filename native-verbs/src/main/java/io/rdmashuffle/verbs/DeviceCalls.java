@@ -5,8 +5,8 @@ import io.rdmashuffle.ffi.IbVerbs;
 import io.rdmashuffle.ffi.RdmaCm;
 
 /**
- * What the objects of one open device call, and the device's name for their messages: what they need of their
- * {@link Context}.
+ * The native functions that objects of one open device call, with the device's name for their messages: all that they
+ * need of their context.
  *
  * <p><b>Threading:</b> immutable.
  *

@@ -6,7 +6,7 @@ package io.rdmashuffle.verbs;
  * <p><b>Threading:</b> immutable but for close.
  *
  * <p><b>Ownership:</b> child of its {@link ProtectionDomain}; the memory itself is the caller's and must outlive this.
- * After close no device reads or writes it any more: closing is how an rkey is taken back.
+ * After close no device reads or writes it: closing takes the rkey back.
  *
  * <p><b>Source:</b> ibv_reg_mr(3), ibv_dereg_mr(3).
  */

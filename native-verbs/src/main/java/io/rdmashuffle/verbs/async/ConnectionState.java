@@ -77,10 +77,6 @@ final class ConnectionState implements CompletionTarget {
         return peer;
     }
 
-    CmId id() {
-        return id;
-    }
-
     QueuePair pair() {
         return pair;
     }
@@ -173,7 +169,7 @@ final class ConnectionState implements CompletionTarget {
         }
     }
 
-    /** Adds why the connection failed to what it did to this operation. */
+    /** Sets the first failure of the connection as the cause of an operation's own. */
     private WorkFailedException explain(WorkFailedException reason) {
         Throwable first = failure;
         if (first != null && first != reason) {

@@ -178,7 +178,7 @@ public final class LocalRegion implements AutoCloseable {
         }
     }
 
-    /** Closes when nothing uses the region any more; for the endpoint, which has ended the operations. */
+    /** Closes once nothing uses the region; for the endpoint, which has ended the operations. */
     void closeWhenUnused() {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(CLOSE_TIMEOUT_SECONDS);
         int before;
