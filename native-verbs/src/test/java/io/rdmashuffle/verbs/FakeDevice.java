@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> the test closes it.
  */
-final class FakeDevice implements AutoCloseable {
+public final class FakeDevice implements AutoCloseable {
     private static final int OBJECT_BYTES = 1024;
 
     private final Map<String, Errno> failures = new ConcurrentHashMap<>();
@@ -40,18 +40,18 @@ final class FakeDevice implements AutoCloseable {
     private volatile Runnable duringHotCall = () -> {};
     private volatile int postError;
 
-    final VerbsLibrary library = new VerbsLibrary(
+    public final VerbsLibrary library = new VerbsLibrary(
             proxy(IbVerbs.class, (self, method, arguments) -> call(method, arguments)),
             proxy(RdmaCm.class, (self, method, arguments) -> call(method, arguments)),
             context -> proxy(ContextOps.class, (self, method, arguments) -> call(method, arguments)));
 
     /** Returns an open context. */
-    Context open() {
+    public Context open() {
         return Context.opened(library, create(), "fake0");
     }
 
     /** Has a function fail from now on. */
-    void fail(String function, Errno errno) {
+    public void fail(String function, Errno errno) {
         failures.put(function, errno);
     }
 

@@ -261,7 +261,12 @@ final class ConnectionState implements CompletionTarget {
         for (Operation<?> operation : left) {
             CompletionStatus status =
                     operation.wasOverdue() ? CompletionStatus.RESPONSE_TIMEOUT : CompletionStatus.WORK_REQUEST_FLUSHED;
-            operation.fail(explain(new WorkFailedException(operation.name(), peer, status, 0)));
+            WorkFailedException failed = explain(new WorkFailedException(operation.name(), peer, status, 0));
+            if (kept == null) {
+                operation.fail(failed);
+            } else {
+                operation.failKeepingRegion(failed);
+            }
         }
         progress.forget(id);
         if (kept == null) {

@@ -88,6 +88,11 @@ final class Operation<T> {
         future.completeExceptionally(reason);
     }
 
+    /** Ends like {@link #fail}, but the region stays in use for good: the device may still write into it. */
+    void failKeepingRegion(Throwable reason) {
+        future.completeExceptionally(reason);
+    }
+
     /** Lets go of the memory, without ending the future: for an operation that was never posted. */
     void release() {
         if (region != null) {

@@ -1,0 +1,79 @@
+package io.rdmashuffle.verbs.async;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.verbs.Access;
+import io.rdmashuffle.verbs.CompletionChannel;
+import io.rdmashuffle.verbs.CompletionQueue;
+import io.rdmashuffle.verbs.Context;
+import io.rdmashuffle.verbs.EventChannel;
+import io.rdmashuffle.verbs.FakeDevice;
+import io.rdmashuffle.verbs.LeakCheck;
+import io.rdmashuffle.verbs.ProtectionDomain;
+import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.QueueSizes;
+import java.io.IOException;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What becomes of outstanding operations, and of their memory, when a connection ends. */
+@Tag("unit")
+@Timeout(60)
+@ExtendWith(LeakCheck.class)
+class ConnectionStateTest {
+    private final FakeDevice device = new FakeDevice();
+    private final Context context = device.open();
+    private final ProtectionDomain domain = context.allocateProtectionDomain();
+    private final CompletionChannel channel = context.createCompletionChannel();
+    private final CompletionQueue queue = context.createCompletionQueue(8, channel);
+    private final QueuePair pair = domain.createQueuePair(new QueueSizes(4, 4, 1, 0), queue, queue, null);
+    private final EventChannel events = EventChannel.open(device.library);
+    private final LocalRegion region = LocalRegion.allocate(domain, 64, Set.of(Access.LOCAL_WRITE), closed -> {});
+    private final ConnectionState state = new ConnectionState(
+            1,
+            events.createId(),
+            pair,
+            new Progress(events, channel, queue, false, event -> {}),
+            EndpointOptions.DEFAULT,
+            () -> {});
+
+    @AfterEach
+    void closeAll() {
+        // Takes domain, region, queues and the queue pair with it, as far as they are still open.
+        context.close();
+        events.close();
+        device.close();
+    }
+
+    private CompletableFuture<Integer> read() {
+        Operation<Integer> operation =
+                new Operation<>("READ", region, Operation.NEVER, (completions, index, slot) -> slot);
+        return state.post(operation, (chain, id, slot) -> chain.read(id, region.address(0), 8, 0, 0, 0, true));
+    }
+
+    @Test
+    void memoryOfOutstandingOperationsIsFreeOnceTheQueuePairIsGone() {
+        CompletableFuture<Integer> read = read();
+        assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
+        state.abort(new IOException("lost"));
+        assertThat(read).isCompletedExceptionally();
+        region.close();
+    }
+
+    /** Invariant I7: a queue pair that could not be destroyed may still write. */
+    @Test
+    void memoryOfOutstandingOperationsStaysInUseWhileTheQueuePairLives() {
+        CompletableFuture<Integer> read = read();
+        device.fail("ibv_destroy_qp", Errno.EBUSY);
+        state.abort(new IOException("lost"));
+        assertThat(read).isCompletedExceptionally();
+        assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
+    }
+}
