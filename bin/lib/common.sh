@@ -2,8 +2,7 @@
 # shellcheck shell=bash
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
-TARGET=$ROOT/integration-tests/target
-SPARK_HOME=$TARGET/spark-home
+SPARK_HOME=$ROOT/integration-tests/harness/target/spark-home
 export SPARK_HOME SPARK_SCALA_VERSION=2.13 SPARK_LOCAL_IP=127.0.0.1
 
 say() { printf '%s\n' "$*" >&2; }
@@ -18,30 +17,53 @@ find_java() {
   [ "${version:-0}" -ge 17 ] || die "JDK 17 or newer is needed, $JAVA is version ${version:-unknown}; set JAVA_HOME"
 }
 
-# Succeeds if an artifact is missing or a source is newer than the last complete build.
-must_build() {
-  local stamp=$SPARK_HOME/RELEASE
-  [ -f "$stamp" ] || return 0
-  compgen -G "$ROOT/plugin/target/rdma-shuffle-spark-*.jar" >/dev/null || return 0
-  compgen -G "$TARGET/integration-tests-*.jar" >/dev/null || return 0
-  # A jar of the local Maven repository may have gone since.
-  [ -z "$(find -L "$SPARK_HOME/jars" -type l -print -quit)" ] || return 0
-  [ -n "$(find "$ROOT/pom.xml" "$ROOT"/*/pom.xml "$ROOT"/*/src/main "$ROOT/.mvn" -newer "$stamp" -print -quit)" ]
+# Usage: module_jar MODULE; prints the jar of a module of integration-tests, nothing if there is none.
+module_jar() { compgen -G "$ROOT/integration-tests/$1/target/rdma-shuffle-$1-*.jar" | head -n 1; }
+
+# Usage: modules_of MODULE; prints a module of integration-tests and those of them that it needs.
+modules_of() {
+  case $1 in
+    harness) echo harness ;;
+    benchmarks) echo harness demo benchmarks ;;
+    *) echo harness "$1" ;;
+  esac
 }
 
-# Builds the jars and the Spark home if they are missing or older than the sources.
+# Usage: must_build MODULE; succeeds if something that a module of integration-tests needs is missing, or if a source is newer
+# than the module's last complete build.
+must_build() {
+  local module=$1 built=$ROOT/integration-tests/$1/target/built jar needed
+  local sources=("$ROOT/pom.xml" "$ROOT/.mvn" "$ROOT/integration-tests/pom.xml")
+  [ -f "$SPARK_HOME/RELEASE" ] || return 0
+  compgen -G "$ROOT/plugin/target/rdma-shuffle-spark-*.jar" >/dev/null || return 0
+  for needed in $(modules_of "$module"); do
+    [ -n "$(module_jar "$needed")" ] || return 0
+    sources+=("$ROOT/integration-tests/$needed/pom.xml" "$ROOT/integration-tests/$needed/src/main")
+  done
+  for needed in native-verbs plugin; do
+    sources+=("$ROOT/$needed/pom.xml" "$ROOT/$needed/src/main")
+  done
+  # A jar of the local Maven repository may have gone since.
+  [ -z "$(find -L "$SPARK_HOME/jars" -type l -print -quit)" ] || return 0
+  # Maven leaves a jar alone that would hold the same again, so a build from here leaves a mark of its own.
+  jar=$(module_jar "$module")
+  [ "$built" -nt "$jar" ] || built=$jar
+  [ -n "$(find "${sources[@]}" -newer "$built" -print -quit)" ]
+}
+
+# Usage: build_if_needed MODULE; builds a module of integration-tests, what it needs, and the Spark home, if they are missing or
+# older than their sources.
 build_if_needed() {
-  must_build || return 0
+  local module=$1 log=$ROOT/target/build.log started=$SECONDS
+  must_build "$module" || return 0
   command -v mvn >/dev/null || die "no mvn: install Maven 3.8.7 or newer"
-  local log=$ROOT/target/build.log started=$SECONDS
   mkdir -p "$ROOT/target"
   say "building (mvn package, without tests, log: $log)"
-  (cd "$ROOT" && mvn -B -ntp -Dmaven.test.skip=true -Dspotless.check.skip=true -Dcheckstyle.skip=true package) >"$log" 2>&1 || {
+  (cd "$ROOT" && mvn -B -ntp -pl "integration-tests/$module" -am -Dmaven.test.skip=true \
+    -Dspotless.check.skip=true -Dcheckstyle.skip=true package) >"$log" 2>&1 || {
     grep -E '^\[(ERROR|WARNING)\]' "$log" | tail -n 30 >&2
     die "the build failed; see $log"
   }
+  touch "$ROOT/integration-tests/$module/target/built"
   say "built in $((SECONDS - started)) s"
 }
-
-# The jar of this repository's demo and examples.
-tests_jar() { compgen -G "$TARGET/integration-tests-*.jar" | head -n 1; }

@@ -90,7 +90,7 @@ await_first_host() {
       say "rxe: still running after $TIMEOUT s, killed"
       return 124
     fi
-    # Nobody reads the output any more, as behind `| head`: what a pipe would tell the command by SIGPIPE.
+    # The output is not read any more, as behind `| head`: what a pipe would tell the command by SIGPIPE.
     running "${FOLLOWERS[0]}" || ! running "${QEMU[1]}" || return 141
     for host in "${!QEMU[@]}"; do
       running "${QEMU[$host]}" || [ -s "$RUN/status.1" ] || { explain "$host"; return 70; }

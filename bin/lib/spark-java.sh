@@ -10,26 +10,33 @@ mapfile -t SPARK_JAVA < <(sed -n '/<spark.jvm.options>/,/<\/spark.jvm.options>/p
 PATIENT=(-Dspark.shuffle.rdma.fabric.verbs.connectTimeout=30s -Dspark.shuffle.rdma.fabric.verbs.ackTimeout=18
   -Dspark.shuffle.rdma.fabric.readTimeout=100s -Dspark.shuffle.rdma.registry.timeout=60s)
 
-# Builds the jars and the test classes if they are missing or older than the sources.
+# Usage: build_with_tests_if_needed MODULE; as build_if_needed, and the test classes of that module, native-verbs and plugin.
 build_with_tests_if_needed() {
-  local stamp=$ROOT/plugin/target/test-classpath.txt
-  if ! must_build && [ -f "$stamp" ] && [ -d "$ROOT/plugin/target/test-classes" ] &&
-    [ -z "$(find "$ROOT"/*/src/test -newer "$stamp" -name '*.java' -print -quit)" ]; then
+  local module=$1 folder stamp=$ROOT/integration-tests/$1/target/built-tests listed=$ROOT/plugin/target/test-classpath.txt
+  local tests=() missing=false
+  for folder in native-verbs plugin "integration-tests/$module"; do
+    [ -d "$ROOT/$folder/target/test-classes" ] || missing=true
+    tests+=("$ROOT/$folder/src/test")
+  done
+  [ -f "$listed" ] || missing=true
+  [ "$stamp" -nt "$listed" ] || stamp=$listed
+  if ! "$missing" && ! must_build "$module" &&
+    [ -z "$(find "${tests[@]}" -newer "$stamp" -name '*.java' -print -quit)" ]; then
     return 0
   fi
-  build_if_needed
+  build_if_needed "$module"
   say "building the tests"
-  (cd "$ROOT" && mvn -B -ntp -q -DskipTests -Dspotless.check.skip=true -Dcheckstyle.skip=true package) \
+  (cd "$ROOT" && mvn -B -ntp -q -pl "integration-tests/$module" -am -DskipTests \
+    -Dspotless.check.skip=true -Dcheckstyle.skip=true package) \
     >"$ROOT/target/build.log" 2>&1 || die "the build failed; see $ROOT/target/build.log"
-  # Maven leaves the file alone when it would say the same again.
-  touch "$stamp"
+  touch "$ROOT/integration-tests/$module/target/built" "$ROOT/integration-tests/$module/target/built-tests"
 }
 
 # Usage: device_jobs MASTER FOLDER ARGUMENT...; sets JOBS to the command of DeviceJobs, with the archives of FOLDER.
 # The class path has no folders, as class-data archives want it; what Spark would read of a conf folder is named instead.
 device_jobs() {
   local master=$1 folder=$2 tests
-  tests=$(tests_jar)
+  tests=$(module_jar cluster)
   shift 2
   SPARK_JARS=$(find "$SPARK_HOME/jars" -name '*.jar' | LC_ALL=C sort | paste -sd :):$tests
   local log4j=-Dlog4j2.configurationFile=$SPARK_HOME/conf/log4j2.properties

@@ -1,0 +1,27 @@
+package io.rdmashuffle.bench;
+
+import java.util.Collection;
+import java.util.Locale;
+import java.util.OptionalDouble;
+
+/** Ratios of sort shuffle's figure to ours: 2 says that ours needs half. */
+public final class Ratio {
+    private Ratio() {}
+
+    /** Returns the ratio, or nothing where either figure is not above zero: then noise is all there is to divide. */
+    public static OptionalDouble of(double theirs, double ours) {
+        return theirs > 0 && ours > 0 ? OptionalDouble.of(theirs / ours) : OptionalDouble.empty();
+    }
+
+    /** Returns the geometric mean: halves and doubles cancel out. Nothing if there is no ratio. */
+    public static OptionalDouble geometricMean(Collection<Double> ratios) {
+        return ratios.stream().mapToDouble(Math::log).average().stream()
+                .map(Math::exp)
+                .findFirst();
+    }
+
+    /** Writes two digits after the point, or a dash. */
+    public static String format(OptionalDouble ratio) {
+        return ratio.isPresent() ? String.format(Locale.ROOT, "%.2f", ratio.getAsDouble()) : "-";
+    }
+}

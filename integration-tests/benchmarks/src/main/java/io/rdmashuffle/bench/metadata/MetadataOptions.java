@@ -1,0 +1,131 @@
+package io.rdmashuffle.bench.metadata;
+
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/**
+ * The options of {@code bin/bench metadata}.
+ *
+ * <p><b>Threading:</b> filled by picocli, then only read.
+ */
+final class MetadataOptions {
+    /** How a reader sees peers' memory. */
+    enum Reads {
+        /** Mapped, as on one host. */
+        IN_PLACE,
+        /** Copied by another thread, one request after another, as over a network but without its delay. */
+        COPY;
+
+        @Override
+        public String toString() {
+            return this == IN_PLACE ? "in-place" : "copy";
+        }
+    }
+
+    private static final int HEAP_OBJECTS = 20_000;
+
+    @Option(names = "--maps", paramLabel = "N", description = "Map outputs. Default: ${DEFAULT-VALUE}")
+    private int maps = 10_000;
+
+    @Option(names = "--partitions", paramLabel = "N", description = "Reduce partitions. Default: ${DEFAULT-VALUE}")
+    private int partitions = 10_000;
+
+    @Option(
+            names = "--executors",
+            paramLabel = "N",
+            description = "Simulated executors that share the map outputs. Default: ${DEFAULT-VALUE}")
+    private int executors = 100;
+
+    @Option(names = "--no-growth", description = "Only that scale, not also a tenth of each dimension in turn")
+    private boolean noGrowth;
+
+    @Option(
+            names = "--rounds",
+            paramLabel = "N",
+            description = "Fresh readers, each with one cold lookup. Default: ${DEFAULT-VALUE}")
+    private int rounds = 5;
+
+    @Option(names = "--tasks", paramLabel = "N", description = "Warm lookups of each reader. Default: ${DEFAULT-VALUE}")
+    private int tasks = 20;
+
+    @Option(
+            names = "--reads",
+            paramLabel = "WAY",
+            description = "How peers' memory is read: in-place, or copy. Default: ${DEFAULT-VALUE}")
+    private String reads = Reads.IN_PLACE.toString();
+
+    @Option(
+            names = "--directory",
+            paramLabel = "DIR",
+            description = "Where the pools lie, a tmpfs. Default: ${DEFAULT-VALUE}")
+    private Path directory = Path.of("/dev/shm");
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Write all figures to a file as JSON, too")
+    private @Nullable Path json;
+
+    /**
+     * Looks at what picocli cannot.
+     *
+     * @throws IllegalArgumentException naming the option, its value and what is allowed
+     */
+    void check() {
+        within("--maps", maps, 1, 1_000_000);
+        within("--partitions", partitions, 1, 1_000_000);
+        within("--executors", executors, 1, 10_000);
+        within("--rounds", rounds, 1, 1_000);
+        within("--tasks", tasks, 1, 1_000);
+        reads();
+    }
+
+    private static void within(String option, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw new IllegalArgumentException(option + " " + value + ": allowed is " + least + " to " + most);
+        }
+    }
+
+    Scale scale() {
+        return new Scale(maps, partitions, executors);
+    }
+
+    /** Returns what is to be simulated, the scale that was asked for first. */
+    List<Scale> scales() {
+        return noGrowth ? List.of(scale()) : scale().growth();
+    }
+
+    Simulation.Effort effort() {
+        return new Simulation.Effort(rounds, tasks, HEAP_OBJECTS);
+    }
+
+    Reads reads() {
+        for (Reads way : Reads.values()) {
+            if (way.toString().equals(reads)) {
+                return way;
+            }
+        }
+        throw new IllegalArgumentException("--reads " + reads + ": allowed is in-place or copy");
+    }
+
+    Path directory() {
+        return directory;
+    }
+
+    @Nullable
+    Path json() {
+        return json;
+    }
+
+    /** Returns what a reader of the figures must know. */
+    Map<String, Object> settings() {
+        Map<String, Object> settings = new LinkedHashMap<>();
+        settings.put("rounds", rounds);
+        settings.put("tasks", tasks);
+        settings.put("reads", reads().toString());
+        settings.put("slots", SimulatedExecutor.SLOTS);
+        settings.put("processors", Runtime.getRuntime().availableProcessors());
+        return settings;
+    }
+}

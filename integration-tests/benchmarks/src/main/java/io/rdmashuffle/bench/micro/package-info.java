@@ -1,0 +1,9 @@
+/**
+ * {@code bin/bench micro}: small pieces of the plugin under JMH, what one call costs apart from everything around it.
+ *
+ * <p>May use JMH, Spark and the plugin. Must never be compared with figures of another machine.
+ */
+@NullMarked
+package io.rdmashuffle.bench.micro;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,10 @@
+/**
+ * What the benchmarks below share: options of a comparison, medians with their spread, ratios.
+ *
+ * <p>May use {@code io.rdmashuffle.harness} and {@code io.rdmashuffle.harness.cli}. Must never show an absolute number
+ * without what it is compared with in the same run.
+ */
+@NullMarked
+package io.rdmashuffle.bench;
+
+import org.jspecify.annotations.NullMarked;

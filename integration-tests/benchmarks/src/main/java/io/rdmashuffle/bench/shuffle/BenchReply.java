@@ -1,0 +1,17 @@
+package io.rdmashuffle.bench.shuffle;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a {@link BenchServer} answers.
+ *
+ * @param measurement of a job; null after anything else
+ * @param error why it failed, or empty
+ */
+record BenchReply(@Nullable Measurement measurement, String error) {
+    static final BenchReply DONE = new BenchReply(null, "");
+
+    static BenchReply failed(String error) {
+        return new BenchReply(null, error);
+    }
+}

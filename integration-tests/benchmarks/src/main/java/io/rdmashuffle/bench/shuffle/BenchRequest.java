@@ -1,0 +1,12 @@
+package io.rdmashuffle.bench.shuffle;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a {@link BenchServer} is asked to do.
+ *
+ * @param job to run and measure; null asks to drop the shuffles of the jobs so far
+ */
+record BenchRequest(@Nullable BenchJob job) {
+    static final BenchRequest DRAIN = new BenchRequest(null);
+}

@@ -1,0 +1,111 @@
+package io.rdmashuffle.bench.shuffle;
+
+import io.rdmashuffle.bench.Ratio;
+import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+
+/**
+ * What a case came to.
+ *
+ * @param rows that went in
+ * @param results of all contenders, or of none if the case failed
+ * @param error why it failed, or empty
+ */
+record CaseResult(BenchCase benchCase, long rows, Map<Contender, ContenderResult> results, String error) {
+    CaseResult {
+        results = Map.copyOf(results);
+    }
+
+    static CaseResult failed(BenchCase benchCase, long rows, String error) {
+        return new CaseResult(benchCase, rows, Map.of(), error);
+    }
+
+    ContenderResult of(Contender contender) {
+        ContenderResult result = results.get(contender);
+        if (result == null) {
+            throw new IllegalStateException("no result of " + contender.label() + " for " + benchCase.name());
+        }
+        return result;
+    }
+
+    String name() {
+        return benchCase.name();
+    }
+
+    boolean ok() {
+        return error.isEmpty() && disagreements().isEmpty();
+    }
+
+    /** Returns sort shuffle's time over ours. */
+    OptionalDouble totalRatio(Contender sort) {
+        return Ratio.of(
+                of(sort).seconds(Form.FULL).median(),
+                of(Contender.OURS).seconds(Form.FULL).median());
+    }
+
+    /** Returns the time of sort shuffle's shuffle over that of ours; nothing where one is lost in noise. */
+    OptionalDouble overheadRatio(Contender sort) {
+        return Ratio.of(of(sort).overheadSeconds(), of(Contender.OURS).overheadSeconds());
+    }
+
+    OptionalDouble cpuRatio(Contender sort) {
+        return Ratio.of(
+                of(sort).cpuSeconds().median(), of(Contender.OURS).cpuSeconds().median());
+    }
+
+    /** Returns the size by which processor time is divided, for all contenders: what sort shuffle on disk writes. */
+    double referenceBytes() {
+        return of(Contender.SORT_DISK).bytesWritten();
+    }
+
+    /** Returns who has no overhead left to divide by, in words; empty if ratios of overhead mean something. */
+    List<String> withinNoise() {
+        return Stream.of(Contender.values())
+                .filter(contender -> !results.isEmpty() && of(contender).overheadSeconds() <= 0)
+                .map(contender -> String.format(
+                        Locale.ROOT,
+                        "%s: the overhead of %s is within noise (%.2f s), so there is no ratio of it",
+                        name(),
+                        contender.label(),
+                        of(contender).overheadSeconds()))
+                .toList();
+    }
+
+    /** Returns how the contenders did not do the same work; empty if ratios may be believed. */
+    List<String> disagreements() {
+        List<String> found = new ArrayList<>();
+        if (results.isEmpty()) {
+            return found;
+        }
+        for (Form form : Form.values()) {
+            Set<String> outcomes = new TreeSet<>();
+            results.forEach((contender, result) -> result.runs(form).forEach(run -> {
+                TaskTotals tasks = run.tasks();
+                outcomes.add(tasks.recordsWritten() + " records written, checksum " + run.checksum());
+                if (tasks.recordsRead() != tasks.recordsWritten()) {
+                    found.add(form + ": " + contender.label() + " wrote " + tasks.recordsWritten()
+                            + " records and read " + tasks.recordsRead());
+                }
+                if (form == Form.UNSHUFFLED && tasks.recordsWritten() != 0) {
+                    found.add("the floor without a shuffle has one with " + contender.label());
+                }
+            }));
+            if (outcomes.size() > 1) {
+                found.add(form + ": not the same work: " + String.join("; ", outcomes));
+            }
+        }
+        results.forEach((contender, result) -> {
+            if (result.failedTasks() > 0) {
+                found.add(result.failedTasks() + " tasks failed with " + contender.label() + ", their time is counted");
+            }
+        });
+        return found.stream().distinct().toList();
+    }
+}

@@ -1,0 +1,91 @@
+package io.rdmashuffle.bench.shuffle;
+
+import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import io.rdmashuffle.harness.cli.StepProgress;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import java.io.IOException;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * Runs cases on all contenders in turn; only one of them works at a time.
+ *
+ * <p><b>Threading:</b> one thread. <b>Ownership:</b> the applications are the bench's.
+ */
+final class CaseRun {
+    private final Map<Contender, BenchApplication> applications;
+    private final int rounds;
+    private final StepProgress progress;
+    private long poolPeak;
+
+    CaseRun(Map<Contender, BenchApplication> applications, int rounds, StepProgress progress) {
+        this.applications = applications;
+        this.rounds = rounds;
+        this.progress = progress;
+    }
+
+    /** Runs a case; a failure is its result, for as long as the other cases can be run. */
+    CaseResult run(BenchCase benchCase, long askedRows, int warmups) throws InterruptedException {
+        long rows = benchCase.rows(askedRows);
+        long peakBefore = poolPeak;
+        Map<Contender, ContenderResult> results = empty(peakBefore);
+        try {
+            for (int i = 0; i < warmups; i++) {
+                // Their peak of the pool counts, their time does not.
+                round(benchCase, askedRows, "warm-up", List.of(Form.FULL, Form.UNSHUFFLED), empty(peakBefore));
+            }
+            for (int i = 1; i <= rounds; i++) {
+                round(benchCase, askedRows, "round " + i, List.of(Form.values()), results);
+            }
+            return new CaseResult(benchCase, rows, results, "");
+        } catch (IOException e) {
+            progress.finished(benchCase.name() + " failed: " + e.getMessage());
+            return CaseResult.failed(benchCase, rows, String.valueOf(e.getMessage()));
+        }
+    }
+
+    boolean canGoOn() {
+        return applications.values().stream().allMatch(BenchApplication::isAlive);
+    }
+
+    private static Map<Contender, ContenderResult> empty(long poolPeak) {
+        Map<Contender, ContenderResult> results = new EnumMap<>(Contender.class);
+        for (Contender contender : Contender.values()) {
+            results.put(contender, new ContenderResult(poolPeak));
+        }
+        return results;
+    }
+
+    private void round(
+            BenchCase benchCase, long askedRows, String what, List<Form> forms, Map<Contender, ContenderResult> results)
+            throws IOException, InterruptedException {
+        for (Form form : forms) {
+            for (Map.Entry<Contender, BenchApplication> entry : applications.entrySet()) {
+                Contender contender = entry.getKey();
+                progress.starting(benchCase.name() + ", " + what + ", " + contender.label());
+                Measurement measured = entry.getValue().run(benchCase.job(form, askedRows));
+                poolPeak = Math.max(poolPeak, measured.counter(ShuffleCounter.POOL_PEAK_BYTES));
+                ContenderResult result = results.get(contender);
+                if (result != null) {
+                    result.add(form, measured);
+                }
+            }
+        }
+        progress.finished(benchCase.name() + ", " + what + ": " + times(results));
+    }
+
+    /** Says what the last runs of the whole job took. */
+    private static String times(Map<Contender, ContenderResult> results) {
+        return results.entrySet().stream()
+                .map(entry -> {
+                    List<Measurement> runs = entry.getValue().runs(Form.FULL);
+                    double seconds = runs.get(runs.size() - 1).millis() / 1_000.0;
+                    return String.format(
+                            Locale.ROOT, "%s %.2f s", entry.getKey().label(), seconds);
+                })
+                .collect(Collectors.joining(", "));
+    }
+}

@@ -1,0 +1,94 @@
+package io.rdmashuffle.bench.shuffle;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmashuffle.bench.Spread;
+import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that a run of the bench found out.
+ *
+ * @param settings under which it did, by name
+ */
+record ShuffleReport(Map<String, Object> settings, List<CaseResult> cases) {
+    ShuffleReport {
+        cases = List.copyOf(cases);
+    }
+
+    boolean acceptable() {
+        return cases.stream().allMatch(CaseResult::ok);
+    }
+
+    void writeJson(Path file) throws IOException {
+        ObjectMapper mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+        Files.writeString(file, mapper.writeValueAsString(json()) + "\n");
+    }
+
+    private Map<String, Object> json() {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("bench", "shuffle");
+        json.put("settings", settings);
+        json.put("cases", cases.stream().map(ShuffleReport::json).toList());
+        return json;
+    }
+
+    private static Map<String, @Nullable Object> json(CaseResult result) {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("name", result.name());
+        json.put("rows", result.rows());
+        json.put("partitions", result.benchCase().partitions());
+        json.put("ok", result.ok());
+        json.put("error", result.error());
+        json.put("disagreements", result.disagreements());
+        if (result.results().isEmpty()) {
+            return json;
+        }
+        json.put("totalRatio", orNull(result.totalRatio(Contender.SORT_DISK)));
+        json.put("overheadRatio", orNull(result.overheadRatio(Contender.SORT_DISK)));
+        json.put("cpuRatio", orNull(result.cpuRatio(Contender.SORT_DISK)));
+        json.put("totalRatioTmpfs", orNull(result.totalRatio(Contender.SORT_TMPFS)));
+        json.put("overheadRatioTmpfs", orNull(result.overheadRatio(Contender.SORT_TMPFS)));
+        json.put("cpuRatioTmpfs", orNull(result.cpuRatio(Contender.SORT_TMPFS)));
+        json.put("overheadWithinNoise", result.withinNoise());
+        Map<String, Object> contenders = new LinkedHashMap<>();
+        for (Contender contender : Contender.values()) {
+            contenders.put(contender.label(), json(result.of(contender), result.referenceBytes()));
+        }
+        json.put("contenders", contenders);
+        return json;
+    }
+
+    private static Map<String, Object> json(ContenderResult result, double referenceBytes) {
+        Map<String, Object> json = new LinkedHashMap<>();
+        json.put("totalSeconds", result.seconds(Form.FULL));
+        json.put("unshuffledSeconds", result.seconds(Form.UNSHUFFLED));
+        json.put("fewRowsSeconds", result.seconds(Form.FEW_ROWS));
+        json.put("overheadSeconds", result.overheadSeconds());
+        json.put("cpuSeconds", result.cpuSeconds());
+        json.put("cpuSecondsPerGb", result.cpuSecondsPerGigabyte(referenceBytes));
+        json.put("bytesWritten", (long) result.bytesWritten());
+        json.put("poolPeakBytes", result.poolPeakBytes());
+        json.put("poolPeakIsExact", result.poolPeakIsExact());
+        Spread collected = result.figure(run -> run.tasks().gcMillis()).dividedBy(1_000);
+        json.put("gcSeconds", collected);
+        json.put("garbageBytes", (long) result.figure(Measurement::garbageBytes).median());
+        Map<String, Object> runs = new LinkedHashMap<>();
+        for (Form form : Form.values()) {
+            runs.put(form.name(), result.runs(form));
+        }
+        json.put("runs", runs);
+        return json;
+    }
+
+    private static @Nullable Object orNull(OptionalDouble ratio) {
+        return ratio.isPresent() ? (Object) ratio.getAsDouble() : null;
+    }
+}

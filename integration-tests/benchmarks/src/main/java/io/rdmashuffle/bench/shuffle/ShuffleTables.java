@@ -1,0 +1,104 @@
+package io.rdmashuffle.bench.shuffle;
+
+import io.rdmashuffle.bench.Ratio;
+import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import io.rdmashuffle.harness.cli.ReadableBytes;
+import io.rdmashuffle.harness.cli.TextTable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+
+/** The report as text for a terminal: times and their ratios, then what they cost. */
+final class ShuffleTables {
+    private ShuffleTables() {}
+
+    static String render(ShuffleReport report) {
+        List<CaseResult> measured = report.cases().stream()
+                .filter(result -> !result.results().isEmpty())
+                .toList();
+        StringBuilder text = new StringBuilder();
+        if (!measured.isEmpty()) {
+            text.append(times().render(measured))
+                    .append("\n\n")
+                    .append(costs().render(measured))
+                    .append('\n');
+        }
+        for (CaseResult result : report.cases()) {
+            result.withinNoise().forEach(line -> text.append(line).append('\n'));
+            if (!result.error().isEmpty()) {
+                text.append(result.name())
+                        .append(" FAILED: ")
+                        .append(result.error())
+                        .append('\n');
+            }
+            result.disagreements()
+                    .forEach(line -> text.append(result.name())
+                            .append(" DISAGREES: ")
+                            .append(line)
+                            .append('\n'));
+        }
+        return text.toString().stripTrailing();
+    }
+
+    private static TextTable<CaseResult> times() {
+        TextTable<CaseResult> table = names();
+        for (Contender contender : Contender.values()) {
+            table.number(
+                    contender.label() + " s",
+                    result -> result.of(contender).seconds(Form.FULL).toString());
+        }
+        table.number("total disk/ours", result -> Ratio.format(result.totalRatio(Contender.SORT_DISK)));
+        table.number("total tmpfs/ours", result -> Ratio.format(result.totalRatio(Contender.SORT_TMPFS)));
+        table.number("overhead s", result -> each(result, of -> decimals(of.overheadSeconds())));
+        table.number("overhead disk/ours", result -> Ratio.format(result.overheadRatio(Contender.SORT_DISK)));
+        table.number("overhead tmpfs/ours", result -> Ratio.format(result.overheadRatio(Contender.SORT_TMPFS)));
+        table.number("CPU disk/ours", result -> Ratio.format(result.cpuRatio(Contender.SORT_DISK)));
+        table.number("CPU tmpfs/ours", result -> Ratio.format(result.cpuRatio(Contender.SORT_TMPFS)));
+        return table;
+    }
+
+    private static TextTable<CaseResult> costs() {
+        TextTable<CaseResult> table = names();
+        table.number(
+                "CPU s", result -> each(result, of -> decimals(of.cpuSeconds().median())));
+        table.number(
+                "CPU s/GB", result -> each(result, of -> decimals(of.cpuSecondsPerGigabyte(result.referenceBytes()))));
+        table.number("written", result -> each(result, of -> ReadableBytes.format((long) of.bytesWritten())));
+        table.number(
+                "GC s",
+                result -> each(
+                        result,
+                        of -> decimals(of.figure(run -> run.tasks().gcMillis()).median() / 1_000)));
+        table.number(
+                "garbage",
+                result -> each(
+                        result,
+                        of -> ReadableBytes.format(
+                                (long) of.figure(Measurement::garbageBytes).median())));
+        table.number("pool peak", ShuffleTables::poolPeak);
+        return table;
+    }
+
+    private static String poolPeak(CaseResult result) {
+        ContenderResult ours = result.of(Contender.OURS);
+        return (ours.poolPeakIsExact() ? "" : ">= ") + ReadableBytes.format(ours.poolPeakBytes());
+    }
+
+    /** The three contenders' figures in their order. */
+    private static String each(CaseResult result, Function<ContenderResult, String> figure) {
+        List<String> figures = new ArrayList<>();
+        for (Contender contender : Contender.values()) {
+            figures.add(figure.apply(result.of(contender)));
+        }
+        return String.join(" / ", figures);
+    }
+
+    private static String decimals(double value) {
+        return String.format(Locale.ROOT, "%.2f", value);
+    }
+
+    private static TextTable<CaseResult> names() {
+        return new TextTable<CaseResult>().text("case", CaseResult::name);
+    }
+}

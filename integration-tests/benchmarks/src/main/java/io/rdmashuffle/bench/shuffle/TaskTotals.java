@@ -1,0 +1,42 @@
+package io.rdmashuffle.bench.shuffle;
+
+/**
+ * What Spark's task metrics add up to.
+ *
+ * @param recordsWritten to shuffles
+ * @param bytesWritten to shuffles, compressed as they are
+ * @param recordsRead from shuffles
+ * @param bytesRead from shuffles
+ * @param gcMillis of executors while a task ran
+ * @param spilledBytes on disk
+ * @param failedTasks whose metrics are not in the others
+ */
+record TaskTotals(
+        long recordsWritten,
+        long bytesWritten,
+        long recordsRead,
+        long bytesRead,
+        long gcMillis,
+        long spilledBytes,
+        long failedTasks) {
+    static final TaskTotals NONE = new TaskTotals(0, 0, 0, 0, 0, 0, 0);
+
+    TaskTotals plus(TaskTotals more) {
+        return combined(more, 1);
+    }
+
+    TaskTotals minus(TaskTotals earlier) {
+        return combined(earlier, -1);
+    }
+
+    private TaskTotals combined(TaskTotals other, int factor) {
+        return new TaskTotals(
+                recordsWritten + factor * other.recordsWritten,
+                bytesWritten + factor * other.bytesWritten,
+                recordsRead + factor * other.recordsRead,
+                bytesRead + factor * other.bytesRead,
+                gcMillis + factor * other.gcMillis,
+                spilledBytes + factor * other.spilledBytes,
+                failedTasks + factor * other.failedTasks);
+    }
+}

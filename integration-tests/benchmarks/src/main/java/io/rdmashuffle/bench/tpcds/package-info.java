@@ -1,0 +1,11 @@
+/**
+ * {@code bin/bench tpcds}: TPC-DS queries on sort shuffle and on ours, several times in turn, ratios of medians.
+ *
+ * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.demo} for applications and the comparison of results,
+ * and {@code io.rdmashuffle.harness}, {@code io.rdmashuffle.harness.cli}, {@code io.rdmashuffle.harness.tpcds}. Must
+ * never report a ratio of results that differ.
+ */
+@NullMarked
+package io.rdmashuffle.bench.tpcds;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.rdmashuffle.bench.fabric;
+
+import org.jspecify.annotations.NullMarked;

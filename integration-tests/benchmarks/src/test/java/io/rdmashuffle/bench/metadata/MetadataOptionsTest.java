@@ -1,0 +1,62 @@
+package io.rdmashuffle.bench.metadata;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+@Tag("unit")
+class MetadataOptionsTest {
+    private final MetadataBench bench = new MetadataBench();
+    private final CommandLine commandLine = bench.commandLine();
+
+    /** Runs what must end before anything starts. */
+    private String refused(String... args) {
+        StringWriter err = new StringWriter();
+        commandLine.setErr(new PrintWriter(err));
+        assertThat(commandLine.execute(args)).isEqualTo(2);
+        return err.toString();
+    }
+
+    @Test
+    void defaultsAreTheLargeShuffleAndATenthOfEachDimension() {
+        commandLine.parseArgs();
+        assertThat(bench.options.scales())
+                .containsExactly(
+                        new Scale(10_000, 10_000, 100),
+                        new Scale(1_000, 10_000, 100),
+                        new Scale(10_000, 1_000, 100),
+                        new Scale(10_000, 10_000, 10));
+        assertThat(bench.options.reads()).isEqualTo(MetadataOptions.Reads.IN_PLACE);
+        assertThat(bench.options.json()).isNull();
+    }
+
+    @Test
+    void growthLeavesOutWhatHasNoTenth() {
+        commandLine.parseArgs("--maps", "50", "--partitions", "9", "--executors", "1");
+        assertThat(bench.options.scales()).containsExactly(new Scale(50, 9, 1), new Scale(5, 9, 1));
+        commandLine.parseArgs("--maps", "50", "--no-growth");
+        assertThat(bench.options.scales()).containsExactly(new Scale(50, 10_000, 100));
+    }
+
+    @Test
+    void wrongOptionsSayWhatIsAllowed() {
+        assertThat(refused("--map", "3")).contains("--map").contains("--maps").contains("--executors");
+        assertThat(refused("--maps", "0")).contains("--maps 0").contains("1 to");
+        assertThat(refused("--executors", "10001")).contains("--executors 10001");
+        assertThat(refused("--rounds", "x")).contains("--rounds");
+        assertThat(refused("--reads", "verbs")).contains("--reads verbs").contains("in-place or copy");
+    }
+
+    @Test
+    void poolsThatDoNotFitAreAFailureInOneLine() {
+        StringWriter err = new StringWriter();
+        commandLine.setErr(new PrintWriter(err));
+        assertThat(commandLine.execute("--maps", "1000000", "--partitions", "1000000"))
+                .isEqualTo(1);
+        assertThat(err.toString()).contains("lower --maps").hasLineCount(1);
+    }
+}

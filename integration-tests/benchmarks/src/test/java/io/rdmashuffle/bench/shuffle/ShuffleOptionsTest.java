@@ -1,0 +1,91 @@
+package io.rdmashuffle.bench.shuffle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+@Tag("unit")
+class ShuffleOptionsTest {
+    private final ShuffleBench bench = new ShuffleBench();
+    private final CommandLine commandLine = bench.commandLine();
+
+    private Map<String, String> conf(Contender contender, String... args) {
+        commandLine.parseArgs(args);
+        return bench.options.conf(contender, Path.of("/l"), Path.of("/w"), new GarbageLog(Path.of("/g")));
+    }
+
+    /** Runs what must end before anything starts. */
+    private String refused(String... args) {
+        StringWriter err = new StringWriter();
+        commandLine.setErr(new PrintWriter(err));
+        assertThat(commandLine.execute(args)).isEqualTo(2);
+        return err.toString();
+    }
+
+    @Test
+    void defaultsAreAllCasesOfEightMillionRows() {
+        commandLine.parseArgs();
+        assertThat(bench.options.selected()).isEqualTo(CaseCatalogue.ALL);
+        assertThat(bench.options.rows()).isEqualTo(8_000_000);
+        assertThat(bench.options.rounds()).isEqualTo(3);
+    }
+
+    @Test
+    void casesWarmUpUntilTheyAreCompiledUnlessTheUserSaysHowOften() {
+        assertThat(warmups()).containsEntry("skew-400", 5).containsEntry("repartition-2000-1KB", 1);
+        assertThat(warmups("--warmups", "0")).hasSize(11).containsValue(0).doesNotContainValue(1);
+    }
+
+    private Map<String, Integer> warmups(String... args) {
+        commandLine.parseArgs(args);
+        return bench.options.selected().stream().collect(Collectors.toMap(BenchCase::name, bench.options::warmups));
+    }
+
+    @Test
+    void allThreeAreAlikeButForTheirShuffle() {
+        String[] args = {"--conf", "spark.a=b", "--ours-conf", "spark.a=c", "--pool", "1g", "--executor-memory", "900"};
+        for (Contender contender : Contender.values()) {
+            assertThat(conf(contender, args))
+                    .containsEntry("spark.master", "local-cluster[2,1,900]")
+                    .containsEntry("spark.sql.adaptive.enabled", "false")
+                    .containsEntry("spark.local.dir", "/l")
+                    .doesNotContainKeys("spark.shuffle.compress", "spark.io.compression.codec");
+        }
+        assertThat(conf(Contender.OURS, args))
+                .containsEntry("spark.a", "c")
+                .containsEntry("spark.shuffle.rdma.pool.maxSize", "1g");
+        assertThat(conf(Contender.SORT_DISK, args))
+                .containsEntry("spark.a", "b")
+                .containsEntry("spark.shuffle.manager", "sort")
+                .doesNotContainKey("spark.shuffle.rdma.pool.maxSize");
+    }
+
+    @Test
+    void javaOptionsOfTheUserAreKeptBesideTheGarbageLog() {
+        assertThat(conf(Contender.OURS, "--conf", "spark.executor.extraJavaOptions=-XX:+UseSerialGC"))
+                .containsEntry("spark.executor.extraJavaOptions", "-XX:+UseSerialGC -Xlog:gc:file=/g/gc-%p.log");
+    }
+
+    @Test
+    void wrongOptionsSayWhatIsAllowed() {
+        assertThat(refused("--case", "skew-400"))
+                .contains("--case")
+                .contains("--cases, --rows")
+                .contains("--warmups");
+        assertThat(refused("--cases", "sort")).contains("--cases sort").contains("terasort-400, reduceByKey-400");
+        assertThat(refused("--rows", "0")).contains("--rows 0").contains("1 and more");
+        assertThat(refused("--rounds", "0")).contains("--rounds 0");
+        assertThat(refused("--warmups", "-1")).contains("--warmups -1");
+        assertThat(refused("--pool", "much")).contains("--pool much").contains("k, m, g");
+        assertThat(refused("--fabric", "tcp")).contains("auto, shm, verbs, netty, sort");
+        assertThat(refused("--conf", "a=b")).contains("spark.");
+        assertThat(refused("skew-400")).contains("skew-400");
+    }
+}

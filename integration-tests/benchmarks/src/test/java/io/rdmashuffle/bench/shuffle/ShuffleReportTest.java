@@ -1,0 +1,154 @@
+package io.rdmashuffle.bench.shuffle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import java.nio.file.Path;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+@Tag("unit")
+class ShuffleReportTest {
+    private static final BenchCase CASE =
+            CaseCatalogue.select(List.of("repartition-400-100B")).get(0);
+
+    private static Measurement run(long millis, long records, Map<String, Long> counters) {
+        TaskTotals tasks = new TaskTotals(records, 500_000_000, records, 500_000_000, 40, 0, 0);
+        return new Measurement(millis, millis * 2, 7, tasks, 1_000, 0, counters);
+    }
+
+    private static ContenderResult result(long full, long unshuffled, long fewRows, Map<String, Long> counters) {
+        ContenderResult result = new ContenderResult(50);
+        for (long noise : new long[] {0, -90, 100}) {
+            result.add(Form.FULL, run(full + noise, 1_000, counters));
+        }
+        result.add(Form.UNSHUFFLED, run(unshuffled, 0, Map.of()));
+        result.add(Form.FEW_ROWS, run(fewRows, 20, Map.of()));
+        return result;
+    }
+
+    private static CaseResult comparison(ContenderResult ours) {
+        Map<Contender, ContenderResult> results = new EnumMap<>(Contender.class);
+        results.put(Contender.SORT_DISK, result(10_000, 4_000, 1_000, Map.of()));
+        results.put(Contender.SORT_TMPFS, result(8_000, 4_000, 1_000, Map.of()));
+        results.put(Contender.OURS, ours);
+        return new CaseResult(CASE, 8_000, results, "");
+    }
+
+    private static ContenderResult ours() {
+        return result(5_000, 2_000, 3_000, Map.of("poolPeak", 900L, "poolUsed", 700L));
+    }
+
+    @Test
+    void overheadIsWhatIsAboveTheLargerFloor() {
+        CaseResult result = comparison(ours());
+        assertThat(result.of(Contender.SORT_DISK).overheadSeconds()).isCloseTo(6, within(1e-9));
+        assertThat(result.of(Contender.OURS).floorSeconds()).isEqualTo(3);
+        assertThat(result.of(Contender.OURS).overheadSeconds()).isCloseTo(2, within(1e-9));
+        assertThat(result.totalRatio(Contender.SORT_DISK)).hasValue(2);
+        assertThat(result.totalRatio(Contender.SORT_TMPFS)).hasValue(1.6);
+        assertThat(result.overheadRatio(Contender.SORT_DISK).orElseThrow()).isCloseTo(3, within(1e-9));
+        assertThat(result.cpuRatio(Contender.SORT_DISK)).hasValue(2);
+        // 10 s of CPU for the half GB that sort shuffle writes.
+        assertThat(result.of(Contender.OURS).cpuSecondsPerGigabyte(result.referenceBytes()))
+                .isEqualTo(20);
+        assertThat(result.ok()).isTrue();
+    }
+
+    @Test
+    void noOverheadIsSaidAndNotDividedBy() {
+        CaseResult result = comparison(result(3_000, 3_100, 1_000, Map.of()));
+        assertThat(result.overheadRatio(Contender.SORT_DISK)).isEmpty();
+        assertThat(result.withinNoise()).singleElement().asString().contains("ours is within noise (-0.10 s)");
+        assertThat(ShuffleTables.render(new ShuffleReport(Map.of(), List.of(result))))
+                .contains("within noise")
+                .doesNotContain("Infinity");
+    }
+
+    @Test
+    void otherRecordsAreAnError() {
+        ContenderResult ours = ours();
+        ours.add(Form.FULL, run(5_000, 999, Map.of()));
+        CaseResult result = comparison(ours);
+        assertThat(result.ok()).isFalse();
+        assertThat(result.disagreements())
+                .singleElement()
+                .asString()
+                .contains("999 records")
+                .contains("1000 records");
+        assertThat(new ShuffleReport(Map.of(), List.of(result)).acceptable()).isFalse();
+    }
+
+    @Test
+    void aFloorThatShufflesIsAnError() {
+        ContenderResult ours = ours();
+        ours.add(Form.UNSHUFFLED, run(5_000, 10, Map.of()));
+        assertThat(comparison(ours).disagreements()).anyMatch(line -> line.contains("floor without a shuffle"));
+    }
+
+    @Test
+    void recordsThatWereNotReadAreAnError() {
+        ContenderResult ours = ours();
+        TaskTotals lost = new TaskTotals(1_000, 1, 990, 1, 0, 0, 0);
+        ours.add(Form.FULL, new Measurement(5_000, 1, 1, lost, 0, 0, Map.of()));
+        assertThat(comparison(ours).disagreements()).anyMatch(line -> line.contains("read 990"));
+    }
+
+    @Test
+    void thePeakIsExactOnlyIfThisCaseRaisedIt() {
+        assertThat(ours().poolPeakIsExact()).isTrue();
+        assertThat(ours().poolPeakBytes()).isEqualTo(900);
+        ContenderResult later = new ContenderResult(900);
+        later.add(Form.FULL, run(1, 1, Map.of("poolPeak", 900L, "poolUsed", 700L)));
+        assertThat(later.poolPeakIsExact()).isFalse();
+        assertThat(later.poolPeakBytes()).isEqualTo(700);
+    }
+
+    @Test
+    void jsonHasTheAgreedFields(@TempDir Path folder) throws Exception {
+        Path file = folder.resolve("report.json");
+        new ShuffleReport(
+                        Map.of("rows", 8_000),
+                        List.of(
+                                comparison(ours()),
+                                comparison(result(3_000, 3_100, 1_000, Map.of())),
+                                CaseResult.failed(CASE, 8_000, "gone")))
+                .writeJson(file);
+
+        JsonNode json = new ObjectMapper().readTree(file.toFile());
+        assertThat(json.at("/settings/rows").asLong()).isEqualTo(8_000);
+        assertThat(json.at("/cases/0/name").asText()).isEqualTo("repartition-400-100B");
+        assertThat(json.at("/cases/0/totalRatio").asDouble()).isEqualTo(2);
+        assertThat(json.at("/cases/0/overheadRatio").asDouble()).isCloseTo(3, within(1e-9));
+        assertThat(json.at("/cases/0/cpuRatio").asDouble()).isEqualTo(2);
+        assertThat(json.at("/cases/0/contenders/ours/totalSeconds/median").asDouble())
+                .isEqualTo(5);
+        assertThat(json.at("/cases/0/contenders/ours/totalSeconds/min").asDouble())
+                .isEqualTo(4.91);
+        assertThat(json.at("/cases/0/contenders/ours/runs/FULL/2/millis").asLong())
+                .isEqualTo(5_100);
+        assertThat(json.at("/cases/1/overheadRatio").isNull()).isTrue();
+        assertThat(json.at("/cases/2/ok").asBoolean()).isFalse();
+        assertThat(json.at("/cases/2/error").asText()).isEqualTo("gone");
+    }
+
+    @Test
+    void requestsAndRepliesAreReadAsTheyWereWritten() throws Exception {
+        ObjectMapper mapper = new ObjectMapper();
+        BenchRequest request = new BenchRequest(CASE.job(Form.FEW_ROWS, 5));
+        assertThat(mapper.readValue(mapper.writeValueAsString(request), BenchRequest.class))
+                .isEqualTo(request);
+        assertThat(mapper.readValue(mapper.writeValueAsString(BenchRequest.DRAIN), BenchRequest.class))
+                .isEqualTo(BenchRequest.DRAIN);
+        BenchReply reply = new BenchReply(run(1, 2, Map.of("poolPeak", 3L)), "");
+        assertThat(mapper.readValue(mapper.writeValueAsString(reply), BenchReply.class))
+                .isEqualTo(reply);
+    }
+}

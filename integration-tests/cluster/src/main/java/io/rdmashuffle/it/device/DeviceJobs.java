@@ -1,0 +1,193 @@
+package io.rdmashuffle.it.device;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.Workspace;
+import io.rdmashuffle.harness.cli.ShuffleModeConverter;
+import io.rdmashuffle.harness.cli.Tool;
+import io.rdmashuffle.harness.tpcds.TpcdsData;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.spark.RdmaShuffleManager;
+import java.io.IOException;
+import java.math.BigDecimal;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.sql.SparkSession;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/**
+ * Runs jobs in one Spark application and prints a line for each: passed or failed, and at the end the bytes by path.
+ *
+ * <p>Exit code 0 if everything passed, 1 if not.
+ */
+@Command(
+        name = "device-jobs",
+        description = "Spark jobs whose results and bytes by path are checked.",
+        showDefaultValues = true)
+public final class DeviceJobs extends Tool {
+    private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
+    private static final long EXECUTORS_SECONDS = 600;
+
+    @Option(
+            names = "--fabric",
+            converter = ShuffleModeConverter.class,
+            defaultValue = "verbs",
+            description = "which way bytes must take; sort is Spark's own shuffle")
+    private ShuffleMode fabric = ShuffleMode.VERBS;
+
+    @Option(names = "--jobs", split = ",", defaultValue = "groupBy,teraSort,q3,q7", description = "which jobs")
+    private List<String> jobs = List.of();
+
+    @Option(
+            names = "--scale",
+            defaultValue = "0.01",
+            description = "scale of the TPC-DS tables, made if they are missing")
+    private BigDecimal scale = BigDecimal.ONE;
+
+    @Option(names = "--rows", defaultValue = "100000", description = "rows of groupBy and teraSort")
+    private long rows;
+
+    @Option(names = "--executors", defaultValue = "2", description = "executors to wait for")
+    private int executors;
+
+    @Option(names = "--save", description = "file to write the results to")
+    private @Nullable Path save;
+
+    @Option(names = "--expect", description = "file with the results that must come out")
+    private @Nullable Path expect;
+
+    private final List<String> failures = new ArrayList<>();
+    private int passed;
+
+    private DeviceJobs() {}
+
+    /** Called by spark-submit or plain {@code java}; master and configuration come as {@code spark.*} properties. */
+    public static void main(String[] args) {
+        run(new DeviceJobs(), args);
+    }
+
+    @Override
+    public Integer call() throws IOException, InterruptedException {
+        Workspace workspace = Workspace.find();
+        TpcdsData data = new TpcdsData(workspace.data(), scale);
+        data.ensure(workspace, System.err::println);
+        SparkSession.Builder builder = SparkSession.builder().appName("device-jobs");
+        fabric.conf().forEach(builder::config);
+        Map<String, String> results = new LinkedHashMap<>();
+        try (SparkSession spark = builder.getOrCreate()) {
+            awaitExecutors(spark);
+            JobResults runner = new JobResults(spark, data.folder(), rows);
+            Properties expected = read(expect);
+            for (String name : jobs) {
+                DeviceJob job = DeviceJob.of(name);
+                long started = System.nanoTime();
+                String result = result(runner, job);
+                results.put(job.label(), result);
+                // Without a file to compare with, a result that came out at all is right; with one, it must be in
+                // there.
+                String wanted = expect == null ? result : expected.getProperty(job.label(), "nothing known");
+                check(
+                        job.label() + " (" + (System.nanoTime() - started) / 1_000_000 + " ms)",
+                        result.equals(wanted) && !result.startsWith("failed"),
+                        result.equals(wanted) ? result : result + " instead of " + wanted);
+            }
+            checkBytes();
+        }
+        write(results);
+        failures.forEach(failure -> System.out.println("FAILED " + failure));
+        System.out.printf("%d passed, %d failed, 0 skipped%n", passed, failures.size());
+        return failures.isEmpty() ? 0 : 1;
+    }
+
+    private static String result(JobResults runner, DeviceJob job) throws IOException {
+        try {
+            return runner.run(job);
+        } catch (RuntimeException e) {
+            e.printStackTrace();
+            return "failed: " + e.getMessage();
+        }
+    }
+
+    private void awaitExecutors(SparkSession spark) throws InterruptedException {
+        long deadline =
+                System.nanoTime() + Duration.ofSeconds(EXECUTORS_SECONDS).toNanos();
+        while (spark.sparkContext().statusTracker().getExecutorInfos().length - 1 < executors) {
+            if (System.nanoTime() - deadline >= 0) {
+                throw new IllegalStateException("not " + executors + " executors after " + EXECUTORS_SECONDS + " s");
+            }
+            Thread.sleep(100);
+        }
+    }
+
+    /** With RDMA as the only way, every remote byte must have taken it, and regions are registered once. */
+    private void checkBytes() {
+        if (!(SparkEnv.get().shuffleManager() instanceof RdmaShuffleManager manager)) {
+            return;
+        }
+        ClusterStatistics statistics = manager.statistics(ANSWER_TIMEOUT);
+        Map<String, Long> bytes = new LinkedHashMap<>();
+        for (ShuffleCounter counter : List.of(
+                ShuffleCounter.LOCAL_BYTES,
+                ShuffleCounter.SHM_BYTES,
+                ShuffleCounter.VERBS_BYTES,
+                ShuffleCounter.NETTY_BYTES,
+                ShuffleCounter.FILE_BYTES)) {
+            bytes.put(counter.label(), statistics.total(counter));
+        }
+        long registrations = statistics.total(ShuffleCounter.REGION_REGISTRATIONS);
+        System.out.println("bytes by path " + bytes + ", registrations " + registrations + " in "
+                + statistics.byExecutor().size() + " processes");
+        if (fabric == ShuffleMode.VERBS) {
+            long elsewhere = statistics.total(ShuffleCounter.SHM_BYTES)
+                    + statistics.total(ShuffleCounter.NETTY_BYTES)
+                    + statistics.total(ShuffleCounter.FILE_BYTES);
+            check(
+                    "every remote byte by RDMA READ",
+                    statistics.total(ShuffleCounter.VERBS_BYTES) > 0 && elsewhere == 0,
+                    bytes.toString());
+            check(
+                    "registrations as many as regions",
+                    registrations > 0 && registrations <= 4L * executors,
+                    registrations + " registrations");
+        }
+    }
+
+    private void check(String what, boolean right, String detail) {
+        if (right) {
+            passed++;
+        } else {
+            failures.add(what + ": " + detail);
+        }
+        System.out.println((right ? "passed " : "FAILED ") + what + ": " + detail);
+    }
+
+    private static Properties read(@Nullable Path file) throws IOException {
+        Properties properties = new Properties();
+        if (file != null) {
+            try (var reader = Files.newBufferedReader(file)) {
+                properties.load(reader);
+            }
+        }
+        return properties;
+    }
+
+    private void write(Map<String, String> results) throws IOException {
+        Path file = save;
+        if (file != null) {
+            Properties properties = new Properties();
+            properties.putAll(results);
+            try (var writer = Files.newBufferedWriter(file)) {
+                properties.store(writer, "results of sort shuffle");
+            }
+        }
+    }
+}

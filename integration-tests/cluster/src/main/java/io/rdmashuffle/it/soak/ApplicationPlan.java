@@ -1,0 +1,146 @@
+package io.rdmashuffle.it.soak;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One application of a soak: its configuration, its jobs, and what happens to it meanwhile. Follows from seed and
+ * number alone, so that one that failed can be run again.
+ *
+ * <p>Application {@value #ON_DEFAULTS} runs on the defaults, which is what most users run: only its jobs, its faults
+ * and the deadlines that faults need are drawn or set.
+ *
+ * @param number counts from 0
+ * @param executors each with one core and 1 GB
+ * @param conf our application's Spark configuration
+ * @param steps its jobs in turn
+ */
+record ApplicationPlan(int number, int executors, Map<String, String> conf, List<Step> steps) {
+    static final int ON_DEFAULTS = 0;
+    private static final int MOST_STEPS = 9;
+    private static final int FAULTS_PERCENT = 75;
+    private static final long SEED_STEP = 0x9e3779b97f4a7c15L;
+
+    /**
+     * One job.
+     *
+     * @param during what happens while it runs; null for nothing
+     * @param when share of the job's expected time after which it happens
+     * @param between what happens before the job is run again on the same map outputs; null for nothing
+     */
+    record Step(
+            JobSpec job,
+            @Nullable Fault during,
+            double when,
+            @Nullable Fault between) {}
+
+    /**
+     * Draws one.
+     *
+     * @param fabric path to use; null draws one for every application
+     * @param poolDirectory where pools lie
+     */
+    static ApplicationPlan random(long seed, int number, @Nullable ShuffleMode fabric, Path poolDirectory) {
+        Random random = new Random(seed + number * SEED_STEP);
+        int executors = 2 + random.nextInt(2);
+        Map<String, String> conf = new LinkedHashMap<>();
+        ShuffleMode drawn = pick(random, ShuffleMode.AUTO, ShuffleMode.AUTO, ShuffleMode.SHM, ShuffleMode.NETTY);
+        conf.putAll((fabric == null ? drawn : fabric).conf());
+        conf.put("spark.master", "local-cluster[" + executors + ",1,1024]");
+        conf.put("spark.shuffle.rdma.pool.directory", poolDirectory.toString());
+        if (number == ON_DEFAULTS) {
+            conf.putAll((fabric == null ? ShuffleMode.AUTO : fabric).conf());
+        } else {
+            pools(random, conf);
+            spark(random, conf);
+        }
+        patience(conf);
+        return new ApplicationPlan(number, executors, conf, steps(random));
+    }
+
+    private static void pools(Random random, Map<String, String> conf) {
+        String[] sizes = pick(
+                random,
+                new String[] {"1m", "1m"},
+                new String[] {"4m", "1m"},
+                new String[] {"16m", "4m"},
+                new String[] {"64m", "16m"},
+                new String[] {"256m", "64m"},
+                new String[] {"256m", "256m"});
+        conf.put("spark.shuffle.rdma.pool.maxSize", sizes[0]);
+        conf.put("spark.shuffle.rdma.pool.regionSize", sizes[1]);
+        conf.put("spark.shuffle.rdma.pool.initialSize", sizes[1]);
+        conf.put("spark.shuffle.rdma.directory.maxShuffles", pick(random, "64", "1024"));
+        conf.put("spark.shuffle.rdma.pool.chunkSize", pick(random, "4k", "64k", "512k"));
+        conf.put("spark.shuffle.rdma.pool.reserveTimeout", pick(random, "0ms", "100ms"));
+        conf.put("spark.shuffle.rdma.fabric.shm.inPlace", pick(random, "true", "true", "false"));
+        conf.put("spark.shuffle.rdma.fabric.maxBytesInFlight", pick(random, "1m", "48m"));
+        conf.put("spark.shuffle.rdma.peer.quarantine", pick(random, "0ms", "2s"));
+        conf.put("spark.shuffle.rdma.direct.compressAbove", pick(random, "0", "75", "100"));
+    }
+
+    private static void spark(Random random, Map<String, String> conf) {
+        // Set to true it is the user's wish, and Spark's streams carry it; unset, direct shuffles compress what goes to
+        // files.
+        String compress = pick(random, "true", "false", "unset", "unset");
+        if (!compress.equals("unset")) {
+            conf.put("spark.shuffle.compress", compress);
+        }
+        conf.put("spark.io.compression.codec", pick(random, "lz4", "zstd", "snappy", "lzf"));
+        conf.put("spark.io.encryption.enabled", pick(random, "false", "false", "false", "true"));
+        conf.put("spark.authenticate", pick(random, "false", "false", "true"));
+        conf.put("spark.authenticate.secret", "soak");
+        conf.put("spark.serializer", "org.apache.spark.serializer." + pick(random, "JavaSerializer", "KryoSerializer"));
+        conf.put("spark.sql.adaptive.enabled", pick(random, "true", "true", "false"));
+        conf.put("spark.sql.adaptive.advisoryPartitionSizeInBytes", pick(random, "64k", "4m"));
+        conf.put("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", "64k");
+        conf.put("spark.sql.adaptive.skewJoin.skewedPartitionFactor", "2");
+        conf.put("spark.sql.autoBroadcastJoinThreshold", "-1");
+        conf.put("spark.reducer.maxSizeInFlight", pick(random, "256k", "48m"));
+        conf.put("spark.reducer.maxReqsInFlight", pick(random, "1", "1000"));
+        conf.put("spark.network.maxRemoteBlockSizeFetchToMem", pick(random, "8k", "200m"));
+        conf.put("spark.speculation", pick(random, "false", "true"));
+        conf.put("spark.shuffle.sort.bypassMergeThreshold", pick(random, "1", "200"));
+    }
+
+    /** Deadlines short enough for faults to be noticed, attempts enough for a job to outlive all of them. */
+    private static void patience(Map<String, String> conf) {
+        conf.put("spark.ui.enabled", "false");
+        conf.put("spark.decommission.enabled", "true");
+        conf.put("spark.storage.decommission.enabled", "true");
+        conf.put("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1");
+        conf.put("spark.shuffle.rdma.fabric.readTimeout", "3s");
+        conf.put("spark.shuffle.rdma.fetch.timeout", "30s");
+        conf.put("spark.shuffle.rdma.registry.timeout", "5s");
+        conf.put("spark.shuffle.rdma.registry.sweepInterval", "2s");
+        conf.put("spark.shuffle.io.retryWait", "500ms");
+        conf.put("spark.executor.heartbeatInterval", "5s");
+        conf.put("spark.network.timeout", "60s");
+        conf.put("spark.task.maxFailures", "100");
+        conf.put("spark.stage.maxConsecutiveAttempts", "100");
+        conf.put("spark.deploy.maxExecutorRetries", "-1");
+    }
+
+    private static List<Step> steps(Random random) {
+        List<Step> steps = new ArrayList<>();
+        int count = 5 + random.nextInt(MOST_STEPS - 4);
+        for (int i = 0; i < count; i++) {
+            JobSpec job = JobSpec.random(random);
+            Fault during = random.nextInt(100) < FAULTS_PERCENT / 2 ? Fault.random(random, false) : null;
+            Fault between = random.nextInt(100) < FAULTS_PERCENT ? Fault.random(random, true) : null;
+            steps.add(new Step(job, during, random.nextDouble(), between));
+        }
+        return steps;
+    }
+
+    @SafeVarargs
+    private static <T> T pick(Random random, T... values) {
+        return values[random.nextInt(values.length)];
+    }
+}

@@ -1,0 +1,41 @@
+package io.rdmashuffle.it.soak;
+
+import io.rdmashuffle.harness.ProcessFootprint;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+
+/**
+ * What executors hold once they have run for a whole step of an application, and what they hold more later. One that is
+ * just starting holds next to nothing, which says nothing.
+ *
+ * <p><b>Threading:</b> one thread.
+ */
+final class SettledExecutors {
+    private final Set<Long> seen = new HashSet<>();
+    private final Map<Long, ProcessFootprint> settled = new HashMap<>();
+
+    /** Looks at the end of a step. */
+    void look(List<ProcessHandle> executors) {
+        ProcessFootprint.of(executors).forEach((pid, footprint) -> {
+            if (!seen.add(pid)) {
+                settled.putIfAbsent(pid, footprint);
+            }
+        });
+    }
+
+    /** Returns how those that are there still have grown, by process; empty if none has. */
+    Map<Long, String> grown(List<ProcessHandle> executors) {
+        Map<Long, String> grown = new TreeMap<>();
+        ProcessFootprint.of(executors).forEach((pid, now) -> {
+            ProcessFootprint before = settled.get(pid);
+            if (before != null && now.isGrownFrom(before)) {
+                grown.put(pid, now.growthSince(before));
+            }
+        });
+        return grown;
+    }
+}

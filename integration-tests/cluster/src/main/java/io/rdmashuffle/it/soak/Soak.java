@@ -1,0 +1,146 @@
+package io.rdmashuffle.it.soak;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.Workspace;
+import io.rdmashuffle.harness.cli.ShuffleModeConverter;
+import io.rdmashuffle.harness.cli.Tool;
+import io.rdmashuffle.harness.spark.ShuffleMeter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** {@code bin/soak}: random jobs, random faults, every result beside sort shuffle's. */
+@Command(
+        name = "soak",
+        description = {
+            "Runs random jobs with random configurations and faults until the time is over, and compares every result"
+                    + " with sort shuffle's.",
+            ""
+        },
+        exitCodeList = {
+            "0:no result differed, no job failed, nothing leaked",
+            "1:one did, or nothing could be tried",
+            "2:an option was wrong"
+        })
+public final class Soak extends Tool {
+    private static final int MOST_MINUTES = 7 * 24 * 60;
+
+    @Option(
+            names = "--minutes",
+            paramLabel = "N",
+            description = "How long; the application under way is brought to its end. Default: ${DEFAULT-VALUE}")
+    private int minutes = 3;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "S",
+            description = "Where randomness starts: equal seeds give equal jobs, configurations and faults, though not"
+                    + " equal moments. Default: ${DEFAULT-VALUE}")
+    private long seed = 1;
+
+    @Option(
+            names = "--fabric",
+            converter = ShuffleModeConverter.class,
+            paramLabel = "MODE",
+            description = "One path for all applications, instead of a drawn one: ${COMPLETION-CANDIDATES}")
+    private @Nullable ShuffleMode fabric;
+
+    @Option(
+            names = "--first",
+            paramLabel = "N",
+            description = "Application to begin with, to see again what an earlier run met. Default: ${DEFAULT-VALUE}")
+    private int first;
+
+    private final SoakReport report = new SoakReport();
+
+    private Soak() {}
+
+    /** Called by {@code bin/soak}. */
+    public static void main(String[] args) {
+        run(new Soak(), args);
+    }
+
+    @Override
+    public Integer call() throws Exception {
+        check(this::checkOptions);
+        Workspace workspace = Workspace.find();
+        Path folder = Files.createDirectories(workspace.target("cluster").resolve("soak"));
+        Path run = Files.createTempDirectory(folder, "run-");
+        Path pools = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-soak-");
+        out.printf("soak of %d min with seed %d; logs in %s%n", minutes, seed, run);
+        long end = System.nanoTime() + Duration.ofMinutes(minutes).toNanos();
+        try (SoakApplication reference = new SoakApplication(workspace, referenceConf(), run.resolve("sort.log"))) {
+            for (int number = first; System.nanoTime() < end; number++) {
+                ApplicationPlan plan = ApplicationPlan.random(seed, number, fabric, pools);
+                new SoakRun(workspace, run, pools, plan, reference, report).run(end);
+                out.printf(
+                        Locale.ROOT,
+                        "application %d (%s, %d executors, pool %s): in all %d jobs, %d faults, %d wrong%n",
+                        number,
+                        plan.conf().get("spark.shuffle.rdma.fabric.mode"),
+                        plan.executors(),
+                        plan.conf().getOrDefault("spark.shuffle.rdma.pool.maxSize", "on defaults"),
+                        report.jobs(),
+                        report.faults(),
+                        report.wrong());
+            }
+        }
+        lastOneLeavesNothing(workspace, run, pools);
+        out.println(report);
+        return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    private void checkOptions() {
+        if (minutes < 1 || minutes > MOST_MINUTES) {
+            throw new IllegalArgumentException("--minutes " + minutes + ": allowed is 1 to " + MOST_MINUTES);
+        }
+        if (first < 0) {
+            throw new IllegalArgumentException("--first " + first + ": allowed is 0 and more");
+        }
+        if (fabric == ShuffleMode.SORT) {
+            throw new IllegalArgumentException("--fabric sort: it would be compared with itself");
+        }
+    }
+
+    private static Map<String, String> referenceConf() {
+        Map<String, String> conf = new LinkedHashMap<>(ShuffleMode.SORT.conf());
+        conf.put("spark.master", "local[2]");
+        conf.put("spark.ui.enabled", "false");
+        return conf;
+    }
+
+    /**
+     * Files of killed executors go when the next pool of that directory is made, the others at their executor's end.
+     */
+    private void lastOneLeavesNothing(Workspace workspace, Path run, Path pools)
+            throws IOException, InterruptedException {
+        Map<String, String> conf = new LinkedHashMap<>(ShuffleMode.AUTO.conf());
+        conf.put("spark.master", "local[1]");
+        conf.put("spark.ui.enabled", "false");
+        conf.put("spark.shuffle.rdma.pool.directory", pools.toString());
+        try (SoakApplication last = new SoakApplication(workspace, conf, run.resolve("last.log"))) {
+            SoakReply held = last.ask(SoakRequest.of(SoakRequest.Operation.DRAIN), Duration.ofMinutes(1));
+            if (!held.ok() || ShuffleMeter.isHeld(held.counters())) {
+                report.leak("an application without jobs holds " + held);
+            }
+        }
+        try (Stream<Path> files = Files.list(pools)) {
+            List<Path> left = files.toList();
+            if (!left.isEmpty()) {
+                report.leak("files of pools: " + left);
+                return;
+            }
+        }
+        Files.delete(pools);
+    }
+}

@@ -1,0 +1,194 @@
+package io.rdmashuffle.it;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.fixture.PoolFolder;
+import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.spark.ClusterStatistics;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.LongAdder;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Shuffles of bare records: memory that runs short, compression that was asked for, Spark's metrics. */
+@Tag("system")
+@Timeout(value = 4, unit = TimeUnit.MINUTES)
+class DirectIT {
+    private static final int ROWS = 300_000;
+
+    private static Map<String, List<String>> expected = Map.of();
+
+    @BeforeAll
+    static void runWithSortShuffle() {
+        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.SORT, ShuffleJobs.settings())) {
+            expected = ShuffleJobs.runAll(cluster.spark());
+        }
+        assertThat(expected.values()).noneMatch(List::isEmpty);
+    }
+
+    @RegisterExtension
+    final PoolFolder pools = new PoolFolder();
+
+    /** What all tasks of an application wrote and spilled. */
+    private static final class Written extends SparkListener {
+        private final SparkContext context;
+        private final LongAdder bytes = new LongAdder();
+        private final LongAdder records = new LongAdder();
+        private final LongAdder spilled = new LongAdder();
+
+        Written(SparkContext context) {
+            this.context = context;
+            context.addSparkListener(this);
+        }
+
+        @Override
+        public void onTaskEnd(SparkListenerTaskEnd end) {
+            bytes.add(end.taskMetrics().shuffleWriteMetrics().bytesWritten());
+            records.add(end.taskMetrics().shuffleWriteMetrics().recordsWritten());
+            spilled.add(end.taskMetrics().diskBytesSpilled());
+        }
+
+        long of(LongAdder adder) throws Exception {
+            context.listenerBus().waitUntilEmpty(20_000);
+            return adder.sum();
+        }
+    }
+
+    private Map<String, String> direct(String... more) {
+        Map<String, String> conf = pools.conf(more);
+        conf.put("spark.shuffle.rdma.direct.enabled", "true");
+        return conf;
+    }
+
+    /** Two map tasks, some 15 MB each that compress well. */
+    private static List<Row> sums(SparkSession spark) {
+        Column text = functions.concat(
+                functions.repeat(functions.lit("text"), 20), functions.col("id").mod(10));
+        Dataset<Row> rows = spark.range(0, ROWS, 1, 2).withColumn("text", text).repartition(7, functions.col("id"));
+        // Not sorted by Spark, which would read the sums' shuffle twice.
+        return rows
+                .groupBy(functions.spark_partition_id().as("partition"))
+                .agg(functions.count("id"), functions.sum("id"), functions.max("text"))
+                .collectAsList()
+                .stream()
+                .sorted(Comparator.comparingInt(row -> row.getInt(0)))
+                .toList();
+    }
+
+    private static List<Row> sumsWithSortShuffle() throws Exception {
+        try (SparkSession spark = LocalSpark.start(ShuffleMode.SORT.conf())) {
+            return sums(spark);
+        }
+    }
+
+    /**
+     * All kinds of shuffles on a cluster: through Spark's streams, copied with Kryo, with a pool that is far too small,
+     * and compressed in the pool.
+     */
+    @ParameterizedTest
+    @CsvSource({
+        "AUTO, 2, 1g, JavaSerializer, true, false, 75",
+        "SHM, 3, 1g, KryoSerializer, false, true, 75",
+        "AUTO, 2, 8m, KryoSerializer, true, true, 75",
+        "AUTO, 2, 1g, KryoSerializer, true, true, 0"
+    })
+    void resultsAreSortShuffles(
+            ShuffleMode fabric,
+            int executors,
+            String pool,
+            String serializer,
+            String inPlace,
+            String direct,
+            String compressAbove)
+            throws Exception {
+        Map<String, String> conf = pools.conf(
+                "spark.shuffle.rdma.direct.enabled", direct,
+                "spark.shuffle.rdma.direct.compressAbove", compressAbove,
+                "spark.shuffle.rdma.pool.maxSize", pool,
+                // A reader may wait for room, a map output must not: a dozen that did would outlast the test.
+                "spark.shuffle.rdma.pool.reserveTimeout", "1min",
+                "spark.shuffle.rdma.fabric.shm.inPlace", inPlace,
+                "spark.serializer", "org.apache.spark.serializer." + serializer);
+        conf.putAll(ShuffleJobs.settings());
+        try (SparkCluster cluster = SparkCluster.start(executors, fabric, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            assertThat(ShuffleJobs.runAll(cluster.spark())).isEqualTo(expected);
+            ClusterStatistics after = observer.statistics();
+            assertThat(ShuffleObserver.bytesReadByUs(after)).isEqualTo(observer.bytesReadBySpark());
+            assertThat(after.total(ShuffleCounter.SHM_BYTES)).isPositive();
+            assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isZero();
+            assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_FILED) > 0).isEqualTo(pool.equals("8m"));
+            observer.assertAllComesBack();
+        }
+    }
+
+    @Test
+    void recordsThatMemoryCannotHoldWaitInFiles() throws Exception {
+        List<Row> right = sumsWithSortShuffle();
+        // Spark's tests set memory so; 12 MB are for tasks then.
+        Map<String, String> conf = direct("spark.testing.memory", "20971520", "spark.testing.reservedMemory", "0");
+        try (SparkSession spark = LocalSpark.start(conf)) {
+            ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
+            Written written = new Written(spark.sparkContext());
+            assertThat(sums(spark)).isEqualTo(right);
+            assertThat(written.of(written.spilled)).isPositive();
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_FILED))
+                    .isZero();
+            observer.assertAllComesBack();
+        }
+    }
+
+    @Test
+    void compressionIsThatOfTheUserOrNone() throws Exception {
+        List<Row> right = sumsWithSortShuffle();
+        long bare = bytesWritten(right, direct());
+        long asked = bytesWritten(right, direct("spark.shuffle.compress", "true"));
+        long sparks = bytesWritten(right, pools.conf("spark.shuffle.rdma.direct.enabled", "false"));
+        assertThat(asked).isLessThan(bare / 2);
+        // Where memory is short records are compressed, in the pool or in files, unless the user wants none of that.
+        assertThat(bytesWritten(right, direct("spark.shuffle.rdma.direct.compressAbove", "0")))
+                .isLessThan(bare / 2);
+        assertThat(bytesWritten(
+                        right,
+                        direct(
+                                "spark.shuffle.rdma.direct.compressAbove", "0",
+                                "spark.shuffle.compress", "false")))
+                .isEqualTo(bare);
+        assertThat(bytesWritten(right, direct("spark.shuffle.rdma.pool.maxSize", "8m")))
+                .isLessThan(bare / 2);
+        assertThat(bytesWritten(
+                        right, direct("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.compress", "false")))
+                .isEqualTo(bare);
+        assertThat(sparks).isLessThan(bare / 2);
+    }
+
+    private static long bytesWritten(List<Row> right, Map<String, String> conf) throws Exception {
+        try (SparkSession spark = LocalSpark.start(conf)) {
+            ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
+            Written written = new Written(spark.sparkContext());
+            assertThat(sums(spark)).isEqualTo(right);
+            assertThat(written.of(written.records)).isGreaterThanOrEqualTo(ROWS);
+            assertThat(observer.bytesReadBySpark()).isEqualTo(written.of(written.bytes));
+            assertThat(ShuffleObserver.bytesReadByUs(observer.statistics())).isEqualTo(observer.bytesReadBySpark());
+            return written.of(written.bytes);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+package io.rdmashuffle.it.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.fixture.PoolFolder;
+import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.it.GroupedBytes;
+import io.rdmashuffle.it.ShuffleObserver;
+import io.rdmashuffle.it.TaskRecorder;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.spark.ClusterStatistics;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Invariant I4 where the pool may grow and the memory to grow into is gone. */
+@Tag("system")
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
+class FullMemoryIT {
+    private static final GroupedBytes JOB = new GroupedBytes(12, 6, 0);
+
+    /**
+     * Another program fills {@code /dev/shm} after the start: outputs become files, and pools grow again when there is room.
+     */
+    @Test
+    void memoryThatSomebodyElseFilledIsNoFailure() throws Exception {
+        Map<Integer, Long> expected = JOB.withSortShuffle();
+        Map<String, String> conf = new HashMap<>(Map.of(
+                "spark.shuffle.compress", "false",
+                "spark.shuffle.rdma.directory.maxShuffles", "64",
+                "spark.shuffle.rdma.pool.regionSize", "4m",
+                "spark.shuffle.rdma.pool.initialSize", "4m",
+                "spark.shuffle.rdma.pool.maxSize", "16m"));
+        try (SmallMemory memory = SmallMemory.mount("40m")) {
+            conf.put("spark.shuffle.rdma.pool.directory", memory.path().toString());
+            try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
+                ShuffleObserver observer = new ShuffleObserver(cluster.context());
+                TaskRecorder tasks = new TaskRecorder(cluster.context());
+                // Registered executors have no pool yet; one that starts where there is no room for it is refused.
+                ShuffleObserver.await(
+                        "two pools", () -> PoolFolder.filesIn(memory.path()).size() == 2);
+                memory.fill();
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                ClusterStatistics full = observer.statistics();
+                assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isPositive();
+                assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isPositive();
+                assertThat(full.total(ShuffleCounter.POOL_CAPACITY_BYTES)).isEqualTo(2 * (4 << 20));
+
+                memory.empty();
+                ShuffleObserver.await("the pools grow", () -> {
+                    assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                    return observer.statistics().total(ShuffleCounter.POOL_CAPACITY_BYTES) > 2 * (4 << 20);
+                });
+                assertThat(tasks.failures()).isEmpty();
+                observer.assertAllComesBack();
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+package io.rdmashuffle.it.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.fixture.PoolFolder;
+import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.it.GroupedBytes;
+import io.rdmashuffle.it.ShuffleObserver;
+import io.rdmashuffle.it.TaskRecorder;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A driver's registry that is hard to hear: nothing fails, and executors find each other in the end. */
+@Tag("system")
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
+class RegistryFaultsIT {
+    private static final int EXECUTORS = 3;
+    private static final GroupedBytes JOB = new GroupedBytes(9, 6, 0);
+
+    @RegisterExtension
+    final PoolFolder pools = new PoolFolder();
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 2})
+    void messagesThatAreLostDoubledOrLateCostAtMostTheFastPath(long seed) throws Exception {
+        Map<Integer, Long> expected = JOB.withSortShuffle();
+        Map<String, String> conf = pools.conf(
+                "spark.shuffle.manager",
+                LossyRegistryManager.class.getName(),
+                LossyRegistryManager.SEED,
+                Long.toString(seed),
+                "spark.shuffle.rdma.registry.timeout",
+                "1s",
+                "spark.shuffle.rdma.peer.quarantine",
+                "0ms");
+        try (SparkCluster cluster = SparkCluster.start(EXECUTORS, ShuffleMode.AUTO, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            for (int round = 0; round < 6; round++) {
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+            }
+            assertThat(tasks.failures()).isEmpty();
+
+            // A new executor has to become known as well.
+            ProcessHandle victim = cluster.executorProcesses().get(0);
+            assertThat(victim.destroyForcibly()).isTrue();
+            victim.onExit().get(30, TimeUnit.SECONDS);
+            for (int round = 0; round < 6; round++) {
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+            }
+            cluster.awaitExecutors(EXECUTORS);
+            ShuffleObserver.await(
+                    "shared memory is the only path", () -> sharedMemoryAlone(cluster, observer, expected));
+            observer.assertAllComesBack();
+        }
+    }
+
+    /** Runs the job once more; says whether every executor found its peers. */
+    private static boolean sharedMemoryAlone(
+            SparkCluster cluster, ShuffleObserver observer, Map<Integer, Long> expected) {
+        long shm = observer.statistics().total(ShuffleCounter.SHM_BYTES);
+        long netty = observer.statistics().total(ShuffleCounter.NETTY_BYTES);
+        assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+        return observer.statistics().total(ShuffleCounter.SHM_BYTES) > shm
+                && observer.statistics().total(ShuffleCounter.NETTY_BYTES) == netty;
+    }
+}

@@ -1,0 +1,21 @@
+package io.rdmashuffle.it.faults;
+
+import io.rdmashuffle.harness.fixture.SparkCluster;
+import java.time.Duration;
+
+/** Signals to executors. */
+final class Signals {
+    private Signals() {}
+
+    /** Lets an executor stand still for a while. */
+    static void stop(SparkCluster cluster, int executor, Duration length) throws Exception {
+        ProcessHandle victim = cluster.executorProcesses().get(executor);
+        String pid = Long.toString(victim.pid());
+        Commands.run("kill", "-STOP", pid);
+        try {
+            Thread.sleep(length.toMillis());
+        } finally {
+            Commands.run("kill", "-CONT", pid);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package io.rdmashuffle.it.faults;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * A file system in memory with a size of its own, in place of {@code /dev/shm}, that can be filled.
+ *
+ * <p>Needs root. <b>Threading:</b> one thread. <b>Ownership:</b> closing takes it away.
+ *
+ * <p><b>Source:</b> tmpfs(5).
+ */
+final class SmallMemory implements AutoCloseable {
+    private final Path path;
+
+    private SmallMemory(Path path) {
+        this.path = path;
+    }
+
+    /** Mounts one, or skips the test where that is not allowed. */
+    static SmallMemory mount(String size) throws IOException {
+        Path path = Files.createTempDirectory(Path.of("/dev/shm"), "rdma-it-small-");
+        try {
+            Commands.orSkip("mount", "-t", "tmpfs", "-o", "size=" + size, "rdma-it", path.toString());
+        } catch (IOException | RuntimeException e) {
+            Files.delete(path);
+            throw e;
+        }
+        return new SmallMemory(path);
+    }
+
+    Path path() {
+        return path;
+    }
+
+    /** Writes another program's file until not a byte is left. */
+    void fill() throws IOException {
+        byte[] block = new byte[4_096];
+        try (OutputStream file = Files.newOutputStream(filler())) {
+            while (true) {
+                file.write(block);
+            }
+        } catch (IOException full) {
+            if (path.toFile().getUsableSpace() != 0) {
+                throw full;
+            }
+        }
+    }
+
+    /** Takes that file away. */
+    void empty() throws IOException {
+        Files.delete(filler());
+    }
+
+    private Path filler() {
+        return path.resolve("another-programs-file");
+    }
+
+    @Override
+    public void close() throws IOException {
+        Commands.run("umount", path.toString());
+        Files.delete(path);
+    }
+}

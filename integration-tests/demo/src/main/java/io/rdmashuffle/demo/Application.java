@@ -1,0 +1,120 @@
+package io.rdmashuffle.demo;
+
+import io.rdmashuffle.harness.JavaProcess;
+import io.rdmashuffle.harness.SparkHome;
+import io.rdmashuffle.harness.Workspace;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.launcher.JavaModuleOptions;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One of the two applications that the demo compares: its configuration, and a session that is started when it is
+ * needed and again after it died.
+ *
+ * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns its session.
+ */
+public final class Application implements AutoCloseable {
+    private static final String DRIVER_OPTIONS = "spark.driver.extraJavaOptions";
+
+    /** Queries of a few seconds are mostly compilation otherwise, which takes the cores from what is to be shown. */
+    private static final String FIRST_COMPILER = "-XX:TieredStopAtLevel=1";
+
+    private final String name;
+    private final Setting setting;
+    private final Map<String, String> conf;
+    private @Nullable QuerySession session;
+
+    /**
+     * Prepares an application.
+     *
+     * @param name of its files and of the application
+     * @param conf Spark's configuration
+     */
+    public Application(String name, Setting setting, Map<String, String> conf) {
+        this.name = name;
+        this.setting = setting;
+        this.conf = Map.copyOf(conf);
+    }
+
+    /**
+     * What both applications share.
+     *
+     * @param data the folder of tables
+     * @param folder takes logs and results
+     * @param timeout of one query
+     */
+    public record Setting(Workspace workspace, Path data, Path folder, Duration timeout) {}
+
+    /** What both applications have in common; small enough for two cores, shuffling enough to be of interest. */
+    public static Map<String, String> commonConf(int executors, boolean fullJit) {
+        Map<String, String> conf = new LinkedHashMap<>();
+        if (!fullJit) {
+            conf.put(DRIVER_OPTIONS, FIRST_COMPILER);
+            conf.put("spark.executor.extraJavaOptions", FIRST_COMPILER);
+        }
+        conf.put("spark.master", "local-cluster[" + executors + ",1,1024]");
+        conf.put("spark.ui.enabled", "false");
+        conf.put("spark.sql.shuffle.partitions", "16");
+        // At small scales nearly every join would be a broadcast, and a demo of a shuffle would show none.
+        conf.put("spark.sql.autoBroadcastJoinThreshold", "256k");
+        return conf;
+    }
+
+    Path log() {
+        return setting.folder().resolve(name + ".log");
+    }
+
+    Path resultFile() {
+        return setting.folder().resolve(name + "-result.json");
+    }
+
+    QueryReply run(String query, QueryRequest.Operation operation) throws IOException, InterruptedException {
+        return ask(new QueryRequest(operation, query, resultFile().toString()));
+    }
+
+    QueryReply ask(QueryRequest request) throws IOException, InterruptedException {
+        return started().ask(request);
+    }
+
+    /** Starts the application unless it runs. */
+    QuerySession started() throws IOException, InterruptedException {
+        QuerySession current = session;
+        if (current == null || !current.isAlive()) {
+            close();
+            current = new QuerySession(server(), log(), setting.timeout());
+            session = current;
+        }
+        return current;
+    }
+
+    private JavaProcess server() {
+        JavaProcess server = new JavaProcess(
+                        QueryServer.class.getName(), setting.data().toString())
+                .spark(SparkHome.of(setting.workspace()), JavaModuleOptions.defaultModuleOptionArray())
+                .classPath(setting.workspace().jar("demo").toString())
+                .options("-Xmx2g")
+                .options("-Dspark.app.name=demo-" + name)
+                .options("-Dspark.sql.warehouse.dir=" + setting.folder().resolve("warehouse-" + name));
+        // What spark-submit does in client mode; the key alone is too late for a driver that runs.
+        for (String option : conf.getOrDefault(DRIVER_OPTIONS, "").split(" ", -1)) {
+            if (!option.isBlank()) {
+                server.options(option);
+            }
+        }
+        conf.forEach((key, value) -> server.options("-D" + key + "=" + value));
+        return server;
+    }
+
+    @Override
+    public void close() {
+        QuerySession current = session;
+        session = null;
+        if (current != null) {
+            current.close();
+        }
+    }
+}

@@ -1,0 +1,19 @@
+package io.rdmashuffle.demo;
+
+/**
+ * What the demo asks of a {@link QueryServer}, one JSON object a line.
+ *
+ * @param operation what to do
+ * @param query the query's name, or empty
+ * @param resultFile where to write the rows, or empty to drop them
+ */
+record QueryRequest(Operation operation, String query, String resultFile) {
+    enum Operation {
+        /** Runs a query as it is. */
+        RUN,
+        /** Runs a query without the LIMIT at its end, so that ties decide nothing. */
+        RUN_UNLIMITED,
+        /** Drops what past queries left and reports what is still held. */
+        DRAIN
+    }
+}

@@ -1,0 +1,81 @@
+package io.rdmashuffle.demo;
+
+import io.rdmashuffle.harness.ProcessorTime;
+import io.rdmashuffle.harness.RootCause;
+import io.rdmashuffle.harness.spark.ShuffleMeter;
+import io.rdmashuffle.harness.tpcds.QueryCatalogue;
+import io.rdmashuffle.harness.tpcds.TpcdsSchema;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+
+/**
+ * A Spark application that runs queries on request: requests on standard input, replies on standard output, its log on
+ * standard error. It ends when standard input does, so it does not outlive the demo.
+ *
+ * <p>Spark's configuration comes as system properties, the folder of the tables as the only argument.
+ *
+ * <p><b>Threading:</b> one request at a time.
+ */
+public final class QueryServer {
+    private final SparkSession spark;
+    private final QueryCatalogue catalogue;
+    private final ShuffleMeter meter;
+
+    private QueryServer(SparkSession spark, QueryCatalogue catalogue) {
+        this.spark = spark;
+        this.catalogue = catalogue;
+        this.meter = new ShuffleMeter(spark.sparkContext());
+    }
+
+    /** Called by {@link QuerySession}. */
+    public static void main(String[] args) throws IOException {
+        try (SparkSession spark = SparkSession.builder().getOrCreate();
+                BufferedReader requests =
+                        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+            TpcdsSchema.createTables(spark, Path.of(args[0]));
+            QueryServer server = new QueryServer(spark, QueryCatalogue.load());
+            System.out.println(Protocol.reply(new QueryReply("", 0, 0, 0, 0, Map.of(), "")));
+            for (String line = requests.readLine(); line != null; line = requests.readLine()) {
+                System.out.println(Protocol.reply(server.serve(Protocol.request(line))));
+            }
+        }
+    }
+
+    @SuppressWarnings("CatchingUnchecked") // Whatever a query throws is the answer to it.
+    private QueryReply serve(QueryRequest request) {
+        try {
+            return switch (request.operation()) {
+                case RUN -> run(request, catalogue.text(request.query()));
+                case RUN_UNLIMITED -> run(request, FinalLimit.removedFrom(catalogue.text(request.query())));
+                case DRAIN -> new QueryReply("", 0, 0, 0, 0, meter.drain(), "");
+            };
+        } catch (Exception e) {
+            System.err.println("query " + request.query() + " failed");
+            e.printStackTrace();
+            return QueryReply.failed(request.query(), RootCause.of(e));
+        }
+    }
+
+    private QueryReply run(QueryRequest request, String text) throws IOException {
+        spark.sparkContext().setJobGroup(request.query(), request.query(), true);
+        ShuffleMeter.Reading before = meter.read();
+        long cpuBefore = ProcessorTime.millisOfExecutors(ProcessHandle.current());
+        long started = System.nanoTime();
+        List<Row> rows = spark.sql(text).collectAsList();
+        long millis = (System.nanoTime() - started) / 1_000_000;
+        long cpuMillis = ProcessorTime.millisOfExecutors(ProcessHandle.current()) - cpuBefore;
+        ShuffleMeter.Reading used = meter.read().minus(before);
+        if (!request.resultFile().isEmpty()) {
+            ResultFile.write(Path.of(request.resultFile()), rows);
+        }
+        return new QueryReply(
+                request.query(), rows.size(), millis, cpuMillis, used.taskMetricBytes(), used.counters(), "");
+    }
+}

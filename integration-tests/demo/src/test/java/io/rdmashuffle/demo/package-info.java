@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.rdmashuffle.demo;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,83 @@
+package io.rdmashuffle.submit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
+
+@Tag("unit")
+class SubmitCommandTest {
+    private static final List<String> OURS = List.of(
+            "--conf", "spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager",
+            "--conf", "spark.shuffle.rdma.fabric.mode=auto");
+
+    @TempDir
+    Path folder = Path.of("");
+
+    private String app = "";
+
+    @BeforeEach
+    void createApplication() throws IOException {
+        app = Files.createFile(folder.resolve("app.jar")).toString();
+    }
+
+    private static List<String> arguments(String... given) {
+        CommandLine commandLine = new CommandLine(SubmitCommand.spec()).setStopAtPositional(true);
+        return SubmitCommand.arguments(commandLine.parseArgs(given));
+    }
+
+    @Test
+    void oursComeFirstSoThatTheUsersWin() {
+        assertThat(arguments("--conf", "spark.x=y", "--class", "C", app, "one"))
+                .startsWith(OURS.toArray(String[]::new))
+                .endsWith("--master", "local-cluster[2,1,1024]", "--conf", "spark.x=y", "--class", "C", app, "one");
+    }
+
+    @Test
+    void fabricIsOursAndAnyPlaceBeforeTheApplicationWillDo() {
+        assertThat(arguments("--class", "C", "--fabric", "sort", "--master", "local[2]", app))
+                .containsExactly("--conf", "spark.shuffle.manager=sort", "--class", "C", "--master", "local[2]", app);
+        assertThat(arguments("--fabric=netty", "--class", "C", app))
+                .contains("spark.shuffle.rdma.fabric.mode=netty")
+                .doesNotContain("--fabric=netty");
+    }
+
+    @Test
+    void whatFollowsTheApplicationIsItsOwn() {
+        assertThat(arguments("--class", "C", app, "--fabric", "sort", "--nonsense", "-v"))
+                .contains("spark.shuffle.rdma.fabric.mode=auto")
+                .endsWith(app, "--fabric", "sort", "--nonsense", "-v");
+    }
+
+    @Test
+    void valuesMayLookLikeOptions() {
+        assertThat(arguments("--driver-java-options", "-Da=b -Xss2m", "--driver-memory=2g", "-c", "spark.k=v", app))
+                .endsWith("--driver-java-options", "-Da=b -Xss2m", "--driver-memory=2g", "-c", "spark.k=v", app);
+    }
+
+    @Test
+    void wrongCommandLinesAreRefused() {
+        assertThatThrownBy(() -> arguments("--fabrik", "shm", app)).isInstanceOf(ParameterException.class);
+        assertThatThrownBy(() -> arguments("--class", "C"))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining("no application");
+        assertThatThrownBy(() -> arguments("--class", "C", "missing.jar"))
+                .isInstanceOf(ParameterException.class)
+                .hasMessageContaining("missing.jar");
+    }
+
+    @Test
+    void knowsSparksOptions() {
+        assertThat(SparkLauncherAccess.valuedOptions()).contains(List.of("--conf", "-c"), List.of("--class"));
+        assertThat(SparkLauncherAccess.switches()).contains(List.of("--verbose", "-v"));
+    }
+}

@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.rdmashuffle.submit;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,46 @@
+package io.rdmashuffle.harness;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * Processor time, user and system together, that processes have used: every thread counts, those of the compiler and
+ * the garbage collector too, which the time of Spark's task metrics leaves out.
+ *
+ * <p><b>Source:</b> proc(5), fields utime and stime of {@code /proc/PID/stat}.
+ */
+public final class ProcessorTime {
+    private static final String EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend";
+    /** USER_HZ is 100 wherever Linux runs Java. */
+    private static final long TICK_MILLIS = 10;
+    /** Positions of utime and stime after the name, which is in brackets and may hold anything. */
+    private static final int UTIME = 11;
+
+    private static final int STIME = 12;
+
+    private ProcessorTime() {}
+
+    /** Returns the milliseconds of all executors that a driver on this host started and that live. */
+    public static long millisOfExecutors(ProcessHandle driver) {
+        return driver.descendants()
+                .filter(child -> child.info().commandLine().orElse("").contains(EXECUTOR))
+                .mapToLong(ProcessorTime::millis)
+                .sum();
+    }
+
+    /** Returns the milliseconds of one process, 0 if it is gone. */
+    public static long millis(ProcessHandle process) {
+        try {
+            return millis(Files.readString(Path.of("/proc", Long.toString(process.pid()), "stat")));
+        } catch (IOException gone) {
+            return 0;
+        }
+    }
+
+    /** Reads the line of {@code stat}. */
+    static long millis(String stat) {
+        String[] fields = stat.substring(stat.lastIndexOf(')') + 1).strip().split(" ", -1);
+        return TICK_MILLIS * (Long.parseLong(fields[UTIME]) + Long.parseLong(fields[STIME]));
+    }
+}

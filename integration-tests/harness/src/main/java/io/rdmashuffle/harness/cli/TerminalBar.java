@@ -1,0 +1,30 @@
+package io.rdmashuffle.harness.cli;
+
+import me.tongfei.progressbar.ProgressBar;
+import me.tongfei.progressbar.ProgressBarBuilder;
+import me.tongfei.progressbar.ProgressBarStyle;
+import org.jspecify.annotations.Nullable;
+
+/** The progress bar of a command whose standard error is a terminal. */
+public final class TerminalBar {
+    private TerminalBar() {}
+
+    /**
+     * Starts a bar, which the caller closes; returns null where there is no terminal to draw it on.
+     *
+     * @param steps what is counted, such as "queries"
+     * @param total how many steps there will be
+     */
+    public static @Nullable ProgressBar start(String steps, int total) {
+        // Set by the scripts of bin/, which can tell whether standard error is a terminal.
+        if (!Boolean.getBoolean("rdmashuffle.terminal")) {
+            return null;
+        }
+        return new ProgressBarBuilder()
+                .setTaskName(steps)
+                .setInitialMax(total)
+                .setStyle(ProgressBarStyle.ASCII)
+                .clearDisplayOnFinish()
+                .build();
+    }
+}

@@ -1,0 +1,87 @@
+package io.rdmashuffle.harness.cli;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/**
+ * A command that is started from {@code bin/}: what it prints goes to standard output, its help is {@code --help}, what
+ * is wrong with its command line is answered with all valid options, and a failure with one line where the surroundings
+ * are to blame.
+ *
+ * <p><b>Threading:</b> one thread, that of {@code main}.
+ */
+@Command(sortOptions = false, usageHelpWidth = 110, exitCodeListHeading = "%nExit code:%n")
+public abstract class Tool implements Callable<Integer> {
+    /** Where the tool reports. */
+    protected final PrintStream out = System.out;
+
+    @Spec
+    private @Nullable CommandSpec spec;
+
+    @Option(
+            names = {"-h", "--help"},
+            order = Integer.MAX_VALUE,
+            usageHelp = true,
+            description = "Show this and end")
+    @SuppressWarnings("UnusedVariable") // picocli looks at it.
+    private boolean help;
+
+    /** Runs the tool and ends the virtual machine with its exit code. */
+    protected static void run(Tool tool, String[] args) {
+        System.exit(tool.commandLine().execute(args));
+    }
+
+    /** Returns a parser that fills this object and calls it. */
+    public final CommandLine commandLine() {
+        CommandLine commandLine = new CommandLine(this);
+        commandLine.setParameterExceptionHandler(new UsageErrors());
+        commandLine.setExecutionExceptionHandler((exception, command, parsed) -> failed(exception, command));
+        return commandLine;
+    }
+
+    /** Looks at what picocli cannot; an {@link IllegalArgumentException} becomes a usage error with its message. */
+    protected final void check(Runnable options) {
+        checked(() -> {
+            options.run();
+            return options;
+        });
+    }
+
+    /**
+     * Returns what only sound options give; an {@link IllegalArgumentException} becomes a usage error with its message.
+     */
+    protected final <T> T checked(Supplier<T> options) {
+        try {
+            return options.get();
+        } catch (IllegalArgumentException e) {
+            if (spec == null) {
+                throw e;
+            }
+            throw new ParameterException(spec.commandLine(), e.getMessage(), e);
+        }
+    }
+
+    /**
+     * Answers a command that failed: one line for what the surroundings did to it, a stack trace too for what it did
+     * itself.
+     */
+    private static int failed(Exception exception, CommandLine command) {
+        PrintWriter err = command.getErr();
+        err.println(command.getCommandName() + ": " + exception.getMessage());
+        if (!(exception instanceof IOException || exception instanceof IllegalStateException)) {
+            exception.printStackTrace(err);
+        }
+        err.flush();
+        return CommandLine.ExitCode.SOFTWARE;
+    }
+}

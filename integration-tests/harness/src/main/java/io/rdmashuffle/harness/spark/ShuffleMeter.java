@@ -1,0 +1,99 @@
+package io.rdmashuffle.harness.spark;
+
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.spark.RdmaShuffleManager;
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+
+/**
+ * Reads what the shuffle moved: Spark's task metrics with any manager, and our manager's counters with ours.
+ *
+ * <p><b>Threading:</b> call from one thread; the task metrics arrive on Spark's listener thread.
+ */
+public final class ShuffleMeter {
+    private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
+    private static final long DRAIN_SECONDS = 20;
+    private static final long POLL_MILLIS = 250;
+
+    private final SparkContext context;
+    private final AtomicLong taskMetricBytes = new AtomicLong();
+
+    /** Starts to listen; the context's end ends that. */
+    public ShuffleMeter(SparkContext context) {
+        this.context = context;
+        context.addSparkListener(new SparkListener() {
+            @Override
+            public void onTaskEnd(SparkListenerTaskEnd end) {
+                TaskMetrics metrics = end.taskMetrics();
+                if (metrics != null) {
+                    taskMetricBytes.addAndGet(metrics.shuffleReadMetrics().totalBytesRead());
+                }
+            }
+        });
+    }
+
+    /**
+     * Totals since the application started.
+     *
+     * @param counters by label; empty with another manager than ours
+     */
+    public record Reading(long taskMetricBytes, Map<String, Long> counters) {
+        /** Returns what was added since an earlier reading. */
+        public Reading minus(Reading earlier) {
+            Map<String, Long> difference = new TreeMap<>();
+            counters.forEach((label, value) -> difference.put(label, value - earlier.counters.getOrDefault(label, 0L)));
+            return new Reading(taskMetricBytes - earlier.taskMetricBytes, difference);
+        }
+    }
+
+    /** Returns the totals up to now. */
+    public Reading read() {
+        try {
+            context.listenerBus().waitUntilEmpty(ANSWER_TIMEOUT.toMillis());
+        } catch (TimeoutException e) {
+            System.err.println("Spark's listener bus is behind; bytes read are a little low");
+        }
+        return new Reading(taskMetricBytes.get(), counters());
+    }
+
+    private static Map<String, Long> counters() {
+        Map<String, Long> byLabel = new TreeMap<>();
+        if (SparkEnv.get().shuffleManager() instanceof RdmaShuffleManager manager) {
+            ClusterStatistics statistics = manager.statistics(ANSWER_TIMEOUT);
+            for (ShuffleCounter counter : ShuffleCounter.values()) {
+                byLabel.put(counter.label(), statistics.total(counter));
+            }
+        }
+        return byLabel;
+    }
+
+    /** Lets Spark drop the shuffles of past queries and returns the counters once pool and mappings are empty. */
+    public Map<String, Long> drain() throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(DRAIN_SECONDS);
+        Map<String, Long> counters = counters();
+        do {
+            // Spark unregisters a shuffle when the driver's garbage collector finds it unreachable.
+            System.gc();
+            Thread.sleep(POLL_MILLIS);
+            counters = counters();
+        } while (isHeld(counters) && System.nanoTime() < deadline);
+        return counters;
+    }
+
+    /** Returns whether pools or mappings of peers hold anything. */
+    public static boolean isHeld(Map<String, Long> counters) {
+        return counters.getOrDefault(ShuffleCounter.POOL_USED_BYTES.label(), 0L) != 0
+                || counters.getOrDefault(ShuffleCounter.POOL_LEASES.label(), 0L) != 0
+                || counters.getOrDefault(ShuffleCounter.PEER_MAPPINGS.label(), 0L) != 0;
+    }
+}

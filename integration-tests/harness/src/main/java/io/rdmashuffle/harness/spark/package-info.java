@@ -1,0 +1,9 @@
+/**
+ * What a Spark application asks about itself: bytes that its shuffle moved, and what it still holds.
+ *
+ * <p>May use Spark and the plugin. Must never change what it measures.
+ */
+@NullMarked
+package io.rdmashuffle.harness.spark;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.rdmashuffle.harness;
+
+import org.jspecify.annotations.NullMarked;

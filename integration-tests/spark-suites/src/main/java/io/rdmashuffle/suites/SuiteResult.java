@@ -1,0 +1,133 @@
+package io.rdmashuffle.suites;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.suites.SuiteEvent.Kind;
+import io.rdmashuffle.suites.agent.ShuffleEvidence;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What became of one suite.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param suite which
+ * @param seconds from start to end of its virtual machine
+ * @param passed tests that passed
+ * @param failed failures that no exemption covers
+ * @param exempt failures that one covers
+ * @param skipped tests that were ignored, canceled or pending
+ * @param stale names of tests that passed though an exemption says they cannot
+ * @param problems what was wrong with the suite as a whole; with one of them nothing is acceptable
+ * @param evidence see {@link ShuffleEvidence}
+ */
+record SuiteResult(
+        Suite suite,
+        long seconds,
+        int passed,
+        List<SuiteEvent> failed,
+        List<SuiteEvent> exempt,
+        List<SuiteEvent> skipped,
+        List<String> stale,
+        List<String> problems,
+        Map<String, Long> evidence) {
+
+    /**
+     * Judges a suite.
+     *
+     * @param ending what was wrong with how the virtual machine ended; empty if nothing
+     * @param exemptions those that count for this shuffle
+     */
+    static SuiteResult of(
+            Suite suite,
+            ShuffleMode fabric,
+            long seconds,
+            Optional<String> ending,
+            List<SuiteEvent> events,
+            List<Exemption> exemptions) {
+        List<String> exemptNames = exemptions.stream()
+                .filter(exemption -> suite.mayBeExempt() && exemption.suite().equals(suite.origin()))
+                .map(Exemption::test)
+                .toList();
+        List<SuiteEvent> failures = of(events, Kind.FAILED);
+        List<SuiteEvent> passed = of(events, Kind.PASSED);
+        List<String> problems = new ArrayList<>();
+        ending.ifPresent(problems::add);
+        of(events, Kind.ABORTED).forEach(event -> problems.add("aborted: " + event.message()));
+        if (passed.isEmpty() && failures.isEmpty()) {
+            problems.add("no test ran");
+        }
+        Map<String, Long> evidence = of(events, Kind.COMPLETED).stream()
+                .findFirst()
+                .map(SuiteEvent::evidence)
+                .orElse(Map.of());
+        SuiteResult result = new SuiteResult(
+                suite,
+                seconds,
+                passed.size(),
+                failures.stream()
+                        .filter(event -> !exemptNames.contains(event.test()))
+                        .toList(),
+                failures.stream()
+                        .filter(event -> exemptNames.contains(event.test()))
+                        .toList(),
+                of(events, Kind.SKIPPED),
+                passed.stream()
+                        .map(SuiteEvent::test)
+                        .filter(exemptNames::contains)
+                        .toList(),
+                problems,
+                evidence);
+        result.wrongManager(fabric).ifPresent(problems::add);
+        return result;
+    }
+
+    private static List<SuiteEvent> of(List<SuiteEvent> events, Kind kind) {
+        return events.stream().filter(event -> event.kind() == kind).toList();
+    }
+
+    private Optional<String> wrongManager(ShuffleMode fabric) {
+        if (shuffles() == 0) {
+            return Optional.empty();
+        }
+        boolean sort = fabric == ShuffleMode.SORT;
+        long chosen = sort ? shufflesElsewhere() : shufflesOfOurs();
+        if (chosen > 0) {
+            return Optional.empty();
+        }
+        return Optional.of("of " + shuffles() + " shuffles none went through " + (sort ? "sort shuffle" : "ours"));
+    }
+
+    boolean acceptable() {
+        return failed.isEmpty() && problems.isEmpty();
+    }
+
+    /** Shuffles that the RDMA shuffle took. */
+    long shufflesOfOurs() {
+        return evidence.getOrDefault(ShuffleEvidence.OURS, 0L);
+    }
+
+    /** Shuffles that the RDMA shuffle left to sort shuffle for a setting of the suite. */
+    long shufflesFellBack() {
+        return evidence.getOrDefault(ShuffleEvidence.FELL_BACK, 0L);
+    }
+
+    /** Shuffles of other managers. */
+    long shufflesElsewhere() {
+        return evidence.entrySet().stream()
+                .filter(entry -> entry.getKey().startsWith(ShuffleEvidence.OTHER))
+                .mapToLong(Map.Entry::getValue)
+                .sum();
+    }
+
+    long shuffles() {
+        return shufflesOfOurs() + shufflesFellBack() + shufflesElsewhere();
+    }
+
+    long counter(ShuffleCounter counter) {
+        return evidence.getOrDefault(ShuffleEvidence.COUNTER + counter.label(), 0L);
+    }
+}

@@ -1,0 +1,89 @@
+package io.rdmashuffle.suites;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.cli.TextTable;
+import io.rdmashuffle.shuffle.ShuffleCounter;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.ToLongFunction;
+
+/** The results as text: a table, then the names of what did not pass. */
+final class SuitesReport {
+    private SuitesReport() {}
+
+    static void print(
+            PrintStream out, ShuffleMode fabric, List<SuiteResult> results, List<Exemption> exemptions, Path logs) {
+        out.println(table(results));
+        out.println(
+                "shuffles: by the manager that took them; 'fell back' are those that a setting of the suite gives to"
+                        + " sort shuffle. Map outputs: of executors that lived when their application stopped.");
+        for (SuiteResult result : results) {
+            details(out, result, exemptions);
+        }
+        boolean acceptable = results.stream().allMatch(SuiteResult::acceptable);
+        out.printf(
+                "%s: %d passed, %d failed, %d exempt, %d skipped; %s%n",
+                fabric,
+                sum(results, SuiteResult::passed),
+                sum(results, result -> result.failed().size()),
+                sum(results, result -> result.exempt().size()),
+                sum(results, result -> result.skipped().size()),
+                acceptable ? "all right" : "NOT all right");
+        out.println("logs: " + logs);
+    }
+
+    static String table(List<SuiteResult> results) {
+        TextTable<SuiteResult> table = new TextTable<SuiteResult>()
+                .text("suite", result -> result.suite().name() + (result.suite().isReplacement() ? "*" : ""));
+        number(table, "passed", SuiteResult::passed);
+        number(table, "failed", result -> result.failed().size());
+        number(table, "exempt", result -> result.exempt().size());
+        number(table, "skipped", result -> result.skipped().size());
+        number(table, "s", SuiteResult::seconds);
+        number(table, "shuffles: ours", SuiteResult::shufflesOfOurs);
+        number(table, "fell back", SuiteResult::shufflesFellBack);
+        number(table, "others", SuiteResult::shufflesElsewhere);
+        number(table, "map outputs: pool", result -> result.counter(ShuffleCounter.MAP_OUTPUTS_POOLED));
+        number(table, "files", result -> result.counter(ShuffleCounter.MAP_OUTPUTS_FILED));
+        return table.text("", SuitesReport::verdict).render(results);
+    }
+
+    private static String verdict(SuiteResult result) {
+        if (!result.acceptable()) {
+            return "FAILED";
+        }
+        return result.shuffles() == 0 ? "ok, made no shuffle" : "ok";
+    }
+
+    private static void details(PrintStream out, SuiteResult result, List<Exemption> exemptions) {
+        String name = result.suite().name();
+        if (result.suite().isReplacement()) {
+            out.println("* " + name + ": " + result.suite().className() + " in its place");
+        }
+        result.problems().forEach(problem -> out.println("FAILED " + name + ": " + problem));
+        for (SuiteEvent failure : result.failed()) {
+            out.println("FAILED " + name + ": " + failure.test());
+            out.println("       " + failure.message());
+        }
+        for (SuiteEvent failure : result.exempt()) {
+            out.println("exempt " + name + ": " + failure.test());
+            exemptions.stream()
+                    .filter(exemption -> exemption.test().equals(failure.test()))
+                    .forEach(exemption ->
+                            out.println("       " + exemption.reason() + " Instead: " + exemption.equivalent()));
+        }
+        for (SuiteEvent skipped : result.skipped()) {
+            out.println("skipped " + name + ": " + skipped.test() + " (" + skipped.message() + ")");
+        }
+        result.stale().forEach(test -> out.println("note: " + name + ": '" + test + "' passed; it needs no exemption"));
+    }
+
+    private static long sum(List<SuiteResult> results, ToLongFunction<SuiteResult> value) {
+        return results.stream().mapToLong(value).sum();
+    }
+
+    private static void number(TextTable<SuiteResult> table, String header, ToLongFunction<SuiteResult> value) {
+        table.number(header, result -> Long.toString(value.applyAsLong(result)));
+    }
+}

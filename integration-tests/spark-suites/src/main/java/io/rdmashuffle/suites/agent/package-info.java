@@ -1,0 +1,12 @@
+/**
+ * Runs inside a suite's virtual machine: gives every Spark application the chosen shuffle manager, and counts shuffles
+ * by the manager that took them. Suites carry configurations of their own, some without defaults, so that a system
+ * property does not reach them all; the class that every driver's environment comes from does.
+ *
+ * <p>May use Byte Buddy, Spark and the plugin. Must never change what a suite asserts, or a setting other than those it
+ * was told.
+ */
+@NullMarked
+package io.rdmashuffle.suites.agent;
+
+import org.jspecify.annotations.NullMarked;

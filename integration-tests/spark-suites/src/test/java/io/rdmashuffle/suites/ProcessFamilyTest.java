@@ -1,0 +1,37 @@
+package io.rdmashuffle.suites;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedReader;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Tag("unit")
+@Timeout(60)
+class ProcessFamilyTest {
+    @Test
+    void killsChildrenWhoseParentHasGoneAndNobodyElse() throws Exception {
+        ProcessFamily family = new ProcessFamily();
+        Process stranger = new ProcessBuilder("sleep", "50").start();
+        try {
+            ProcessBuilder builder = new ProcessBuilder("sh", "-c", "setsid sleep 50 >/dev/null & echo $!");
+            family.adopt(builder);
+            Process parent = builder.start();
+            long orphan;
+            try (BufferedReader reader = parent.inputReader()) {
+                orphan = Long.parseLong(reader.readLine());
+            }
+            assertThat(parent.waitFor(10, TimeUnit.SECONDS)).isTrue();
+            ProcessHandle child = ProcessHandle.of(orphan).orElseThrow();
+
+            assertThat(family.kill()).isPositive();
+
+            child.onExit().get(10, TimeUnit.SECONDS);
+            assertThat(stranger.isAlive()).isTrue();
+        } finally {
+            stranger.destroyForcibly();
+        }
+    }
+}

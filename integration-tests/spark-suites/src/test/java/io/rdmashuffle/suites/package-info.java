@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.rdmashuffle.suites;
+
+import org.jspecify.annotations.NullMarked;

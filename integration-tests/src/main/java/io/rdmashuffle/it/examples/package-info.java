@@ -1,9 +1,0 @@
-/**
- * Small jobs to submit, for the README and for trying things out.
- *
- * <p>May use Spark only: a job does not know which shuffle manager carries it.
- */
-@NullMarked
-package io.rdmashuffle.it.examples;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Tests. */
-@NullMarked
-package io.rdmashuffle.it.bench;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,5 +1,0 @@
-/** Tests. */
-@NullMarked
-package io.rdmashuffle.it.demo;
-
-import org.jspecify.annotations.NullMarked;

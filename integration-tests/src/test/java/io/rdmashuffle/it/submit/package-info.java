@@ -1,5 +1,0 @@
-/** Tests. */
-@NullMarked
-package io.rdmashuffle.it.submit;
-
-import org.jspecify.annotations.NullMarked;
