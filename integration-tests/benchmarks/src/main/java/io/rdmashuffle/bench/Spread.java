@@ -14,7 +14,7 @@ public record Spread(double median, double min, double max) {
     public static Spread of(Collection<? extends Number> values) {
         double[] sorted = values.stream().mapToDouble(Number::doubleValue).toArray();
         if (sorted.length == 0) {
-            throw new IllegalArgumentException("no value has no median");
+            throw new IllegalArgumentException("a median needs at least one value");
         }
         Arrays.sort(sorted);
         int middle = sorted.length / 2;

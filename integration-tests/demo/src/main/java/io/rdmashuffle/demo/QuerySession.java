@@ -46,7 +46,7 @@ final class QuerySession implements AutoCloseable {
         try {
             return reply.came() ? Protocol.reply(reply.line()) : QueryReply.failed("", reply.error());
         } catch (JsonProcessingException e) {
-            return QueryReply.failed("", "the Spark driver answers what is no reply: " + e.getOriginalMessage());
+            return QueryReply.failed("", "the Spark driver sent no valid reply: " + e.getOriginalMessage());
         }
     }
 

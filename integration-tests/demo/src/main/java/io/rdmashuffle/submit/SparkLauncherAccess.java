@@ -46,7 +46,7 @@ final class SparkLauncherAccess {
             }
             return table;
         } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("this Spark has another launcher than 4.1: no " + PARSER + "." + field, e);
+            throw new IllegalStateException("Spark's launcher differs from that of 4.1: no " + PARSER + "." + field, e);
         }
     }
 
@@ -65,7 +65,7 @@ final class SparkLauncherAccess {
         } catch (InvocationTargetException e) {
             throw new IOException("Spark's launcher: " + e.getCause(), e);
         } catch (ReflectiveOperationException e) {
-            throw new IllegalStateException("this Spark has another launcher than 4.1: no " + MAIN, e);
+            throw new IllegalStateException("Spark's launcher differs from that of 4.1: no " + MAIN, e);
         } finally {
             System.setOut(standard);
         }

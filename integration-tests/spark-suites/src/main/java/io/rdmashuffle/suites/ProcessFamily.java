@@ -24,7 +24,7 @@ final class ProcessFamily {
 
     private final String mark = UUID.randomUUID().toString();
 
-    /** Marks what is going to be started. */
+    /** Marks a process before its start. */
     void adopt(ProcessBuilder builder) {
         builder.environment().put(VARIABLE, mark);
     }

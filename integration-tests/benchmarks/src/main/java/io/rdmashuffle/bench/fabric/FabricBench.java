@@ -134,7 +134,7 @@ public final class FabricBench extends Tool {
 
     private void checkOptions() {
         if (rounds <= 0 || bytes < 0 || sizes.stream().anyMatch(size -> size <= 0)) {
-            throw new IllegalArgumentException("--rounds, --bytes and --sizes: whole numbers above 0 are wanted");
+            throw new IllegalArgumentException("--rounds, --bytes and --sizes: must be whole numbers above 0");
         }
     }
 

@@ -7,7 +7,7 @@ record Latency(double medianNanos, double p99Nanos) {
     /** Looks at one value or more. */
     static Latency of(long[] nanos) {
         if (nanos.length == 0) {
-            throw new IllegalArgumentException("no value has no median");
+            throw new IllegalArgumentException("a median needs at least one value");
         }
         long[] sorted = nanos.clone();
         Arrays.sort(sorted);

@@ -48,7 +48,7 @@ final class Lookup {
         for (int i = 1; i < mapIds.length; i++) {
             PeerPath path = paths.to(executors.get(i).id());
             if (path == null) {
-                throw new IllegalStateException("no way to executor " + i);
+                throw new IllegalStateException("no path to executor " + i);
             }
             bytes += remote(path.directory(), mapIds[i], partition);
         }
@@ -89,7 +89,7 @@ final class Lookup {
         long bytes = 0;
         for (BlockRange range : directory.ranges(wanted)) {
             if (range == null) {
-                throw new IllegalStateException("an index makes no sense");
+                throw new IllegalStateException("index of a map output is inconsistent");
             }
             bytes += range.lengths()[0];
         }

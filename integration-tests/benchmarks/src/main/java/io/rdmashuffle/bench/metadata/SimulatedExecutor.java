@@ -122,7 +122,7 @@ final class SimulatedExecutor implements AutoCloseable {
                         PeerPaths.DIRECTORY_ADDRESS,
                         directory.location().encode()));
         if (!agent.announce(member)) {
-            throw new IllegalStateException("the driver did not take executor " + id);
+            throw new IllegalStateException("the driver rejected executor " + id);
         }
     }
 

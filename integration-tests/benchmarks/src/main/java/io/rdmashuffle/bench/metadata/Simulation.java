@@ -153,7 +153,7 @@ final class Simulation implements AutoCloseable {
     private void checkEmpty() {
         for (SimulatedExecutor executor : executors) {
             if (executor.pool().usage().usedBytes() != executor.tableBytes()) {
-                throw new IllegalStateException("shuffles are gone and the pool of executor " + executor.id()
+                throw new IllegalStateException("all shuffles were removed, but the pool of executor " + executor.id()
                         + " still holds " + executor.pool().usage());
             }
         }

@@ -45,7 +45,7 @@ final class BenchExecutor implements AutoCloseable {
             directory = MapOutputDirectory.create(pool, SLOTS, UUID.randomUUID());
             peer = fabric.connect("bench", fabric.localAddress());
         } catch (PeerUnreachableException | InterruptedException e) {
-            throw new IllegalStateException("cannot begin", e);
+            throw new IllegalStateException("cannot set up pool and directory", e);
         }
         store = new MapOutputStore(directory, new ShuffleCounters());
     }

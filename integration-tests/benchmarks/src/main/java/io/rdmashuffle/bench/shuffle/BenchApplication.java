@@ -93,7 +93,7 @@ final class BenchApplication implements AutoCloseable {
             }
             return reply;
         } catch (JsonProcessingException e) {
-            throw new IOException(name + " answers what is no reply: " + e.getOriginalMessage(), e);
+            throw new IOException(name + ": not a valid reply: " + e.getOriginalMessage(), e);
         }
     }
 

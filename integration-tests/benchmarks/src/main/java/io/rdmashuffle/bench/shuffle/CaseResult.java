@@ -30,7 +30,7 @@ record CaseResult(BenchCase benchCase, long rows, Map<Contender, ContenderResult
     ContenderResult of(Contender contender) {
         ContenderResult result = results.get(contender);
         if (result == null) {
-            throw new IllegalStateException("no result of " + contender.label() + " for " + benchCase.name());
+            throw new IllegalStateException("no result from " + contender.label() + " for " + benchCase.name());
         }
         return result;
     }

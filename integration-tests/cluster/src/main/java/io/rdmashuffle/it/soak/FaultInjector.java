@@ -164,7 +164,7 @@ final class FaultInjector implements AutoCloseable {
         thread.shutdown();
         try {
             if (!thread.awaitTermination(LONG_PAUSE.plus(REPLY).toMillis(), TimeUnit.MILLISECONDS)) {
-                throw new IllegalStateException("a fault did not end");
+                throw new IllegalStateException("a fault is still being injected");
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -67,7 +67,7 @@ final class SoakApplication implements AutoCloseable {
         try {
             return JSON.readValue(reply.line(), SoakReply.class);
         } catch (JsonProcessingException e) {
-            return SoakReply.failed("no reply: " + e.getOriginalMessage());
+            return SoakReply.failed("not a valid reply: " + e.getOriginalMessage());
         }
     }
 

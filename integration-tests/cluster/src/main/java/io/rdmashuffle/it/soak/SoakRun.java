@@ -151,7 +151,7 @@ final class SoakRun {
     private void drained(SoakApplication application, SettledExecutors settled) throws InterruptedException {
         SoakReply held = application.ask(SoakRequest.of(Operation.DRAIN), DRAIN);
         if (!held.ok()) {
-            report.failure(name() + " could not tell what it holds: " + held.error());
+            report.failure(name() + " did not report what it holds: " + held.error());
             return;
         }
         report.moved(held.counters());

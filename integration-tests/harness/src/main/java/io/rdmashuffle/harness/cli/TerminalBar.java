@@ -5,12 +5,16 @@ import me.tongfei.progressbar.ProgressBarBuilder;
 import me.tongfei.progressbar.ProgressBarStyle;
 import org.jspecify.annotations.Nullable;
 
-/** The progress bar of a command whose standard error is a terminal. */
+/**
+ * The progress bar of a command whose standard error is a terminal.
+ *
+ * <p><b>Threading:</b> stateless. <b>Ownership:</b> the bar is the caller's.
+ */
 public final class TerminalBar {
     private TerminalBar() {}
 
     /**
-     * Starts a bar, which the caller closes; returns null where there is no terminal to draw it on.
+     * Starts a bar; returns null where there is no terminal to draw it on.
      *
      * @param steps what is counted, such as "queries"
      * @param total how many steps there will be

@@ -61,7 +61,7 @@ public final class ShuffleMeter {
         try {
             context.listenerBus().waitUntilEmpty(ANSWER_TIMEOUT.toMillis());
         } catch (TimeoutException e) {
-            System.err.println("Spark's listener bus is behind; bytes read are a little low");
+            System.err.println("Spark's listener bus did not drain in time; bytes read may be too low");
         }
         return new Reading(taskMetricBytes.get(), counters());
     }

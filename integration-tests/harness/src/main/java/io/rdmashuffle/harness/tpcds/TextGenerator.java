@@ -116,7 +116,7 @@ public final class TextGenerator {
             if (field == null) {
                 line.append(NULL);
             } else if (field.indexOf(SEPARATOR) >= 0 || field.indexOf('\n') >= 0 || field.indexOf('\\') >= 0) {
-                throw new IllegalStateException("a generated field needs quoting, which this format has not: " + field);
+                throw new IllegalStateException("a generated field needs quoting, which this format lacks: " + field);
             } else {
                 line.append(field);
             }

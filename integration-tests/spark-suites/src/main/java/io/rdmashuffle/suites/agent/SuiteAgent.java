@@ -66,7 +66,7 @@ public final class SuiteAgent {
                 boolean loaded,
                 Throwable error) {
             error.printStackTrace();
-            System.err.println("the agent cannot change " + type + " of this version of Spark");
+            System.err.println("the agent cannot instrument " + type + " in this version of Spark");
             Runtime.getRuntime().halt(EXIT_CODE);
         }
     }
