@@ -35,6 +35,9 @@ class HouseTest {
             "conf",
             "memory",
             "fabric",
+            "fabric.verbs.device",
+            "fabric.verbs.connect",
+            "fabric.verbs.read",
             "fabric.verbs",
             "fabric.shm",
             "directory",
@@ -81,15 +84,25 @@ class HouseTest {
     @Test
     void providersDoNotKnowEachOther() {
         check(SlicesRuleDefinition.slices()
-                .matching("io.rdmashuffle.fabric.(*)")
+                .matching("io.rdmashuffle.fabric.(*)..")
                 .should()
                 .notDependOnEachOther());
     }
 
     @Test
+    void onlyTheVerbsFabricKnowsItsParts() {
+        check(noClasses()
+                .that()
+                .resideOutsideOfPackage(ROOT + "fabric.verbs..")
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage(ROOT + "fabric.verbs.*"));
+    }
+
+    @Test
     void onlySparkKnowsWhichProvidersThereAre() {
         check(noClasses()
-                .that(not(resideInAPackage("io.rdmashuffle.fabric.*")).and(not(resideInAPackage(ROOT + "spark"))))
+                .that(not(resideInAPackage("io.rdmashuffle.fabric.*..")).and(not(resideInAPackage(ROOT + "spark"))))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("io.rdmashuffle.fabric.*")

@@ -5,7 +5,6 @@ import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.shm.ShmFabric;
-import io.rdmashuffle.fabric.verbs.Secret;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
 import io.rdmashuffle.fabric.verbs.VerbsSettings;
 import io.rdmashuffle.memory.HostLimits;
@@ -15,6 +14,7 @@ import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -83,15 +83,15 @@ final class FabricChoice {
                 || conf.getBoolean("spark.ssl.rpc.enabled", false);
     }
 
-    /** Returns the application's secret if Spark authenticates. */
-    private static Secret secret() {
+    /** Returns the application's secret, empty if Spark does not authenticate. */
+    private static Optional<byte[]> secret() {
         SecurityManager security = SparkEnv.get().securityManager();
         return security.isAuthenticationEnabled()
-                ? Secret.of(security.getSecretKey().getBytes(StandardCharsets.UTF_8))
-                : Secret.NONE;
+                ? Optional.of(security.getSecretKey().getBytes(StandardCharsets.UTF_8))
+                : Optional.empty();
     }
 
-    private static VerbsSettings settings(ShuffleConfig config, Secret secret) {
+    private static VerbsSettings settings(ShuffleConfig config, Optional<byte[]> secret) {
         VerbsConfig verbs = config.verbs();
         QueuePairTuning tuning = new QueuePairTuning(
                 verbs.ackTimeout(),

@@ -3,6 +3,11 @@ package io.rdmashuffle.fabric.verbs;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.fabric.verbs.connect.ControlThread;
+import io.rdmashuffle.fabric.verbs.device.LocalPort;
+import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.fabric.verbs.read.DataThread;
+import io.rdmashuffle.fabric.verbs.read.PendingReads;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.verbs.AsyncEvent;
@@ -20,21 +25,23 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns event channel, rails, data threads and control thread; {@link #close()} ends them so that nothing
- * is handed to somebody who has gone.
+ * <p><b>Ownership:</b> owns event channel, rails, data threads and control thread; {@link #close()} ends them in an order in
+ * which nothing is handed to a thread that has ended.
  */
 public final class VerbsFabric implements Fabric {
     /** The name under which addresses are announced. */
     public static final String NAME = "verbs";
 
     private static final Logger LOG = LoggerFactory.getLogger(VerbsFabric.class);
+    private static final long CLOSE_MILLIS = 10_000;
 
     private final long fabricId = new SecureRandom().nextLong();
     private final EventChannel events;
     private final List<Rail> rails = new ArrayList<>();
-    private final List<ReadWorker> workers = new ArrayList<>();
+    private final List<DataThread> dataThreads = new ArrayList<>();
     private final PendingReads reads;
-    private final ControlLoop control;
+    private final ControlThread control;
+    private final FabricThreads threads = new FabricThreads();
     private boolean closed;
 
     private VerbsFabric(EventChannel events, List<LocalPort> ports, VerbsSettings settings) {
@@ -43,12 +50,15 @@ public final class VerbsFabric implements Fabric {
         boolean complete = false;
         try {
             for (LocalPort port : ports) {
-                rails.add(Rail.open(rails.size(), port, events, settings));
+                rails.add(Rail.open(
+                        rails.size(), port, events, settings.tuning().trafficClass(), settings.onDemandPaging()));
             }
-            this.control = new ControlLoop(events, rails, fabricId, settings, this::onDeviceEvent);
+            this.control = new ControlThread(
+                    events, rails, fabricId, settings.forConnecting(), this::onDeviceEvent, System::nanoTime);
             for (Rail rail : rails) {
                 for (int i = 0; i < settings.threads(); i++) {
-                    workers.add(new ReadWorker(workers.size(), rail, control, reads, settings));
+                    int lane = dataThreads.size();
+                    dataThreads.add(new DataThread(lane, rail, control, reads, settings.pollTime(), System::nanoTime));
                 }
             }
             complete = true;
@@ -92,8 +102,10 @@ public final class VerbsFabric implements Fabric {
 
     private void start() {
         rails.forEach(Rail::listen);
-        control.start();
-        workers.forEach(ReadWorker::start);
+        threads.start("rdma-control-0", control);
+        for (int lane = 0; lane < dataThreads.size(); lane++) {
+            threads.start("rdma-read-" + lane, dataThreads.get(lane));
+        }
     }
 
     @Override
@@ -124,7 +136,7 @@ public final class VerbsFabric implements Fabric {
 
     @Override
     public Peer connect(String peerId, byte[] address) throws PeerUnreachableException {
-        return new VerbsPeer(peerId, VerbsAddress.decode(address), workers, reads);
+        return new VerbsPeer(peerId, VerbsAddress.decode(address), dataThreads, reads);
     }
 
     @Override
@@ -134,10 +146,12 @@ public final class VerbsFabric implements Fabric {
 
     private void onDeviceEvent(Rail rail, AsyncEvent event) {
         switch (event.type()) {
-            case QUEUE_PAIR_FATAL -> workers.forEach(worker -> worker.deviceEvent(event));
+            case QUEUE_PAIR_FATAL -> dataThreads.forEach(thread -> thread.deviceEvent(event));
             // Completions are lost, so nothing on this rail would ever end but by its deadline.
             case DEVICE_FATAL, COMPLETION_QUEUE_ERROR ->
-                workers.stream().filter(worker -> worker.rail().equals(rail)).forEach(ReadWorker::deviceLost);
+                dataThreads.stream()
+                        .filter(thread -> thread.rail().equals(rail))
+                        .forEach(DataThread::stop);
             default -> LOG.debug("{}", event);
         }
     }
@@ -152,12 +166,16 @@ public final class VerbsFabric implements Fabric {
             return;
         }
         closed = true;
-        control.stopConnecting();
-        boolean ended = true;
-        for (ReadWorker worker : workers) {
-            ended &= worker.shutDown();
+        control.stop();
+        if (threads.hasStarted(control)) {
+            control.awaitConnectingStopped(CLOSE_MILLIS);
         }
-        ended &= control.shutDown();
+        boolean ended = true;
+        for (DataThread thread : dataThreads) {
+            thread.stop();
+            ended &= endAndClose(thread, thread::close);
+        }
+        ended &= endAndClose(control, control::close);
         // A thread that still runs may be inside the device: then what it uses stays, rather than being pulled away
         // under it.
         if (ended) {
@@ -166,6 +184,15 @@ public final class VerbsFabric implements Fabric {
             }
             quietly(events::close);
         }
+    }
+
+    /** Waits for the end of a part's thread and closes the part; returns false if the thread still runs. */
+    private boolean endAndClose(Runnable part, Runnable close) {
+        if (!threads.join(part, CLOSE_MILLIS)) {
+            return false;
+        }
+        quietly(close);
+        return true;
     }
 
     private static void quietly(Runnable close) {

@@ -7,76 +7,68 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
+import io.rdmashuffle.fabric.verbs.read.DataThread;
+import io.rdmashuffle.fabric.verbs.read.PeerReadChannel;
+import io.rdmashuffle.fabric.verbs.read.PendingRead;
+import io.rdmashuffle.fabric.verbs.read.PendingReads;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process that is read from: one link for each data thread of this process.
+ * A process that is read from: one channel for each data thread of this process, in the same order.
  *
- * <p>Requests go round the links; one that fails on a link starts again on the next, which on several rails is another port.
+ * <p>Requests go round the channels; one that fails on a channel starts again on the next, which on several rails is another
+ * port.
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns its links, which data threads close.
+ * <p><b>Ownership:</b> owns its channels, which data threads close.
  */
-final class VerbsPeer implements Peer {
+final class VerbsPeer implements Peer, PendingRead.Channels {
     private final String peerId;
-    private final long fabricId;
     private final PendingReads reads;
-    private final List<Link> links = new ArrayList<>();
-    private final AtomicInteger nextLink = new AtomicInteger();
+    private final List<DataThread> threads;
+    private final List<PeerReadChannel> channels = new ArrayList<>();
+    private final AtomicInteger nextLane = new AtomicInteger();
     private volatile boolean closed;
 
-    VerbsPeer(String peerId, VerbsAddress address, List<ReadWorker> workers, PendingReads reads) {
+    VerbsPeer(String peerId, VerbsAddress address, List<DataThread> threads, PendingReads reads) {
         this.peerId = peerId;
-        this.fabricId = address.fabricId();
         this.reads = reads;
-        for (int lane = 0; lane < workers.size(); lane++) {
-            ReadWorker worker = workers.get(lane);
-            int rail = worker.rail().index() % address.rails().size();
-            links.add(new Link(this, worker, address.rails().get(rail), lane));
+        this.threads = List.copyOf(threads);
+        for (DataThread thread : threads) {
+            int rail = thread.rail().index() % address.rails().size();
+            channels.add(thread.createChannel(
+                    peerId, address.fabricId(), address.rails().get(rail)));
         }
     }
 
-    String peerId() {
-        return peerId;
+    /** Returns the channels in the order of the data threads. */
+    List<PeerReadChannel> channels() {
+        return channels;
     }
 
-    long fabricId() {
-        return fabricId;
+    @Override
+    public void add(PendingRead read, int lane) {
+        channels.get(lane).add(read);
     }
 
-    /** Returns the links in the order of the data threads. */
-    List<Link> links() {
-        return links;
+    @Override
+    public void submitAfter(PendingRead read, int failedLane) {
+        runningThread(failedLane + 1).submit(read);
     }
 
-    /** Returns the link that a data thread serves. */
-    Link linkOf(ReadWorker worker) {
-        for (int i = 0; i < links.size(); i++) {
-            if (links.get(i).worker() == worker) {
-                return links.get(i);
+    /** Returns a data thread that runs, from this lane on; any if none does. */
+    private DataThread runningThread(int lane) {
+        for (int i = 0; i < threads.size(); i++) {
+            DataThread thread = threads.get(Math.floorMod(lane + i, threads.size()));
+            if (thread.isAlive()) {
+                return thread;
             }
         }
-        throw new IllegalArgumentException("a data thread of another fabric");
-    }
-
-    /** Starts a read again after a link failed. */
-    void submitAfter(Link failed, PendingRead read) {
-        living(failed.lane() + 1).worker().submit(read);
-    }
-
-    /** Returns a link whose data thread runs, from this lane on; any if none does. */
-    private Link living(int lane) {
-        for (int i = 0; i < links.size(); i++) {
-            Link link = links.get(Math.floorMod(lane + i, links.size()));
-            if (link.worker().isAlive()) {
-                return link;
-            }
-        }
-        return links.get(0);
+        return threads.get(0);
     }
 
     @Override
@@ -88,11 +80,11 @@ final class VerbsPeer implements Peer {
         for (int i = 0; i < requests.size(); i++) {
             PendingRead read = reads.lend(batch, requests.get(i), this);
             if (closed) {
-                reads.fail(read, new ReadFailedException(Reason.CLOSED, "executor " + peerId + " was given up"));
+                reads.fail(read, closedFailure());
             } else if (batch.isExpired()) {
                 reads.fail(read, new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the read"));
             } else {
-                living(nextLink.getAndIncrement()).worker().submit(read);
+                runningThread(nextLane.getAndIncrement()).submit(read);
             }
         }
         return true;
@@ -110,14 +102,17 @@ final class VerbsPeer implements Peer {
 
     @Override
     public void releaseRegions() {
-        links.forEach(link -> link.regions().forget());
+        channels.forEach(channel -> channel.regions().forget());
     }
 
     @Override
     public int openRegions() {
         return closed
                 ? 0
-                : links.stream().mapToInt(link -> link.regions().known()).max().orElse(0);
+                : channels.stream()
+                        .mapToInt(channel -> channel.regions().known())
+                        .max()
+                        .orElse(0);
     }
 
     @Override
@@ -126,9 +121,13 @@ final class VerbsPeer implements Peer {
             return;
         }
         closed = true;
-        ReadFailedException failure = new ReadFailedException(Reason.CLOSED, "executor " + peerId + " was given up");
-        for (Link link : links) {
-            link.worker().execute(() -> link.close(failure));
+        ReadFailedException failure = closedFailure();
+        for (PeerReadChannel channel : channels) {
+            channel.execute(() -> channel.close(failure));
         }
+    }
+
+    private ReadFailedException closedFailure() {
+        return new ReadFailedException(Reason.CLOSED, "the connection to executor " + peerId + " is closed");
     }
 }

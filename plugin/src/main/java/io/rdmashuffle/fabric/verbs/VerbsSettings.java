@@ -1,9 +1,12 @@
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.verbs.connect.ConnectSettings;
+import io.rdmashuffle.fabric.verbs.connect.Secret;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * What the verbs fabric can be told.
@@ -18,7 +21,7 @@ import java.util.List;
  * @param connectTimeout deadline of one attempt to connect
  * @param maxBytesInFlight bound on bytes being read at once
  * @param onDemandPaging register without pinning where the device can
- * @param secret what peers must prove to know; empty when nothing is asked of them
+ * @param secret what peers must prove to know, at least one byte; empty if they need not prove anything
  */
 public record VerbsSettings(
         List<PortSelector> ports,
@@ -31,8 +34,19 @@ public record VerbsSettings(
         Duration connectTimeout,
         long maxBytesInFlight,
         boolean onDemandPaging,
-        Secret secret) {
+        Optional<byte[]> secret) {
     public VerbsSettings {
         ports = List.copyOf(ports);
+    }
+
+    /** Returns what concerns connections. */
+    ConnectSettings forConnecting() {
+        return new ConnectSettings(
+                tuning,
+                connectTimeout,
+                initiatorDepth,
+                queueDepth,
+                readBytes,
+                secret.map(Secret::of).orElse(Secret.NONE));
     }
 }

@@ -5,6 +5,7 @@ import io.rdmashuffle.verbs.QueuePairTuning;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 
 /** Verbs fabrics for tests; without a device the test is skipped, and failed where {@code REQUIRE_RDMA=1} is set. */
@@ -14,10 +15,11 @@ final class TestVerbs {
     private TestVerbs() {}
 
     static VerbsSettings settings(long maxBytesInFlight) {
-        return settings(maxBytesInFlight, List.of(), 1, Secret.NONE);
+        return settings(maxBytesInFlight, List.of(), 1, Optional.empty());
     }
 
-    static VerbsSettings settings(long maxBytesInFlight, List<PortSelector> ports, int threads, Secret secret) {
+    static VerbsSettings settings(
+            long maxBytesInFlight, List<PortSelector> ports, int threads, Optional<byte[]> secret) {
         return new VerbsSettings(
                 ports,
                 threads,

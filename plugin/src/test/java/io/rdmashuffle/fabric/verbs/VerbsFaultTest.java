@@ -14,6 +14,11 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.verbs.device.LocalPort;
+import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.fabric.verbs.read.Connection;
+import io.rdmashuffle.fabric.verbs.read.PeerReadChannel;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
@@ -25,6 +30,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -101,33 +107,33 @@ class VerbsFaultTest {
         return failure;
     }
 
-    private static Link link(Peer peer) {
-        return ((VerbsPeer) peer).links().get(0);
+    private static PeerReadChannel channel(Peer peer) {
+        return ((VerbsPeer) peer).channels().get(0);
     }
 
     private static Rail rail(Node node) {
         return ((VerbsFabric) node.fabric()).rails().get(0);
     }
 
-    /** Runs something on the data thread of a link and waits for it. */
-    private static void onDataThread(Link link, Runnable action) throws InterruptedException {
+    /** Runs something on the data thread of a channel and waits for it. */
+    private static void onDataThread(PeerReadChannel channel, Runnable action) throws InterruptedException {
         CountDownLatch done = new CountDownLatch(1);
-        link.worker().execute(() -> {
+        channel.execute(() -> {
             action.run();
             done.countDown();
         });
         assertThat(done.await(30, TimeUnit.SECONDS)).isTrue();
     }
 
-    private static Connection connection(Link link) {
-        Connection connection = link.connection();
+    private static Connection connection(PeerReadChannel channel) {
+        Connection connection = channel.connection();
         if (connection == null) {
             throw new AssertionError("not connected");
         }
         return connection;
     }
 
-    /** Replaces what a link knows of its peer's first region. */
+    /** Replaces what a channel knows of its peer's first region. */
     private static RegionTable forged(Rail owner, long moreBytes, int otherKey) {
         RegionTable truth = owner.table();
         return RegionTable.EMPTY.with(truth.address(0), truth.lengthBytes(0) + moreBytes, truth.key(0) ^ otherKey);
@@ -139,10 +145,10 @@ class VerbsFaultTest {
         Lease lease = data(owner);
         try (Peer peer = reader.connect(owner)) {
             assertReadable(peer, lease);
-            Connection before = connection(link(peer));
-            onDataThread(link(peer), () -> link(peer).regions().replace(forged(rail(owner), 0, 0x5a00)));
+            Connection before = connection(channel(peer));
+            onDataThread(channel(peer), () -> channel(peer).regions().replace(forged(rail(owner), 0, 0x5a00)));
             assertReadable(peer, lease);
-            assertThat(link(peer).connection()).as("a new connection").isNotSameAs(before);
+            assertThat(channel(peer).connection()).as("a new connection").isNotSameAs(before);
         }
     }
 
@@ -152,7 +158,7 @@ class VerbsFaultTest {
         Lease lease = data(owner);
         try (Peer peer = reader.connect(owner)) {
             assertReadable(peer, lease);
-            onDataThread(link(peer), () -> link(peer).regions().replace(forged(rail(owner), 1 << 20, 0)));
+            onDataThread(channel(peer), () -> channel(peer).regions().replace(forged(rail(owner), 1 << 20, 0)));
             RemoteSlice beyond = new RemoteSlice(0, Node.REGION_BYTES - 100, 4096);
             assertThat(failure(peer, beyond, TIMEOUT).reason()).isEqualTo(Reason.OUT_OF_BOUNDS);
             assertReadable(peer, lease);
@@ -183,7 +189,8 @@ class VerbsFaultTest {
         try (Peer peer = reader.connect(owner)) {
             assertReadable(peer, lease);
             for (int round = 0; round < 3; round++) {
-                onDataThread(link(peer), () -> connection(link(peer)).pair().fail());
+                onDataThread(
+                        channel(peer), () -> connection(channel(peer)).pair().fail());
                 assertReadable(peer, lease);
             }
         }
@@ -204,8 +211,8 @@ class VerbsFaultTest {
             }
             assertThat(peer.read(new ReadBatch(requests, System.nanoTime() + TIMEOUT.toNanos(), completions)))
                     .isTrue();
-            onDataThread(link(peer), () -> {
-                Connection now = link(peer).connection();
+            onDataThread(channel(peer), () -> {
+                Connection now = channel(peer).connection();
                 if (now != null) {
                     now.pair().fail();
                 }
@@ -261,8 +268,8 @@ class VerbsFaultTest {
 
     @Test
     void onlyPeersThatProveTheSecretMayRead() throws Exception {
-        Secret right = Secret.of("the application's".getBytes(StandardCharsets.UTF_8));
-        Secret wrong = Secret.of("somebody else's".getBytes(StandardCharsets.UTF_8));
+        Optional<byte[]> right = Optional.of("the application's".getBytes(StandardCharsets.UTF_8));
+        Optional<byte[]> wrong = Optional.of("another application's".getBytes(StandardCharsets.UTF_8));
         Node owner = node(TestVerbs.settings(8 << 20, List.of(), 1, right));
         Node friend = node(TestVerbs.settings(8 << 20, List.of(), 1, right));
         Node stranger = node(TestVerbs.settings(8 << 20, List.of(), 1, wrong));
@@ -286,8 +293,8 @@ class VerbsFaultTest {
     @Test
     void twoRailsShareTheReadsAndOneServesWhenTheOtherIsLost() throws Exception {
         List<PortSelector> ports = List.of(new PortSelector("rxe0", -1, -1), new PortSelector("rxe1", -1, -1));
-        Node owner = node(TestVerbs.settings(8 << 20, ports, 1, Secret.NONE));
-        Node twoRailed = node(TestVerbs.settings(8 << 20, ports, 1, Secret.NONE));
+        Node owner = node(TestVerbs.settings(8 << 20, ports, 1, Optional.empty()));
+        Node twoRailed = node(TestVerbs.settings(8 << 20, ports, 1, Optional.empty()));
         Lease lease = data(owner);
         BlockingReads reads = new BlockingReads(twoRailed.pool(), Duration.ZERO, TIMEOUT);
         try (Peer peer = twoRailed.connect(owner)) {
@@ -297,12 +304,12 @@ class VerbsFaultTest {
                     assertThat(TestPools.bytes(bytes.slice(0))).isEqualTo(expected);
                 }
             }
-            List<Link> links = ((VerbsPeer) peer).links();
-            assertThat(links)
+            List<PeerReadChannel> channels = ((VerbsPeer) peer).channels();
+            assertThat(channels)
                     .hasSize(2)
-                    .allSatisfy(link -> assertThat(link.connection()).isNotNull());
-            assertThat(links.get(0).target().getAddress())
-                    .isNotEqualTo(links.get(1).target().getAddress());
+                    .allSatisfy(channel -> assertThat(channel.connection()).isNotNull());
+            assertThat(channels.get(0).target().address().getAddress())
+                    .isNotEqualTo(channels.get(1).target().address().getAddress());
             ((VerbsFabric) owner.fabric()).rails().get(1).registered().get(0).close();
             for (int i = 0; i < 4; i++) {
                 try (RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {

@@ -6,7 +6,6 @@ import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.fabric.Fabric;
-import io.rdmashuffle.fabric.verbs.Secret;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
 import io.rdmashuffle.fabric.verbs.VerbsSettings;
 import io.rdmashuffle.harness.cli.Tool;
@@ -21,6 +20,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -245,7 +245,7 @@ public final class FabricBench extends Tool {
                     Duration.ofSeconds(20),
                     POOL_BYTES,
                     false,
-                    Secret.NONE));
+                    Optional.empty()));
         } catch (RdmaUnavailableException e) {
             throw new IllegalStateException(e.getMessage(), e);
         }

@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.RawMemory;
 import java.util.Arrays;
@@ -7,7 +7,7 @@ import java.util.Arrays;
  * Where a process's regions lie and by which rkeys they are read; region ids count from 0 without gaps.
  *
  * <pre>
- *  question, 16 bytes                   answer, 16 + n * 24 bytes, little-endian
+ *  query, 16 bytes                      response, 16 + n * 24 bytes, little-endian
  *   0  4  magic "RQ01"                   0  4  magic "RT01"
  *   4  4  first region wanted            4  4  number of regions that exist
  *   8  8  zero                           8  4  first region told
@@ -15,25 +15,25 @@ import java.util.Arrays;
  *                                       16     n times: 8 address, 8 length, 4 rkey, 4 zero
  * </pre>
  *
- * An answer tells all regions from the first one told on, or 32 of them; at most {@link #MAX_REGIONS} exist.
+ * A response tells all regions from the first one told on, or 32 of them; at most {@link #MAX_REGIONS} exist.
  *
  * <p><b>Threading:</b> immutable.
  */
-final class RegionTable {
-    /** Nothing is known. */
-    static final RegionTable EMPTY = new RegionTable(new long[0], new long[0], new int[0]);
+public final class RegionTable {
+    /** No region is known. */
+    public static final RegionTable EMPTY = new RegionTable(new long[0], new long[0], new int[0]);
 
     /** Far more than the 65,530 mappings that Linux allows a process (vm.max_map_count), each of which is a region. */
-    static final int MAX_REGIONS = 1 << 16;
+    public static final int MAX_REGIONS = 1 << 16;
 
-    static final int QUESTION_BYTES = 16;
+    public static final int QUERY_BYTES = 16;
     private static final int MAX_TOLD = 32;
     private static final int HEADER_BYTES = 16;
     private static final int ENTRY_BYTES = 24;
-    static final int MAX_ANSWER_BYTES = HEADER_BYTES + MAX_TOLD * ENTRY_BYTES;
+    public static final int MAX_RESPONSE_BYTES = HEADER_BYTES + MAX_TOLD * ENTRY_BYTES;
 
-    private static final int QUESTION_MAGIC = 0x31305152;
-    private static final int ANSWER_MAGIC = 0x31305452;
+    private static final int QUERY_MAGIC = 0x31305152;
+    private static final int RESPONSE_MAGIC = 0x31305452;
 
     private final long[] addresses;
     private final long[] lengths;
@@ -45,28 +45,28 @@ final class RegionTable {
         this.keys = keys;
     }
 
-    int size() {
+    public int size() {
         return addresses.length;
     }
 
-    boolean knows(int regionId) {
+    public boolean knows(int regionId) {
         return regionId < addresses.length;
     }
 
-    long address(int regionId) {
+    public long address(int regionId) {
         return addresses[regionId];
     }
 
-    long lengthBytes(int regionId) {
+    public long lengthBytes(int regionId) {
         return lengths[regionId];
     }
 
-    int key(int regionId) {
+    public int key(int regionId) {
         return keys[regionId];
     }
 
     /** Returns this table and one region more. */
-    RegionTable with(long address, long lengthBytes, int key) {
+    public RegionTable with(long address, long lengthBytes, int key) {
         int size = addresses.length;
         long[] moreAddresses = Arrays.copyOf(addresses, size + 1);
         long[] moreLengths = Arrays.copyOf(lengths, size + 1);
@@ -77,26 +77,26 @@ final class RegionTable {
         return new RegionTable(moreAddresses, moreLengths, moreKeys);
     }
 
-    /** Writes a question; {@code target} has {@value #QUESTION_BYTES} bytes. */
-    static void writeQuestion(long target, int firstRegion) {
-        RawMemory.putInt(target, QUESTION_MAGIC);
+    /** Writes a query; {@code target} has {@value #QUERY_BYTES} bytes. */
+    public static void writeQuery(long target, int firstRegion) {
+        RawMemory.putInt(target, QUERY_MAGIC);
         RawMemory.putInt(target + 4, firstRegion);
         RawMemory.putLong(target + 8, 0);
     }
 
-    /** Reads a question; returns the first region wanted, -1 if it is none. */
-    static int readQuestion(long source, int lengthBytes) {
-        if (lengthBytes != QUESTION_BYTES || RawMemory.getInt(source) != QUESTION_MAGIC) {
+    /** Reads a query; returns the first region wanted, -1 if the bytes are no query. */
+    public static int readQuery(long source, int lengthBytes) {
+        if (lengthBytes != QUERY_BYTES || RawMemory.getInt(source) != QUERY_MAGIC) {
             return -1;
         }
         return Math.max(-1, RawMemory.getInt(source + 4));
     }
 
-    /** Writes the answer to a question; returns its length, at most {@link #MAX_ANSWER_BYTES}. */
-    int writeAnswer(long target, int firstRegion) {
+    /** Writes the response to a query; returns its length, at most {@link #MAX_RESPONSE_BYTES}. */
+    public int writeResponse(long target, int firstRegion) {
         int first = Math.min(firstRegion, size());
         int told = Math.min(MAX_TOLD, size() - first);
-        RawMemory.putInt(target, ANSWER_MAGIC);
+        RawMemory.putInt(target, RESPONSE_MAGIC);
         RawMemory.putInt(target + 4, size());
         RawMemory.putInt(target + 8, first);
         RawMemory.putInt(target + 12, told);
@@ -110,36 +110,36 @@ final class RegionTable {
         return HEADER_BYTES + told * ENTRY_BYTES;
     }
 
-    /** Returns how many regions exist, as an answer that was read tells. */
-    static int existing(long source) {
+    /** Returns how many regions exist, as a response says. */
+    public static int existing(long source) {
         return RawMemory.getInt(source + 4);
     }
 
     /**
-     * Returns this table and what an answer adds to it.
+     * Returns this table and what a response adds to it.
      *
-     * @throws IllegalArgumentException if the bytes are no answer, or one that does not continue this table
+     * @throws IllegalArgumentException if the bytes are no response, or one that does not continue this table
      */
-    RegionTable withAnswer(long source, int lengthBytes) {
-        boolean readable = lengthBytes >= HEADER_BYTES && RawMemory.getInt(source) == ANSWER_MAGIC;
+    public RegionTable withResponse(long source, int lengthBytes) {
+        boolean readable = lengthBytes >= HEADER_BYTES && RawMemory.getInt(source) == RESPONSE_MAGIC;
         int existing = readable ? existing(source) : -1;
         int first = readable ? RawMemory.getInt(source + 8) : -1;
         int told = readable ? RawMemory.getInt(source + 12) : -1;
-        // As many as there are and fit: an answer that holds some back would be asked for them for ever.
+        // As many as there are and fit: a response that holds some back would be queried for them again and again.
         boolean sound = first == size()
                 && existing >= first
                 && existing <= MAX_REGIONS
                 && told == Math.min(MAX_TOLD, existing - first)
                 && lengthBytes == HEADER_BYTES + told * ENTRY_BYTES;
         if (!sound) {
-            throw new IllegalArgumentException("the peer's answer about its regions is damaged");
+            throw new IllegalArgumentException("the peer's response to the region query is damaged");
         }
         RegionTable table = this;
         for (int i = 0; i < told; i++) {
             long entry = source + HEADER_BYTES + (long) i * ENTRY_BYTES;
             long length = RawMemory.getLong(entry + 8);
             if (length <= 0) {
-                throw new IllegalArgumentException("the peer's answer about its regions is damaged: region "
+                throw new IllegalArgumentException("the peer's response to the region query is damaged: region "
                         + (first + i) + " of " + length + " bytes");
             }
             table = table.with(RawMemory.getLong(entry), length, RawMemory.getInt(entry + 16));

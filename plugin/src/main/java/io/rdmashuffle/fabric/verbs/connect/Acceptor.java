@@ -1,5 +1,6 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.connect;
 
+import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
@@ -22,7 +23,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> the control thread.
  *
- * <p><b>Ownership:</b> owns the queue pairs that peers read through, and the rails' answering desks.
+ * <p><b>Ownership:</b> owns the queue pairs that peers read through, and the rails' responders.
  *
  * <p><b>Source:</b> rdma_cm(7), server operation.
  */
@@ -35,31 +36,23 @@ final class Acceptor implements AutoCloseable {
     /** A request is remembered for so many others after it, and refused when it is played back. */
     private static final int REMEMBERED_NONCES = 1 << 16;
 
-    private static final int RNR_RETRIES = 6;
-
-    /**
-     * A question that finds no receive posted comes again after 20.48 ms, six times: long enough for a garbage collection. The
-     * connection manager would say 655 ms.
-     */
-    static final int RNR_TIMER = 22;
-
-    private final ControlLoop control;
+    private final ConnectionIds ids;
     private final long fabricId;
-    private final VerbsSettings settings;
-    private final List<AnswerDesk> desks = new ArrayList<>();
-    private final Map<Rail, AnswerDesk> deskByRail = new HashMap<>();
+    private final ConnectSettings settings;
+    private final List<RegionQueryResponder> responders = new ArrayList<>();
+    private final Map<Rail, RegionQueryResponder> responderByRail = new HashMap<>();
     private final Map<PeerLane, Served> served = new HashMap<>();
     private final LinkedHashSet<ByteBuffer> nonces = new LinkedHashSet<>();
     private boolean closed;
 
-    Acceptor(ControlLoop control, List<Rail> rails, long fabricId, VerbsSettings settings) {
-        this.control = control;
+    Acceptor(ConnectionIds ids, List<Rail> rails, long fabricId, ConnectSettings settings) {
+        this.ids = ids;
         this.fabricId = fabricId;
         this.settings = settings;
         for (Rail rail : rails) {
-            AnswerDesk desk = new AnswerDesk(rail);
-            desks.add(desk);
-            deskByRail.put(rail, desk);
+            RegionQueryResponder responder = new RegionQueryResponder(rail);
+            responders.add(responder);
+            responderByRail.put(rail, responder);
         }
     }
 
@@ -67,30 +60,34 @@ final class Acceptor implements AutoCloseable {
     private record PeerLane(long fabricId, int lane) {}
 
     /** A queue pair that a peer reads through. */
-    record Served(CmId id, QueuePair pair, AnswerDesk desk, ControlMemory.Slot slot) {}
+    private record Served(CmId id, RegionQueryResponder responder, RegionQueryResponder.Querier querier) {
+        QueuePair pair() {
+            return querier.pair();
+        }
+    }
 
     int fileDescriptor(Rail rail) {
-        return desk(rail).fileDescriptor();
+        return responder(rail).fileDescriptor();
     }
 
-    private AnswerDesk desk(Rail rail) {
-        AnswerDesk desk = deskByRail.get(rail);
-        if (desk == null) {
+    private RegionQueryResponder responder(Rail rail) {
+        RegionQueryResponder responder = responderByRail.get(rail);
+        if (responder == null) {
             throw new IllegalStateException("a rail of another fabric");
         }
-        return desk;
+        return responder;
     }
 
-    /** Answers questions that have come. */
+    /** Responds to region queries that have come. */
     void serve() {
-        desks.forEach(AnswerDesk::serve);
+        responders.forEach(RegionQueryResponder::serve);
     }
 
-    /** Has the next question wake the control thread; returns false if one has come meanwhile. */
+    /** Has the next query wake the control thread; returns false if one has come meanwhile. */
     boolean arm() {
         boolean quiet = true;
-        for (AnswerDesk desk : desks) {
-            quiet &= desk.arm();
+        for (RegionQueryResponder responder : responders) {
+            quiet &= responder.arm();
         }
         return quiet;
     }
@@ -100,11 +97,11 @@ final class Acceptor implements AutoCloseable {
         CmId id = event.id();
         Handshake request = Handshake.read(event.privateData());
         Handshake.Refusal refusal = check(request);
-        AnswerDesk desk = desks.stream()
+        RegionQueryResponder responder = responders.stream()
                 .filter(candidate -> id.isOn(candidate.rail().context()))
                 .findFirst()
                 .orElse(null);
-        if (refusal != null || request == null || desk == null) {
+        if (refusal != null || request == null || responder == null) {
             Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_READY : refusal;
             LOG.info("refused a queue pair from {}: {}", id.remoteAddress(), told);
             try (id) {
@@ -113,7 +110,7 @@ final class Acceptor implements AutoCloseable {
             return;
         }
         try {
-            accept(event, request, desk);
+            accept(event, request, responder);
         } catch (RuntimeException e) {
             LOG.warn("could not accept a queue pair from {}", id.remoteAddress(), e);
             id.close();
@@ -143,25 +140,28 @@ final class Acceptor implements AutoCloseable {
         return nonces.add(request.nonce());
     }
 
-    private void accept(CmEvent event, Handshake request, AnswerDesk desk) {
+    private void accept(CmEvent event, Handshake request, RegionQueryResponder responder) {
         CmId id = event.id();
         PeerLane lane = new PeerLane(request.from(), request.lane());
         end(lane, "the peer connected anew");
-        QueuePair pair = desk.createQueuePair();
+        QueuePair pair = responder.createQueuePair();
         boolean accepted = false;
         try {
-            int resources =
-                    Math.min(event.responderResources(), desk.rail().limits().maxReadsAsTarget());
+            int resources = Math.min(
+                    event.responderResources(), responder.rail().limits().maxReadsAsTarget());
             pair.initialize(id, Set.of(Access.REMOTE_READ));
-            pair.readyToReceive(id, settings.tuning(), RNR_TIMER, resources);
+            pair.readyToReceive(id, settings.tuning(), ConnectSettings.RNR_TIMER, resources);
             pair.readyToSend(id, settings.tuning());
             id.accept(new ConnectionParameters(
-                    pair, 1, resources, Connector.retries(settings), RNR_RETRIES, request.answer(settings.secret())));
-            Served added =
-                    new Served(id, pair, desk, desk.rail().controlMemory().take());
+                    pair,
+                    1,
+                    resources,
+                    settings.retries(),
+                    ConnectSettings.RNR_RETRIES,
+                    request.answer(settings.secret())));
+            Served added = new Served(id, responder, responder.add(pair));
             served.put(lane, added);
-            desk.add(added);
-            control.listen(id, later -> onEvent(lane, added, later));
+            ids.listen(id, later -> onEvent(lane, added, later));
             accepted = true;
         } finally {
             if (!accepted) {
@@ -200,20 +200,19 @@ final class Acceptor implements AutoCloseable {
             return;
         }
         LOG.debug("{} no longer reads through {}: {}", ended.id().remoteAddress(), ended.pair(), why);
-        ended.desk().remove(ended);
+        ended.responder().remove(ended.querier());
         try {
-            // Questions of this peer that nobody has looked at go back to the shared queue before its pair takes them
-            // along.
+            // Receives of this peer's unread queries go back to the shared queue before its pair takes them along.
             ended.pair().fail();
-            ended.desk().serve();
+            ended.responder().serve();
         } catch (RuntimeException e) {
             LOG.debug("{} was dead already", ended.pair(), e);
         }
         try {
             ended.pair().close();
-            ended.desk().rail().controlMemory().release(ended.slot());
+            ended.responder().releaseSlot(ended.querier());
         } finally {
-            control.farewell(ended.desk().rail(), ended.id());
+            ids.end(ended.responder().rail(), ended.id());
         }
     }
 
@@ -221,6 +220,6 @@ final class Acceptor implements AutoCloseable {
     public void close() {
         closed = true;
         List.copyOf(served.keySet()).forEach(lane -> end(lane, "fabric closed"));
-        desks.forEach(AnswerDesk::close);
+        responders.forEach(RegionQueryResponder::close);
     }
 }

@@ -1,6 +1,8 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.read;
 
-import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
+import io.rdmashuffle.fabric.verbs.device.ControlMemory;
 import io.rdmashuffle.verbs.QueuePair;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -17,21 +19,19 @@ import org.slf4j.LoggerFactory;
  *  work request id:  63..32 serial of the connection | 31 receive | 30..0 sequence number
  * </pre>
  *
- * <p><b>Threading:</b> made by the control thread, then the data thread's alone; {@link #releaseSlot} is for the control
- * thread again.
+ * <p><b>Threading:</b> the data thread.
  *
- * <p><b>Ownership:</b> owns queue pair, id and slot. After {@link #closePair} the device writes nothing more through it.
+ * <p><b>Ownership:</b> owns the queue pair, which the device writes nothing through any more after {@link #closePair}; id and slot then
+ * go back to the control thread.
  */
-final class Connection {
+public final class Connection {
     private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
     private static final long RECEIVE = 1L << 31;
     private static final int SEQUENCE_MASK = 0x7fffffff;
 
-    private final Link link;
-    private final CmId id;
+    private final Owner owner;
+    private final EstablishedPair established;
     private final QueuePair pair;
-    private final ControlMemory memory;
-    private final ControlMemory.Slot slot;
     private final int maxReadBytes;
     private final PendingRead[] ring;
     private final int mask;
@@ -39,40 +39,46 @@ final class Connection {
     private int head;
     private int tail;
 
-    /**
-     * Wraps what was connected.
-     *
-     * @param depth how many requests may be outstanding, a power of two, less than the queue pair allows
-     * @param maxReadBytes longest single READ
-     */
-    Connection(
-            Link link,
-            CmId id,
-            QueuePair pair,
-            ControlMemory memory,
-            ControlMemory.Slot slot,
-            int depth,
-            int maxReadBytes) {
-        this.link = link;
-        this.id = id;
-        this.pair = pair;
-        this.memory = memory;
-        this.slot = slot;
-        this.maxReadBytes = maxReadBytes;
-        this.ring = new PendingRead[depth];
-        this.mask = depth - 1;
+    /** Who is told what happens on a connection. */
+    interface Owner {
+        /** Takes a completion that stands for this request and all before it. */
+        void completed(Connection on, long workRequestId);
+
+        /** Takes the peer's response to the region query; it is in the slot. */
+        void responded(Connection on, int lengthBytes);
+
+        /** Takes the end of the connection. */
+        void broken(Connection on, ReadFailedException failure);
+
+        /** Returns whom the connection is to, for messages. */
+        String describePeer();
     }
 
-    Link link() {
-        return link;
+    /** Wraps what was connected. */
+    Connection(Owner owner, EstablishedPair established) {
+        this.owner = owner;
+        this.established = established;
+        this.pair = established.pair();
+        this.maxReadBytes = established.maxReadBytes();
+        this.ring = new PendingRead[established.depth()];
+        this.mask = established.depth() - 1;
     }
 
-    QueuePair pair() {
+    Owner owner() {
+        return owner;
+    }
+
+    EstablishedPair established() {
+        return established;
+    }
+
+    /** Returns the queue pair. */
+    public QueuePair pair() {
         return pair;
     }
 
     ControlMemory.Slot slot() {
-        return slot;
+        return established.slot();
     }
 
     int maxReadBytes() {
@@ -154,14 +160,5 @@ final class Connection {
             LOG.error("{} could not be destroyed; the memory of its reads is kept", pair, e);
             return false;
         }
-    }
-
-    /** Gives the slot back, after {@link #closePair}; on the control thread, which ends the id then. */
-    void releaseSlot() {
-        memory.release(slot);
-    }
-
-    CmId id() {
-        return id;
     }
 }

@@ -1,5 +1,6 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.connect;
 
+import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.verbs.CmId;
 import java.util.ArrayDeque;
 import java.util.HashMap;
@@ -9,10 +10,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Ends ids of connections while their port can carry the goodbye.
+ * Disconnects ids of connections while their port can carry the message, and defers those of a port that is down.
  *
- * <p>Destroying an id sends a last message. A peer that never gets it keeps its queue pair, and soft-RoCE of Linux 6.1 is worse
- * off: a management datagram that finds its interface down puts the device's management queue pair into the error state, after
+ * <p>Destroying an id sends a last message. A peer that never gets it keeps its queue pair, and with soft-RoCE of Linux 6.1 a
+ * management datagram that finds its interface down puts the device's management queue pair into the error state, after
  * which nothing connects over that device any more. So the ids of a port that is down wait until it is up. There are never more
  * of them than there were connections, since none is made meanwhile.
  *
@@ -20,8 +21,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Ownership:</b> owns the ids that it was given.
  */
-final class Farewells implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(Farewells.class);
+final class DeferredDisconnects implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DeferredDisconnects.class);
 
     private final Map<Rail, Queue<CmId>> waiting = new HashMap<>();
     private boolean closed;
@@ -42,7 +43,7 @@ final class Farewells implements AutoCloseable {
             if (!entry.getKey().isActive()) {
                 return false;
             }
-            entry.getValue().forEach(Farewells::end);
+            entry.getValue().forEach(DeferredDisconnects::end);
             return true;
         });
     }
@@ -51,15 +52,15 @@ final class Farewells implements AutoCloseable {
         try (id) {
             id.disconnect();
         } catch (RuntimeException e) {
-            LOG.debug("could not say goodbye to {}", id.remoteAddress(), e);
+            LOG.debug("disconnecting {} failed", id.remoteAddress(), e);
         }
     }
 
-    /** Ends what still waits, whether it is heard or not, and from now on at once. */
+    /** Ends what still waits, whether the peer hears of it or not, and from now on at once. */
     @Override
     public void close() {
         closed = true;
-        waiting.values().forEach(ids -> ids.forEach(Farewells::end));
+        waiting.values().forEach(ids -> ids.forEach(DeferredDisconnects::end));
         waiting.clear();
     }
 }

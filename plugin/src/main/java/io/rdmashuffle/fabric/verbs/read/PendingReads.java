@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.ReadBatch;
@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe.
  */
-final class PendingReads {
+public final class PendingReads {
     private static final Logger LOG = LoggerFactory.getLogger(PendingReads.class);
     private static final long MIN_COST_BYTES = 512;
     private static final int KEPT = 4096;
@@ -25,12 +25,13 @@ final class PendingReads {
     private final InFlightLimit limit;
     private final ArrayBlockingQueue<PendingRead> free = new ArrayBlockingQueue<>(KEPT);
 
-    PendingReads(long maxBytesInFlight) {
+    /** Bounds the bytes being read at once. */
+    public PendingReads(long maxBytesInFlight) {
         this.limit = new InFlightLimit(maxBytesInFlight);
     }
 
     /** Counts a batch in, or returns false if it does not fit now. */
-    boolean tryAdmit(ReadBatch batch) {
+    public boolean tryAdmit(ReadBatch batch) {
         List<ReadRequest> requests = batch.requests();
         long cost = 0;
         for (int i = 0; i < requests.size(); i++) {
@@ -40,10 +41,10 @@ final class PendingReads {
     }
 
     /** Lends an object for one request of a batch that was admitted. */
-    PendingRead lend(ReadBatch batch, ReadRequest request, VerbsPeer peer) {
+    public PendingRead lend(ReadBatch batch, ReadRequest request, PendingRead.Channels channels) {
         PendingRead kept = free.poll();
         PendingRead read = kept == null ? new PendingRead() : kept;
-        read.start(batch, request, peer);
+        read.start(batch, request, channels);
         return read;
     }
 
@@ -53,9 +54,9 @@ final class PendingReads {
     }
 
     /** Ends a read that failed; the device must not be able to write into its target any more. */
-    void fail(PendingRead read, ReadFailedException failure) {
+    public void fail(PendingRead read, ReadFailedException failure) {
         if (read.isOutstanding()) {
-            LOG.error("a read ended while pieces of it are outstanding; its memory is kept");
+            LOG.error("a read failed while pieces of it are outstanding; its receive memory is kept");
             abandon(read, failure);
         } else {
             end(read, failure);
@@ -63,15 +64,15 @@ final class PendingReads {
     }
 
     /**
-     * Ends a read whose target the device may still write into: the listener is told, the lease is lost rather than given to
-     * somebody else.
+     * Ends a read whose target the device may still write into: the listener is told, and the lease is kept, since the pool
+     * would lend its bytes again.
      */
     void abandon(PendingRead read, ReadFailedException failure) {
         limit.release(cost(read.request()));
         try {
             read.abandon(failure);
         } catch (RuntimeException | Error e) {
-            LOG.error("a read listener threw", e);
+            LOG.error("read listener failed", e);
         }
     }
 
@@ -80,11 +81,11 @@ final class PendingReads {
         try {
             boolean first = failure == null ? read.succeed() : read.fail(failure);
             if (!first) {
-                LOG.error("a read completed twice; the second completion is dropped");
+                LOG.error("second completion of a read ignored");
             }
         } catch (RuntimeException | Error e) {
             // An Error too: the other reads of this data thread have listeners of their own.
-            LOG.error("a read listener threw", e);
+            LOG.error("read listener failed", e);
         }
         read.clear();
         free.offer(read);

@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.ffi.NativeException;
@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * @param gidIndexes where the address stands in the port's table of global identifiers; empty on InfiniBand
  * @param attributes state of the port when it was found
  */
-record LocalPort(String device, int port, InetAddress address, List<Integer> gidIndexes, PortAttributes attributes) {
+public record LocalPort(
+        String device, int port, InetAddress address, List<Integer> gidIndexes, PortAttributes attributes) {
     /** Best first: fast, then IPv4, then by name so that every start chooses the same. */
     private static final Comparator<LocalPort> BEST_FIRST = Comparator.comparingDouble(
                     (LocalPort port) -> -port.attributes.gigabitsPerSecond())
@@ -46,7 +47,7 @@ record LocalPort(String device, int port, InetAddress address, List<Integer> gid
      * @param selectors which to use, in this order; empty for the best active one
      * @throws RdmaUnavailableException if there is none, or one that was asked for is not there or not active
      */
-    static List<LocalPort> choose(VerbsLibrary library, EventChannel channel, List<PortSelector> selectors)
+    public static List<LocalPort> choose(VerbsLibrary library, EventChannel channel, List<PortSelector> selectors)
             throws RdmaUnavailableException {
         List<LocalPort> active = new ArrayList<>();
         List<LocalPort> all = find(channel);

@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.verbs.Access;
@@ -18,9 +18,9 @@ import java.util.Set;
  *
  * <p><b>Ownership:</b> of its {@link Rail}; must be closed after the queue pairs that use its slots.
  */
-final class ControlMemory implements AutoCloseable {
-    /** One question or answer about regions. */
-    static final int SLOT_BYTES = 1024;
+public final class ControlMemory implements AutoCloseable {
+    /** A region query and its response. */
+    public static final int SLOT_BYTES = 1024;
 
     private static final int SLOTS_PER_BLOCK = 256;
 
@@ -30,15 +30,15 @@ final class ControlMemory implements AutoCloseable {
     private final Deque<Slot> free = new ArrayDeque<>();
 
     /** Registers nothing yet. */
-    ControlMemory(ProtectionDomain domain) {
+    public ControlMemory(ProtectionDomain domain) {
         this.domain = domain;
     }
 
     /** A piece of registered memory. */
-    record Slot(long address, int localKey) {}
+    public record Slot(long address, int localKey) {}
 
-    /** Returns a slot that is in nobody's use. */
-    Slot take() {
+    /** Returns a free slot. */
+    public Slot take() {
         if (free.isEmpty()) {
             addBlock();
         }
@@ -46,7 +46,7 @@ final class ControlMemory implements AutoCloseable {
     }
 
     /** Takes a slot back, once no queue pair can use it. */
-    void release(Slot slot) {
+    public void release(Slot slot) {
         free.push(slot);
     }
 

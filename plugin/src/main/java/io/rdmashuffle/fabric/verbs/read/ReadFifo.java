@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.read;
 
 import org.jspecify.annotations.Nullable;
 
@@ -10,10 +10,15 @@ import org.jspecify.annotations.Nullable;
 final class ReadFifo {
     private @Nullable PendingRead first;
     private @Nullable PendingRead last;
+    private int size;
 
     @Nullable
     PendingRead first() {
         return first;
+    }
+
+    int size() {
+        return size;
     }
 
     boolean isEmpty() {
@@ -28,6 +33,7 @@ final class ReadFifo {
             last.next = read;
         }
         last = read;
+        size++;
     }
 
     /** Takes the first, or returns null. */
@@ -35,6 +41,7 @@ final class ReadFifo {
     PendingRead poll() {
         PendingRead read = first;
         if (read != null) {
+            size--;
             first = read.next;
             if (first == null) {
                 last = null;

@@ -1,37 +1,35 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.connect;
 
+import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
-import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.WaitSet;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
-import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The control thread: every step of every connection, the few messages that go by SEND, and the events of the devices.
+ * What the control thread does: every step of every connection, the few messages that go by SEND, and the events of the
+ * devices.
  *
- * <p><b>Threading:</b> {@link #execute}, {@link #connect} and {@link #shutDown} are for any thread, everything that it calls runs
- * on the control thread.
+ * <p><b>Threading:</b> {@link #run} is the control thread's, on which everything that it calls runs; {@link #connect}, {@link
+ * #closeIdentity} and {@link #stop} are for any thread, {@link #close} for one when {@link #run} has returned.
  *
- * <p><b>Ownership:</b> owns thread, acceptor and attempts; the event channel is the fabric's.
+ * <p><b>Ownership:</b> owns acceptor and attempts; event channel and rails are the fabric's.
  */
-final class ControlLoop {
-    private static final Logger LOG = LoggerFactory.getLogger(ControlLoop.class);
+public final class ControlThread implements ConnectionService, Runnable, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ControlThread.class);
     private static final long BUSY_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long IDLE_TICK_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long CLOSE_MILLIS = 10_000;
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final int MAX_PAUSE_DOUBLINGS = 6;
     private static final long INSTANT_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
@@ -41,75 +39,69 @@ final class ControlLoop {
     private final List<Rail> rails;
     private final Acceptor acceptor;
     private final Connector connector;
-    private final Farewells farewells = new Farewells();
+    private final ConnectionIds ids = new ConnectionIds();
     private final BiConsumer<Rail, AsyncEvent> deviceEvents;
+    private final LongSupplier nanoClock;
     private final WaitSet waits;
-    private final Thread thread;
     /** At most a few entries per connection. */
     private final Queue<Runnable> commands = new ConcurrentLinkedQueue<>();
 
-    private final Map<CmId, Consumer<CmEvent>> listeners = new HashMap<>();
     private final CountDownLatch stoppedConnecting = new CountDownLatch(1);
     private volatile boolean closing;
     private int instantWakes;
 
     /**
-     * Prepares to serve; {@link #start} does.
+     * Prepares to serve, which {@link #run} does.
      *
      * @param deviceEvents told of what happens to devices, on the control thread
      */
-    ControlLoop(
+    public ControlThread(
             EventChannel events,
             List<Rail> rails,
             long fabricId,
-            VerbsSettings settings,
-            BiConsumer<Rail, AsyncEvent> deviceEvents) {
+            ConnectSettings settings,
+            BiConsumer<Rail, AsyncEvent> deviceEvents,
+            LongSupplier nanoClock) {
         this.events = events;
         this.rails = List.copyOf(rails);
         this.deviceEvents = deviceEvents;
-        this.acceptor = new Acceptor(this, rails, fabricId, settings);
-        this.connector = new Connector(this, events, fabricId, settings);
+        this.nanoClock = nanoClock;
+        this.acceptor = new Acceptor(ids, rails, fabricId, settings);
+        this.connector = new Connector(events, ids, fabricId, settings, nanoClock);
         this.waits = new WaitSet(1 + 2 * rails.size());
         waits.add(events.fileDescriptor());
         for (Rail rail : rails) {
             waits.add(rail.context().asyncFileDescriptor());
             waits.add(acceptor.fileDescriptor(rail));
         }
-        this.thread = new Thread(this::run, "rdma-control-0");
-        thread.setDaemon(true);
-    }
-
-    void start() {
-        thread.start();
     }
 
     /** Runs something on the control thread. */
-    void execute(Runnable command) {
+    private void execute(Runnable command) {
         commands.add(command);
         waits.wake();
     }
 
-    /** Starts to connect a link, which is told of the outcome on its data thread. */
-    void connect(Link link) {
-        execute(() -> connector.start(link));
+    @Override
+    public void connect(ConnectionTarget target, ConnectionListener listener) {
+        execute(() -> connector.start(target, listener));
     }
 
-    /** Has the steps of an id told to somebody; on the control thread. */
-    void listen(CmId id, Consumer<CmEvent> listener) {
-        listeners.put(id, listener);
+    @Override
+    public void closeIdentity(EstablishedPair pair) {
+        execute(() -> {
+            pair.rail().controlMemory().release(pair.slot());
+            ids.end(pair.rail(), pair.id());
+        });
     }
 
-    /** Ends a connection whose queue pair is closed, as soon as its port is up; on the control thread. */
-    void farewell(Rail rail, CmId id) {
-        listeners.remove(id);
-        farewells.end(rail, id);
-    }
-
-    private void run() {
+    /** Serves until {@link #stop}. */
+    @Override
+    public void run() {
         try {
             int failures = 0;
             while (!closing) {
-                boolean failed = !step();
+                boolean failed = !step(true);
                 failures = failed ? Math.min(failures + 1, MAX_PAUSE_DOUBLINGS) : 0;
                 if (failed) {
                     LockSupport.parkNanos(FIRST_PAUSE_NANOS << failures);
@@ -120,19 +112,21 @@ final class ControlLoop {
             stoppedConnecting.countDown();
             quietly(acceptor::close);
             runCommands();
-            quietly(farewells::close);
+            quietly(ids::close);
         }
     }
 
-    /** Does what there is to do, then waits; returns false if a part failed, which the others do not suffer from. */
-    private boolean step() {
+    /**
+     * Does what there is to do, then waits if it may; returns false if a part failed, which the others do not suffer from.
+     */
+    boolean step(boolean mayWait) {
         runCommands();
         boolean fine = quietly(this::takeEvents);
         fine &= quietly(this::takeDeviceEvents);
         fine &= quietly(acceptor::serve);
         fine &= quietly(connector::expire);
-        fine &= quietly(farewells::serve);
-        if (fine && commands.isEmpty() && !closing) {
+        fine &= quietly(ids::endDeferred);
+        if (mayWait && fine && commands.isEmpty() && !closing) {
             fine = quietly(this::sleep);
         }
         return fine;
@@ -141,7 +135,7 @@ final class ControlLoop {
     private void takeEvents() {
         for (CmEvent event = events.nextEvent(); event != null; event = events.nextEvent()) {
             dispatch(event);
-            // Many peers that connect at once must not leave questions without a receive.
+            // Many peers that connect at once must not leave queries without a receive.
             acceptor.serve();
         }
     }
@@ -160,10 +154,10 @@ final class ControlLoop {
         if (!acceptor.arm()) {
             return;
         }
-        long started = System.nanoTime();
+        long started = nanoClock.getAsLong();
         boolean woken = waits.await(connector.isBusy() ? BUSY_TICK_NANOS : IDLE_TICK_NANOS);
         // A descriptor that is ready for ever, as that of a removed device, must not keep a core busy.
-        instantWakes = woken && System.nanoTime() - started < INSTANT_NANOS ? instantWakes + 1 : 0;
+        instantWakes = woken && nanoClock.getAsLong() - started < INSTANT_NANOS ? instantWakes + 1 : 0;
         if (instantWakes > MAX_INSTANT_WAKES) {
             LockSupport.parkNanos(FIRST_PAUSE_NANOS);
         }
@@ -174,12 +168,7 @@ final class ControlLoop {
             acceptor.onRequest(event);
             return;
         }
-        Consumer<CmEvent> listener = listeners.get(event.id());
-        if (listener == null) {
-            LOG.debug("nobody waits for {}", event.describe());
-        } else {
-            listener.accept(event);
-        }
+        ids.dispatch(event);
     }
 
     private void onDeviceEvent(Rail rail, AsyncEvent event) {
@@ -197,45 +186,41 @@ final class ControlLoop {
         for (Runnable command = commands.poll(); command != null; command = commands.poll()) {
             now.add(command);
         }
-        now.forEach(ControlLoop::quietly);
+        now.forEach(ControlThread::quietly);
     }
 
-    /** One connection's trouble is not the others'; what it held is closed with the fabric. */
+    /** A failure of one connection is not the others'; what it held is closed with the fabric. */
     private static boolean quietly(Runnable command) {
         try {
             command.run();
             return true;
         } catch (RuntimeException | Error e) {
-            LOG.warn("a control step of the verbs fabric failed", e);
+            LOG.warn("a step of the verbs fabric's control thread failed", e);
             return false;
         }
     }
 
-    /** Ends attempts to connect, so that no data thread is handed a connection any more; waits for that. */
-    void stopConnecting() {
+    /** Ends attempts to connect, and then {@link #run}. */
+    public void stop() {
         closing = true;
         waits.wake();
+    }
+
+    /** Waits until no listener is handed a connection any more, after {@link #stop}; at most so long. */
+    public void awaitConnectingStopped(long timeoutMillis) {
         try {
-            if (!stoppedConnecting.await(CLOSE_MILLIS, TimeUnit.MILLISECONDS)) {
-                LOG.warn("attempts to connect still run {} ms after the verbs fabric was closed", CLOSE_MILLIS);
+            if (!stoppedConnecting.await(timeoutMillis, TimeUnit.MILLISECONDS)) {
+                LOG.warn("attempts to connect still run {} ms after the verbs fabric was closed", timeoutMillis);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
     }
 
-    /**
-     * Ends the thread and what it serves; what data threads have still to end is ended here. Returns false if the thread still
-     * runs, when nothing that it uses may be closed.
-     */
-    boolean shutDown() {
-        stopConnecting();
-        if (!Threads.join(thread, CLOSE_MILLIS)) {
-            LOG.error("{} still runs {} ms after it was closed; its memory is kept", thread.getName(), CLOSE_MILLIS);
-            return false;
-        }
+    /** Ends what data threads had still to end; after {@link #run} has returned. */
+    @Override
+    public void close() {
         runCommands();
         waits.close();
-        return true;
     }
 }

@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.connect;
 
 import java.security.GeneralSecurityException;
 import javax.crypto.Mac;
@@ -10,7 +10,7 @@ import javax.crypto.spec.SecretKeySpec;
  * <p><b>Threading:</b> immutable.
  */
 public final class Secret {
-    /** Nothing is asked of peers. */
+    /** Peers need not prove anything. */
     public static final Secret NONE = new Secret(new byte[0]);
 
     private static final String ALGORITHM = "HmacSHA256";

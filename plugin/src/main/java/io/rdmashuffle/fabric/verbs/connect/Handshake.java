@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.verbs.ConnectionParameters;
 import java.nio.ByteBuffer;
@@ -136,6 +136,6 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
                 return Refusal.BY_NUMBER[number].meaning();
             }
         }
-        return "nobody listens there";
+        return "no process listens there, or the device refused the connection";
     }
 }

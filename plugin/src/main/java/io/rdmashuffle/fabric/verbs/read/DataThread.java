@@ -1,105 +1,140 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.verbs.connect.ConnectionService;
+import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
+import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CompletionChannel;
 import io.rdmashuffle.verbs.CompletionQueue;
 import io.rdmashuffle.verbs.CompletionStatus;
-import io.rdmashuffle.verbs.ReceiveRequests;
-import io.rdmashuffle.verbs.SendRequests;
 import io.rdmashuffle.verbs.WaitSet;
 import io.rdmashuffle.verbs.WorkCompletions;
 import io.rdmashuffle.verbs.WorkFailedException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A data thread: posts the reads of one rail and takes their completions.
+ * What a data thread does: it posts the reads of one rail and takes their completions.
  *
  * <p>It looks for completions as long as they keep coming, and for the poll time after the last one; then it arms the
  * completion queue and sleeps.
  *
- * <p><b>Threading:</b> {@link #submit}, {@link #execute} and {@link #shutDown} are for any thread; the rest is the data
- * thread's.
+ * <p><b>Threading:</b> {@link #run} is the data thread's; {@link #submit}, {@link #execute}, {@link #stop} and what only tells
+ * are for any thread, {@link #close} for one when {@link #run} has returned.
  *
- * <p><b>Ownership:</b> owns thread, completion queue and channel, and the connections of its links.
+ * <p><b>Ownership:</b> owns completion queue and channel, and the connections of its channels.
  */
-final class ReadWorker {
-    /** In a connection's slot the question lies in front, the answer here. */
-    static final int ANSWER_OFFSET = 64;
-
-    private static final Logger LOG = LoggerFactory.getLogger(ReadWorker.class);
-    private static final int CHAIN_REQUESTS = 32;
+public final class DataThread implements Runnable, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DataThread.class);
     private static final int POLL_COMPLETIONS = 64;
     private static final int MAX_COMPLETIONS = 1 << 14;
     private static final long BUSY_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long IDLE_TICK_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long CLOSE_MILLIS = 10_000;
 
+    private final int lane;
     private final Rail rail;
-    private final ControlLoop control;
+    private final ConnectionService control;
     private final PendingReads reads;
     private final long pollNanos;
+    private final LongSupplier nanoClock;
     private final CompletionChannel channel;
     private final CompletionQueue queue;
-    private final Thread thread;
     private final WorkCompletions completions = new WorkCompletions(POLL_COMPLETIONS);
-    private final SendRequests chain = new SendRequests(CHAIN_REQUESTS, 1);
-    private final ReceiveRequests receive = new ReceiveRequests(1);
     private final WaitSet waits = new WaitSet(1);
     private final Inbox inbox = new Inbox();
-    /** Rare: connections made and lost, peers given up. At most a few entries per connection. */
+    /** Rare: connections made and lost, peers closed. At most a few entries per connection. */
     private final Queue<Runnable> commands = new ConcurrentLinkedQueue<>();
 
     private final Connections connections = new Connections();
-    private final List<Link> links = new ArrayList<>();
+    private final List<PeerReadChannel> channels = new ArrayList<>();
+    private final RequestPoster poster;
+    private final PeerReadChannel.Host host = new ChannelHost();
     private volatile boolean sleeping;
     private volatile boolean closing;
     private volatile boolean ended;
-    private final int maxPosted;
-    private int posted;
-    private long nextExpiry = System.nanoTime();
+    private long now;
+    private long nextExpiry;
 
-    /** Creates the queue on the rail's device; {@link #start} starts the thread. */
-    ReadWorker(int number, Rail rail, ControlLoop control, PendingReads reads, VerbsSettings settings) {
+    /**
+     * Creates the queue on the rail's device; {@link #run} serves it.
+     *
+     * @param lane this thread's place among the fabric's data threads
+     * @param pollTime how long to look for completions before sleeping
+     */
+    public DataThread(
+            int lane,
+            Rail rail,
+            ConnectionService control,
+            PendingReads reads,
+            Duration pollTime,
+            LongSupplier nanoClock) {
+        this.lane = lane;
         this.rail = rail;
         this.control = control;
         this.reads = reads;
-        this.pollNanos = settings.pollTime().toNanos();
+        this.pollNanos = pollTime.toNanos();
+        this.nanoClock = nanoClock;
+        this.now = nanoClock.getAsLong();
+        this.nextExpiry = now;
         this.channel = rail.context().createCompletionChannel();
         int entries = Math.min(MAX_COMPLETIONS, rail.limits().maxCompletions());
         this.queue = rail.context().createCompletionQueue(entries, channel);
         // Every request may complete, by error, at once; the other half is for what closed queue pairs left behind.
-        this.maxPosted = entries / 2;
+        this.poster = new RequestPoster(entries / 2);
         waits.add(channel.fileDescriptor());
-        this.thread = new Thread(this::run, "rdma-read-" + number);
-        thread.setDaemon(true);
     }
 
-    void start() {
-        thread.start();
+    /** What channels need of this. */
+    private final class ChannelHost implements PeerReadChannel.Host {
+        @Override
+        public void list(PeerReadChannel added) {
+            channels.add(added);
+        }
+
+        @Override
+        public void execute(Runnable command) {
+            DataThread.this.execute(command);
+        }
+
+        @Override
+        public boolean register(Connection connection) {
+            return connections.add(connection);
+        }
+
+        @Override
+        public void unregister(Connection connection) {
+            connections.remove(connection);
+        }
+
+        @Override
+        public RequestPoster poster() {
+            return poster;
+        }
     }
 
-    Rail rail() {
+    /** Returns the rail that reads go over. */
+    public Rail rail() {
         return rail;
     }
 
-    CompletionQueue queue() {
-        return queue;
+    /** Creates this thread's channel to a peer, which connects when it is first read through. */
+    public PeerReadChannel createChannel(String peerId, long fabricId, InetSocketAddress address) {
+        ConnectionTarget target = new ConnectionTarget(rail, queue, address, peerId, fabricId, lane);
+        return new PeerReadChannel(target, host, control, reads, nanoClock);
     }
 
-    PendingReads reads() {
-        return reads;
-    }
-
-    /** Hands a read over; fails it if this worker is closed. For any thread. */
-    void submit(PendingRead read) {
+    /** Hands a read over; fails it if this is closed. For any thread. */
+    public void submit(PendingRead read) {
         if (!inbox.add(read)) {
             reads.fail(read, closedFailure());
         } else if (sleeping) {
@@ -108,7 +143,7 @@ final class ReadWorker {
     }
 
     /** Runs something on the data thread, or here once that has ended. For any thread. */
-    void execute(Runnable command) {
+    public void execute(Runnable command) {
         commands.add(command);
         if (ended) {
             runLateCommands();
@@ -117,93 +152,43 @@ final class ReadWorker {
         }
     }
 
-    /** All links are closed: what comes late closes what it brings. */
+    /** All channels are closed: what comes late closes what it brings. */
     private synchronized void runLateCommands() {
         runCommands();
     }
 
     /** Returns whether reads can be handed over. For any thread. */
-    boolean isAlive() {
+    public boolean isAlive() {
         return !ended && !closing;
     }
 
-    /** Ends the thread and its reads because the device is lost; {@link #shutDown} still has to be called. For any thread. */
-    void deviceLost() {
+    /** Fails what is outstanding and ends {@link #run}. For any thread. */
+    public void stop() {
         closing = true;
         waits.wake();
     }
 
-    /** Returns whether the completion queue has room for the completion of another request. */
-    boolean hasRoom() {
-        return posted < maxPosted;
-    }
-
-    void posted() {
-        posted++;
-    }
-
-    void retired() {
-        posted--;
-    }
-
-    /** Returns the chain to post with, emptied. */
-    SendRequests emptyChain() {
-        chain.clear();
-        return chain;
-    }
-
-    /** Posts the receive for the one answer that a connection waits for. */
-    void postReceive(Connection connection) {
-        receive.clear();
-        receive.add(
-                connection.receiveId(),
-                connection.slot().address() + ANSWER_OFFSET,
-                RegionTable.MAX_ANSWER_BYTES,
-                connection.slot().localKey());
-        if (connection.pair().post(receive) != 1) {
-            throw new IllegalStateException(connection.pair() + " took no receive");
-        }
-    }
-
-    void connect(Link link) {
-        control.connect(link);
-    }
-
-    boolean register(Connection connection) {
-        return connections.add(connection);
-    }
-
-    void unregister(Connection connection) {
-        connections.remove(connection);
-    }
-
-    /** Has the control thread end a connection whose queue pair is closed. */
-    void closeIdentity(Connection connection) {
-        control.execute(() -> {
-            connection.releaseSlot();
-            control.farewell(rail, connection.id());
-        });
-    }
-
-    /** Passes a device's event on to the connection that it is about, if it is one of this worker's. For any thread. */
-    void deviceEvent(AsyncEvent event) {
+    /** Passes a device's event on to the connection that it is about, if it is one of this thread's. For any thread. */
+    public void deviceEvent(AsyncEvent event) {
         execute(() -> connections.forEach(connection -> {
             if (event.isAbout(connection.pair())) {
                 connection
-                        .link()
+                        .owner()
                         .broken(connection, new ReadFailedException(Reason.TRANSPORT_ERROR, event.description()));
             }
         }));
     }
 
-    private void run() {
+    /** Posts reads and takes completions until {@link #stop}, then fails what is left. */
+    @Override
+    public void run() {
         try {
             loop();
         } catch (RuntimeException | Error e) {
-            LOG.error("data thread of {} failed; Spark's block transfer serves every peer of it", rail.port(), e);
+            LOG.error("data thread of {} failed; Spark's block transfer serves its peers", rail.port(), e);
         }
         try {
-            closeLinks();
+            closeChannels();
         } finally {
             ended = true;
             runLateCommands();
@@ -211,18 +196,9 @@ final class ReadWorker {
     }
 
     private void loop() {
-        long lastWork = System.nanoTime();
+        long lastWork = nanoClock.getAsLong();
         while (!closing) {
-            boolean worked = runCommands();
-            worked |= takeReads();
-            worked |= pollCompletions();
-            long now = System.nanoTime();
-            worked |= advanceLinks(now);
-            if (now - nextExpiry >= 0) {
-                nextExpiry = now + BUSY_TICK_NANOS;
-                expireLinks();
-            }
-            if (worked) {
+            if (turn()) {
                 lastWork = now;
             } else if (now - lastWork < pollNanos) {
                 Thread.onSpinWait();
@@ -230,6 +206,20 @@ final class ReadWorker {
                 sleep();
             }
         }
+    }
+
+    /** Does what there is to do, without waiting; returns whether there was anything. */
+    boolean turn() {
+        boolean worked = runCommands();
+        worked |= takeReads();
+        worked |= pollCompletions();
+        now = nanoClock.getAsLong();
+        worked |= advanceChannels();
+        if (now - nextExpiry >= 0) {
+            nextExpiry = now + BUSY_TICK_NANOS;
+            expireChannels();
+        }
+        return worked;
     }
 
     private boolean runCommands() {
@@ -246,32 +236,27 @@ final class ReadWorker {
         boolean any = read != null;
         while (read != null) {
             PendingRead after = read.next;
-            Link link = read.peer().linkOf(this);
-            if (!link.isListed()) {
-                links.add(link);
-            }
-            link.add(read);
+            read.channels().add(read, lane);
             read = after;
         }
         return any;
     }
 
-    private boolean advanceLinks(long now) {
+    private boolean advanceChannels() {
         boolean any = false;
-        for (int i = 0; i < links.size(); i++) {
-            any |= links.get(i).advance(now);
+        for (int i = 0; i < channels.size(); i++) {
+            any |= channels.get(i).advance(now);
         }
         return any;
     }
 
-    private void expireLinks() {
-        for (int i = links.size() - 1; i >= 0; i--) {
-            Link link = links.get(i);
-            if (link.isClosed()) {
-                links.remove(i);
-                link.unlisted();
+    private void expireChannels() {
+        for (int i = channels.size() - 1; i >= 0; i--) {
+            PeerReadChannel each = channels.get(i);
+            if (each.isClosed()) {
+                channels.remove(i);
             } else {
-                link.expire();
+                each.expire(now);
             }
         }
     }
@@ -285,25 +270,22 @@ final class ReadWorker {
                 // Left over from a queue pair that is closed.
                 continue;
             }
-            Link link = connection.link();
+            Connection.Owner owner = connection.owner();
             if (!completions.succeeded(i)) {
-                link.broken(connection, failure(link, i));
+                owner.broken(connection, failure(owner, i));
             } else if (Connection.isReceive(id)) {
-                link.answered(connection, completions.lengthBytes(i));
+                owner.responded(connection, completions.lengthBytes(i));
             } else {
-                link.completed(connection, id);
+                owner.completed(connection, id);
             }
         }
         return count > 0;
     }
 
-    private ReadFailedException failure(Link link, int completion) {
+    private ReadFailedException failure(Connection.Owner owner, int completion) {
         CompletionStatus status = completions.status(completion);
-        WorkFailedException cause = new WorkFailedException(
-                "READ",
-                "executor " + link.peer().peerId() + " at " + link.target(),
-                status,
-                completions.vendorError(completion));
+        WorkFailedException cause =
+                new WorkFailedException("READ", owner.describePeer(), status, completions.vendorError(completion));
         Reason reason = status == CompletionStatus.RETRY_EXCEEDED ? Reason.PEER_GONE : Reason.TRANSPORT_ERROR;
         return new ReadFailedException(reason, String.valueOf(cause.getMessage()), cause);
     }
@@ -325,8 +307,8 @@ final class ReadWorker {
     }
 
     private boolean isBusy() {
-        for (int i = 0; i < links.size(); i++) {
-            if (links.get(i).isBusy()) {
+        for (int i = 0; i < channels.size(); i++) {
+            if (channels.get(i).isBusy()) {
                 return true;
             }
         }
@@ -334,15 +316,15 @@ final class ReadWorker {
     }
 
     /** Ends all reads; the last act of the data thread. */
-    private void closeLinks() {
+    private void closeChannels() {
         runCommands();
         takeReads();
         ReadFailedException failure = closedFailure();
-        for (Link link : links) {
+        for (PeerReadChannel each : channels) {
             try {
-                link.close(failure);
+                each.close(failure);
             } catch (RuntimeException | Error e) {
-                LOG.error("a link to executor {} did not close", link.peer().peerId(), e);
+                LOG.error("could not close the channel to {}", each.describePeer(), e);
             }
         }
         PendingRead late = inbox.close();
@@ -357,23 +339,13 @@ final class ReadWorker {
         return new ReadFailedException(Reason.CLOSED, "verbs fabric is closed");
     }
 
-    /**
-     * Fails what is outstanding and ends the thread; waits for it, at most 10 s. Returns false if the thread still runs, when
-     * nothing that it uses may be closed.
-     */
-    boolean shutDown() {
-        closing = true;
-        waits.wake();
-        if (!Threads.join(thread, CLOSE_MILLIS)) {
-            LOG.error("{} still runs {} ms after it was closed; its memory is kept", thread.getName(), CLOSE_MILLIS);
-            return false;
-        }
+    /** Closes the queue, after {@link #run} has returned. */
+    @Override
+    public void close() {
         queue.close();
         channel.close();
         waits.close();
         completions.close();
-        chain.close();
-        receive.close();
-        return true;
+        poster.close();
     }
 }

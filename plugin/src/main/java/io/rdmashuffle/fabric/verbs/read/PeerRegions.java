@@ -1,71 +1,77 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import java.util.List;
 
 /**
- * What a link knows of its peer's regions, and whether it has asked for more.
+ * What a channel knows of its peer's regions, and whether a query for more is under way.
+ *
+ * <p>In the connection's slot the query lies in front, the response behind it.
  *
  * <p><b>Threading:</b> the data thread; {@link #known()} and {@link #forget()} are for any thread.
  */
-final class PeerRegions {
+public final class PeerRegions {
+    /** Where in the slot the response goes. */
+    static final int RESPONSE_OFFSET = 64;
+
     private volatile RegionTable table = RegionTable.EMPTY;
-    private boolean asking;
+    private boolean querying;
     /** How many regions the peer said that it has. */
     private int existing;
 
     /** What stands between a read and its posting. */
-    enum Verdict {
-        /** Nothing: the read has what it needs. */
+    enum Lookup {
+        /** The read has what it needs. */
         READY,
-        /** The peer must be asked, or has been and has not answered. */
+        /** The peer must be queried, or has been and has not responded. */
         UNKNOWN,
-        /** It reaches outside of what the peer has. */
+        /** The read reaches outside of what the peer has. */
         IMPOSSIBLE
     }
 
     /** Returns how many regions are known by rkey. */
-    int known() {
+    public int known() {
         return table.size();
     }
 
-    /** Drops what is known; the next read asks again. */
-    void forget() {
+    /** Drops what is known; the next read queries again. */
+    public void forget() {
         table = RegionTable.EMPTY;
     }
 
     /** Replaces what is known; for tests. */
-    void replace(RegionTable other) {
+    public void replace(RegionTable other) {
         table = other;
     }
 
     /** Starts anew, with another connection or without one. */
     void reset() {
         table = RegionTable.EMPTY;
-        asking = false;
+        querying = false;
         existing = 0;
     }
 
-    boolean isAsking() {
-        return asking;
+    boolean isQuerying() {
+        return querying;
     }
 
     /** Looks up all regions that a read needs, once, before anything of it is posted. */
-    Verdict lookUp(PendingRead read) {
+    Lookup lookUp(PendingRead read) {
         RegionTable known = table;
         List<RemoteSlice> sources = read.request().sources();
         for (int i = 0; i < sources.size(); i++) {
             RemoteSlice source = sources.get(i);
             if (!known.knows(source.regionId())) {
-                boolean answerable = asking || known.size() < existing || read.mayAskForRegions();
-                return answerable ? Verdict.UNKNOWN : Verdict.IMPOSSIBLE;
+                boolean findable = querying || known.size() < existing || read.hasQueryLeft();
+                return findable ? Lookup.UNKNOWN : Lookup.IMPOSSIBLE;
             }
             if (!isInside(known, source)) {
-                return Verdict.IMPOSSIBLE;
+                return Lookup.IMPOSSIBLE;
             }
         }
         read.use(known);
-        return Verdict.READY;
+        return Lookup.READY;
     }
 
     /** Says why a read is impossible. */
@@ -88,29 +94,29 @@ final class PeerRegions {
         return source.lengthBytes() <= length && source.offset() <= length - source.lengthBytes();
     }
 
-    /** Writes the question for the regions behind those that are known; an answer must follow. */
-    void ask(long question) {
-        asking = true;
-        RegionTable.writeQuestion(question, table.size());
+    /** Writes the query for the regions behind those that are known; the caller sends it. */
+    void writeQuery(long slot) {
+        querying = true;
+        RegionTable.writeQuery(slot, table.size());
     }
 
     /**
-     * Takes an answer; returns whether there is more to ask for.
+     * Takes the response in a slot; returns whether there are more regions to query.
      *
      * @throws IllegalArgumentException if it does not continue what is known, of which nothing is left then
      */
-    boolean answered(long answer, int lengthBytes) {
-        asking = false;
+    boolean takeResponse(long slot, int lengthBytes) {
+        querying = false;
+        long response = slot + RESPONSE_OFFSET;
         RegionTable before = table;
         try {
-            RegionTable after = before.withAnswer(answer, lengthBytes);
+            RegionTable after = before.withResponse(response, lengthBytes);
             table = after;
-            existing = RegionTable.existing(answer);
+            existing = RegionTable.existing(response);
             return after.size() > before.size() && after.size() < existing;
         } catch (IllegalArgumentException e) {
-            // Regions were dropped while the question was under way, or the peer is not what it should be: the next
-            // read
-            // asks again, and fails when it has asked too often.
+            // Regions were dropped while the query was under way, or the response is damaged: the next read queries
+            // again, and fails when it has done so too often.
             table = RegionTable.EMPTY;
             existing = 0;
             throw e;

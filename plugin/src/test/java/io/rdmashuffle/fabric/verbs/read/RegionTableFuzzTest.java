@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -6,7 +6,9 @@ import io.rdmashuffle.fabric.Completions;
 import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.fabric.verbs.PeerRegions.Verdict;
+import io.rdmashuffle.fabric.verbs.device.ControlMemory;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
@@ -16,8 +18,6 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -80,8 +80,8 @@ class RegionTableFuzzTest {
     @Test
     void everyDamagedQuestionIsIgnoredOrAnswered() {
         try (FuzzRun run = new FuzzRun("question about regions")) {
-            RegionTable.writeQuestion(slot.address(), 3);
-            byte[] valid = bytes(RegionTable.QUESTION_BYTES);
+            RegionTable.writeQuery(slot.address(), 3);
+            byte[] valid = bytes(RegionTable.QUERY_BYTES);
             RegionTable table = table(40);
             new Mutations(run.random())
                     .all(
@@ -89,15 +89,15 @@ class RegionTableFuzzTest {
                             run.times(1000),
                             input -> run.attempt(input, () -> {
                                 int length = put(input, (byte) -1);
-                                int first = RegionTable.readQuestion(slot.address(), length);
+                                int first = RegionTable.readQuery(slot.address(), length);
                                 if (first < 0) {
                                     return false;
                                 }
-                                int answered = table.writeAnswer(slot.address(), first);
-                                assertThat(answered).isBetween(16, RegionTable.MAX_ANSWER_BYTES);
+                                int answered = table.writeResponse(slot.address(), first);
+                                assertThat(answered).isBetween(16, RegionTable.MAX_RESPONSE_BYTES);
                                 int known = Math.min(first, table.size());
                                 assertThat(table(known)
-                                                .withAnswer(slot.address(), answered)
+                                                .withResponse(slot.address(), answered)
                                                 .size())
                                         .isEqualTo(Math.min(known + 32, table.size()));
                                 return true;
@@ -110,9 +110,6 @@ class RegionTableFuzzTest {
         try (FuzzRun run = new FuzzRun("answers and reads", IllegalArgumentException.class);
                 Pool pool = TestPools.create(directory, 1 << 20, 1 << 20);
                 Lease target = TestPools.reserve(pool, Purpose.RECEIVE, 4096)) {
-            PendingReads reads = new PendingReads(1 << 20);
-            InetSocketAddress somewhere = new InetSocketAddress(InetAddress.getByName("192.0.2.1"), 1);
-            VerbsPeer peer = new VerbsPeer("9", new VerbsAddress(1, List.of(somewhere)), List.of(), reads);
             Mutations mutations = new Mutations(run.random());
             byte[][] valid = {answer(table(3), 0), answer(table(40), 0), answer(table(40), 32), answer(table(3), 3)};
             for (int round = 0; round < run.times(4000); round++) {
@@ -120,21 +117,22 @@ class RegionTableFuzzTest {
                 List<byte[]> answers = new ArrayList<>();
                 PendingRead read = new PendingRead();
                 ReadRequest request = new ReadRequest(List.of(slice(run.random(), mutations)), target);
-                read.start(new ReadBatch(List.of(request), Long.MAX_VALUE, new Completions()), request, peer);
+                read.start(
+                        new ReadBatch(List.of(request), Long.MAX_VALUE, new Completions()), request, new NoChannels());
                 Supplier<String> what = () -> request.sources() + " after " + answers.size() + " answers";
                 run.attempt(what, ControlMemory.SLOT_BYTES, () -> {
-                    Verdict verdict = regions.lookUp(read);
-                    while (verdict == Verdict.UNKNOWN) {
+                    Lookup verdict = regions.lookUp(read);
+                    while (verdict == Lookup.UNKNOWN) {
                         assertThat(answers.size()).as("questions for one read").isLessThan(10);
-                        read.askedForRegions();
-                        regions.ask(slot.address());
+                        read.countQuery();
+                        regions.writeQuery(slot.address());
                         byte[] good = valid[run.random().nextInt(valid.length)];
                         byte[] input = run.random().nextInt(3) == 0 ? good : mutations.atRandom(good);
                         answers.add(input);
                         answered(regions, input);
                         verdict = regions.lookUp(read);
                     }
-                    if (verdict == Verdict.IMPOSSIBLE) {
+                    if (verdict == Lookup.IMPOSSIBLE) {
                         assertThat(regions.reasonAgainst(read)).isNotBlank();
                         return false;
                     }
@@ -147,10 +145,23 @@ class RegionTableFuzzTest {
         }
     }
 
-    /** As a link does it: an answer that makes no sense is dropped. */
+    /** For reads that never reach a channel. */
+    private static final class NoChannels implements PendingRead.Channels {
+        @Override
+        public void add(PendingRead read, int lane) {
+            throw new AssertionError("no channel");
+        }
+
+        @Override
+        public void submitAfter(PendingRead read, int failedLane) {
+            throw new AssertionError("no channel");
+        }
+    }
+
+    /** As a channel does it: a response that makes no sense is dropped. */
     private void answered(PeerRegions regions, byte[] input) {
         try {
-            boolean unused = regions.answered(slot.address(), put(input, (byte) 0));
+            boolean unused = regions.takeResponse(slot.address() - PeerRegions.RESPONSE_OFFSET, put(input, (byte) 0));
         } catch (IllegalArgumentException e) {
             assertThat(e).hasMessageContaining("damaged");
         }
@@ -164,9 +175,9 @@ class RegionTableFuzzTest {
     /** Takes an answer twice, with other bytes behind it: what is behind the end must not matter. */
     private RegionTable received(RegionTable before, byte[] input) {
         int length = put(input, (byte) 0);
-        RegionTable first = before.withAnswer(slot.address(), length);
+        RegionTable first = before.withResponse(slot.address(), length);
         put(input, (byte) -1);
-        RegionTable second = before.withAnswer(slot.address(), length);
+        RegionTable second = before.withResponse(slot.address(), length);
         assertThat(second.size()).isEqualTo(first.size());
         for (int region = 0; region < first.size(); region++) {
             assertThat(second.address(region)).isEqualTo(first.address(region));
@@ -185,7 +196,7 @@ class RegionTableFuzzTest {
     }
 
     private byte[] answer(RegionTable table, int first) {
-        return bytes(table.writeAnswer(slot.address(), first));
+        return bytes(table.writeResponse(slot.address(), first));
     }
 
     private byte[] bytes(int length) {

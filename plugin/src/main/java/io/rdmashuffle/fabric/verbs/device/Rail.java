@@ -1,4 +1,4 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.MemorySlice;
@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Ownership:</b> owns what it opened on the device; closing ends that in reverse order.
  */
-final class Rail implements AutoCloseable {
+public final class Rail implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Rail.class);
     private static final int BACKLOG = 1024;
 
@@ -56,17 +56,22 @@ final class Rail implements AutoCloseable {
         }
     }
 
-    /** Binds to the port's own address and opens its device; nobody can connect before {@link #listen}. */
-    static Rail open(int index, LocalPort port, EventChannel channel, VerbsSettings settings) {
+    /**
+     * Binds to the port's own address and opens its device; connection requests are taken from {@link #listen} on.
+     *
+     * @param trafficClass of what this rail sends, 0 for the default
+     * @param onDemandPaging whether regions are registered without pinning, where the device can do that
+     */
+    public static Rail open(int index, LocalPort port, EventChannel channel, int trafficClass, boolean onDemandPaging) {
         CmId listener = channel.createId();
         boolean opened = false;
         try {
-            if (settings.tuning().trafficClass() > 0) {
-                listener.typeOfService(settings.tuning().trafficClass());
+            if (trafficClass > 0) {
+                listener.typeOfService(trafficClass);
             }
             listener.bind(new InetSocketAddress(port.address(), 0));
             Context context = Objects.requireNonNull(listener.context(), "an id bound to an RDMA port has a device");
-            Rail rail = new Rail(index, port, listener, context, settings.onDemandPaging());
+            Rail rail = new Rail(index, port, listener, context, onDemandPaging);
             opened = true;
             return rail;
         } finally {
@@ -76,24 +81,26 @@ final class Rail implements AutoCloseable {
         }
     }
 
-    void listen() {
+    /** Has connection requests arrive. */
+    public void listen() {
         listener.listen(BACKLOG);
     }
 
-    int index() {
+    /** Returns which of the fabric's rails this is, counted from 0. */
+    public int index() {
         return index;
     }
 
-    LocalPort port() {
+    public LocalPort port() {
         return port;
     }
 
-    Context context() {
+    public Context context() {
         return context;
     }
 
     /** Asks the device whether traffic can pass its port now; a device that does not answer has no such port. */
-    boolean isActive() {
+    public boolean isActive() {
         try {
             return context.port(port.port()).active();
         } catch (NativeException e) {
@@ -102,34 +109,34 @@ final class Rail implements AutoCloseable {
         }
     }
 
-    ProtectionDomain domain() {
+    public ProtectionDomain domain() {
         return domain;
     }
 
-    DeviceLimits limits() {
+    public DeviceLimits limits() {
         return limits;
     }
 
-    ControlMemory controlMemory() {
+    public ControlMemory controlMemory() {
         return controlMemory;
     }
 
     /** Returns where this rail listens. */
-    InetSocketAddress address() {
+    public InetSocketAddress address() {
         return Objects.requireNonNull(listener.localAddress(), "a bound id has an address");
     }
 
     /** Returns this process's regions as peers read them over this rail. */
-    RegionTable table() {
+    public RegionTable table() {
         return table;
     }
 
     /** Returns the key of one of this process's regions in local pieces of a request. */
-    int localKey(int regionId) {
+    public int localKey(int regionId) {
         return localKeys[regionId];
     }
 
-    int registrations() {
+    public int registrations() {
         return localKeys.length;
     }
 
@@ -138,7 +145,7 @@ final class Rail implements AutoCloseable {
      *
      * @throws io.rdmashuffle.ffi.NativeException if the device or the limit of locked memory refuses
      */
-    void register(Region region) {
+    public void register(Region region) {
         MemorySlice memory = region.memory();
         if (region.id() != localKeys.length) {
             throw new IllegalStateException("region " + region.id() + " after " + localKeys.length + " others");
@@ -152,7 +159,7 @@ final class Rail implements AutoCloseable {
     }
 
     /** Takes back the region registered last, which another rail could not register. */
-    void unregisterLast() {
+    public void unregisterLast() {
         registered.remove(registered.size() - 1).close();
         localKeys = Arrays.copyOf(localKeys, localKeys.length - 1);
         RegionTable shorter = RegionTable.EMPTY;
@@ -163,7 +170,7 @@ final class Rail implements AutoCloseable {
     }
 
     /** Returns the regions as they are registered, for tests that take one away under a reader. */
-    List<MemoryRegion> registered() {
+    public List<MemoryRegion> registered() {
         return registered;
     }
 

@@ -1,13 +1,14 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.read;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The connections of one data thread by serial number: 16 bits of place, 16 bits that tell users of a place apart, so that a
- * completion left over from a closed queue pair finds nobody.
+ * completion left over from a closed queue pair finds no connection.
  *
  * <p><b>Threading:</b> one thread.
  */
@@ -50,9 +51,7 @@ final class Connections {
     }
 
     void forEach(Consumer<Connection> action) {
-        for (Connection connection :
-                List.copyOf(places.stream().filter(java.util.Objects::nonNull).toList())) {
-            action.accept(connection);
-        }
+        // A copy: the action may remove its connection.
+        places.stream().filter(Objects::nonNull).toList().forEach(action);
     }
 }

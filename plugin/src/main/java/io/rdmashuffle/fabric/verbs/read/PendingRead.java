@@ -1,9 +1,10 @@
-package io.rdmashuffle.fabric.verbs;
+package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,32 +16,41 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Ownership:</b> of the {@link PendingReads} it came from; holds the request's target lease until the end.
  */
-final class PendingRead {
+public final class PendingRead {
     /** A request that failed on two connections is given up: the caller has another path. */
     private static final int MAX_ATTEMPTS = 2;
 
-    /** The second question is for the case that what is known was dropped while the first was under way. */
-    private static final int MAX_QUESTIONS = 2;
+    /** The second query is for the case that what is known was dropped while the first was under way. */
+    private static final int MAX_QUERIES = 2;
 
     private @Nullable ReadRequest request;
     private @Nullable ReadBatch batch;
-    private @Nullable VerbsPeer peer;
+    private @Nullable Channels channels;
     private int slice;
     private long sliceOffset;
     private long targetOffset;
     private int outstanding;
     private int attempts;
-    private int asked;
+    private int queries;
     private @Nullable RegionTable regions;
 
     /** Links reads that wait; belongs to whichever queue holds this. */
     @Nullable
     PendingRead next;
 
-    void start(ReadBatch ofBatch, ReadRequest read, VerbsPeer from) {
+    /** The channels to the peer that is read from, one for each data thread, as a read sees them. */
+    public interface Channels {
+        /** Adds a read to the channel of this lane; on that lane's data thread. */
+        void add(PendingRead read, int lane);
+
+        /** Starts a read again on the next channel whose data thread runs, after it failed on this lane. */
+        void submitAfter(PendingRead read, int failedLane);
+    }
+
+    void start(ReadBatch ofBatch, ReadRequest read, Channels to) {
         batch = ofBatch;
         request = read;
-        peer = from;
+        channels = to;
         attempts = 0;
         next = null;
         rewind();
@@ -52,7 +62,7 @@ final class PendingRead {
         sliceOffset = 0;
         targetOffset = 0;
         outstanding = 0;
-        asked = 0;
+        queries = 0;
         regions = null;
     }
 
@@ -60,7 +70,7 @@ final class PendingRead {
     void clear() {
         request = null;
         batch = null;
-        peer = null;
+        channels = null;
         regions = null;
         next = null;
     }
@@ -69,36 +79,44 @@ final class PendingRead {
         return bound(request);
     }
 
-    ReadBatch batch() {
-        return bound(batch);
+    Channels channels() {
+        return bound(channels);
     }
 
-    VerbsPeer peer() {
-        return bound(peer);
+    private ReadBatch batch() {
+        return bound(batch);
     }
 
     private static <T> T bound(@Nullable T value) {
         if (value == null) {
-            throw new IllegalStateException("a pending read that nobody started");
+            throw new IllegalStateException("a pending read that was not started");
         }
         return value;
     }
 
-    /** Counts an attempt that failed; returns whether another one is allowed, and starts from the beginning if so. */
-    boolean mayRetry() {
+    /** Returns whether the deadline has passed. */
+    boolean isExpired(long now) {
+        return now - batch().deadlineNanos() >= 0;
+    }
+
+    /**
+     * Goes back to the beginning after a failed attempt, of which nothing may be outstanding. Returns false if that was the
+     * last attempt, or the deadline has passed.
+     */
+    boolean rewindForRetry(long now) {
         attempts++;
         rewind();
-        return attempts < MAX_ATTEMPTS && !batch().isExpired();
+        return attempts < MAX_ATTEMPTS && !isExpired(now);
     }
 
-    /** Counts a question about the peer's regions on behalf of this read. */
-    void askedForRegions() {
-        asked++;
+    /** Counts a region query sent on behalf of this read. */
+    void countQuery() {
+        queries++;
     }
 
-    /** Returns whether another question makes sense. */
-    boolean mayAskForRegions() {
-        return asked < MAX_QUESTIONS;
+    /** Returns whether another region query makes sense. */
+    boolean hasQueryLeft() {
+        return queries < MAX_QUERIES;
     }
 
     /** Returns whether the regions that this read needs are known. */
@@ -135,8 +153,8 @@ final class PendingRead {
         return (int) Math.min(longest, source().lengthBytes() - sliceOffset);
     }
 
-    /** Counts a piece as posted. */
-    void posted(int bytes) {
+    /** Counts a piece as posted and goes on to the next one. */
+    void advancePast(int bytes) {
         targetOffset += bytes;
         sliceOffset += bytes;
         outstanding++;
@@ -152,7 +170,7 @@ final class PendingRead {
     }
 
     /** Counts a piece as arrived; returns whether the read is complete. */
-    boolean arrived() {
+    boolean takeArrival() {
         outstanding--;
         return outstanding == 0 && isFullyPosted();
     }

@@ -1,0 +1,33 @@
+package io.rdmashuffle.fabric.verbs.connect;
+
+import io.rdmashuffle.verbs.QueuePairTuning;
+import java.time.Duration;
+
+/**
+ * How connections are made and served.
+ *
+ * @param tuning what connections change of the proposed values
+ * @param timeout deadline of one attempt to connect
+ * @param initiatorDepth most READs that one queue pair has under way at the device
+ * @param queueDepth most READs that one queue pair has posted
+ * @param readBytes longest single READ
+ * @param secret what peers must prove to know
+ */
+public record ConnectSettings(
+        QueuePairTuning tuning, Duration timeout, int initiatorDepth, int queueDepth, int readBytes, Secret secret) {
+    /** How often a SEND is repeated while the peer has no receive posted. */
+    static final int RNR_RETRIES = 6;
+
+    /**
+     * A query that finds no receive posted comes again after 20.48 ms, six times: long enough for a garbage collection. The
+     * connection manager would say 655 ms.
+     */
+    static final int RNR_TIMER = 22;
+
+    private static final int MAX_RETRIES = 7;
+
+    /** Returns how often a packet is sent again, the most that is possible unless the tuning says otherwise. */
+    int retries() {
+        return tuning.retries() == QueuePairTuning.AS_PROPOSED ? MAX_RETRIES : tuning.retries();
+    }
+}

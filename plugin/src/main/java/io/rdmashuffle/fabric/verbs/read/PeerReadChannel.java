@@ -1,0 +1,448 @@
+package io.rdmashuffle.fabric.verbs.read;
+
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.verbs.connect.ConnectionListener;
+import io.rdmashuffle.fabric.verbs.connect.ConnectionService;
+import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
+import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.verbs.SendRequests;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The reads that go from one data thread to one peer: those that wait, and the connection that they go over.
+ *
+ * <pre>
+ *  idle -- a read waits --> connecting -- connected --> querying regions -- response --> posting
+ *   ^                         |                          |                                |
+ *   +---- after a pause ------+--- refused, failed ------+----- lost, deadline passed ----+
+ * </pre>
+ *
+ * <p>Connected on first use. A connection that breaks takes nothing else with it: its queue pair is destroyed, what was
+ * outstanding starts again on another connection, once, after a pause; what fails twice is the caller's to fetch in
+ * another way.
+ *
+ * <p><b>Threading:</b> the data thread; {@link #execute} and what the peer knows of {@link #regions} are for any.
+ *
+ * <p><b>Ownership:</b> of its peer, which closes it on the data thread; owns the connection.
+ */
+public final class PeerReadChannel implements Connection.Owner {
+    private static final Logger LOG = LoggerFactory.getLogger(PeerReadChannel.class);
+
+    /** After so many requests or bytes one asks for a completion, so that memory comes back before the chain ends. */
+    private static final int SIGNAL_EVERY_REQUESTS = 8;
+
+    private static final int SIGNAL_EVERY_BYTES = 256 << 10;
+
+    private final ConnectionTarget target;
+    private final Host host;
+    private final ConnectionService control;
+    private final PendingReads reads;
+    private final LongSupplier nanoClock;
+    private final ReadFifo waiting = new ReadFifo();
+    private final PeerRegions regions = new PeerRegions();
+    private final ReconnectPause pause = new ReconnectPause();
+    private final ConnectionListener fromControl = new FromControl();
+    private @Nullable Connection connection;
+    private boolean connecting;
+    private boolean closed;
+    private boolean listed;
+
+    /** What a channel needs of its data thread. */
+    interface Host {
+        /** Has the data thread look after a channel, until it is closed. */
+        void list(PeerReadChannel channel);
+
+        /** Runs something on the data thread; for any thread. */
+        void execute(Runnable command);
+
+        /** Has completions find a connection; returns false if there are too many. */
+        boolean register(Connection connection);
+
+        /** Has completions find a connection no longer. */
+        void unregister(Connection connection);
+
+        /** Returns what requests are posted with. */
+        RequestPoster poster();
+    }
+
+    PeerReadChannel(
+            ConnectionTarget target, Host host, ConnectionService control, PendingReads reads, LongSupplier nanoClock) {
+        this.target = target;
+        this.host = host;
+        this.control = control;
+        this.reads = reads;
+        this.nanoClock = nanoClock;
+    }
+
+    /** What the control thread says, handed to the data thread. */
+    private final class FromControl implements ConnectionListener {
+        @Override
+        public void connected(EstablishedPair pair) {
+            execute(() -> PeerReadChannel.this.connected(pair));
+        }
+
+        @Override
+        public void connectFailed(ReadFailedException failure) {
+            execute(() -> PeerReadChannel.this.connectFailed(failure));
+        }
+
+        @Override
+        public void broken(EstablishedPair pair, ReadFailedException failure) {
+            execute(() -> {
+                Connection current = connection;
+                if (current != null && current.established().equals(pair)) {
+                    PeerReadChannel.this.broken(current, failure);
+                }
+            });
+        }
+    }
+
+    /** Returns what this connects to. */
+    public ConnectionTarget target() {
+        return target;
+    }
+
+    /** Returns what is known of the peer's regions. */
+    public PeerRegions regions() {
+        return regions;
+    }
+
+    /** Returns the connection, null while there is none. */
+    public @Nullable Connection connection() {
+        return connection;
+    }
+
+    /** Runs something on the data thread, or here once that has ended. For any thread. */
+    public void execute(Runnable command) {
+        host.execute(command);
+    }
+
+    @Override
+    public String describePeer() {
+        return "executor " + target.peerId() + " at " + target.address();
+    }
+
+    /** Returns whether there is something to wait for: reads under way, reads that want to be. */
+    boolean isBusy() {
+        return !waiting.isEmpty() || (connection != null && connection.outstanding() > 0);
+    }
+
+    boolean isClosed() {
+        return closed;
+    }
+
+    /** Takes a read, which ends here or on another channel. */
+    public void add(PendingRead read) {
+        if (closed) {
+            reads.fail(read, closedFailure());
+            return;
+        }
+        if (!listed) {
+            listed = true;
+            host.list(this);
+        }
+        waiting.add(read);
+    }
+
+    /** Connects if that is what the reads wait for, otherwise posts what fits; returns whether anything was done. */
+    boolean advance(long now) {
+        if (closed || waiting.isEmpty()) {
+            return false;
+        }
+        Connection current = connection;
+        if (current != null) {
+            return post(current);
+        }
+        if (connecting || !pause.isOver(now)) {
+            return false;
+        }
+        connecting = true;
+        control.connect(target, fromControl);
+        return true;
+    }
+
+    private boolean post(Connection current) {
+        RequestPoster poster = host.poster();
+        SendRequests chain = poster.emptyChain();
+        int unsignaledBytes = 0;
+        while (!chain.isFull() && current.hasRoom() && poster.hasRoom()) {
+            PendingRead read = waiting.first();
+            if (read == null) {
+                break;
+            }
+            Lookup verdict = read.isReady() ? Lookup.READY : regions.lookUp(read);
+            if (verdict == Lookup.IMPOSSIBLE) {
+                refuse(read);
+                continue;
+            }
+            if (verdict == Lookup.UNKNOWN) {
+                if (regions.isQuerying() || chain.size() > 0) {
+                    // Requests are numbered in the order in which they are posted: what is in the chain goes first.
+                    break;
+                }
+                read.countQuery();
+                queryRegions(current);
+                return true;
+            }
+            unsignaledBytes += addPiece(current, poster, chain, read);
+            if (unsignaledBytes >= SIGNAL_EVERY_BYTES || chain.size() % SIGNAL_EVERY_REQUESTS == 0) {
+                chain.signaled();
+                unsignaledBytes = 0;
+            }
+            if (read.isFullyPosted()) {
+                waiting.poll();
+            }
+        }
+        if (chain.size() == 0) {
+            return false;
+        }
+        chain.signaled();
+        postChain(current);
+        return true;
+    }
+
+    private int addPiece(Connection current, RequestPoster poster, SendRequests chain, PendingRead read) {
+        RegionTable table = read.regions();
+        int sourceRegion = read.source().regionId();
+        Lease into = read.request().target();
+        int bytes = read.pieceBytes(current.maxReadBytes());
+        long local = into.region().memory().address() + into.offset() + read.targetOffset();
+        long remote = table.address(sourceRegion) + read.sourceOffset();
+        int localKey = target.rail().localKey(into.region().id());
+        long id = poster.number(current, read);
+        chain.read(id, local, bytes, localKey, remote, table.key(sourceRegion), false);
+        read.advancePast(bytes);
+        return bytes;
+    }
+
+    /** Posts the chain; a queue pair that does not take all of it is broken. */
+    private void postChain(Connection current) {
+        try {
+            host.poster().postChain(current);
+        } catch (NativeException | IllegalStateException e) {
+            // What was not posted is in the ring too, and starts again with the rest.
+            broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
+        }
+    }
+
+    private void refuse(PendingRead read) {
+        waiting.poll();
+        String why = regions.reasonAgainst(read) + " of executor " + target.peerId();
+        reads.fail(read, new ReadFailedException(Reason.OUT_OF_BOUNDS, why));
+    }
+
+    private void queryRegions(Connection current) {
+        RequestPoster poster = host.poster();
+        SendRequests chain = poster.emptyChain();
+        long query = current.slot().address();
+        regions.writeQuery(query);
+        try {
+            poster.postResponseReceive(current);
+        } catch (NativeException | IllegalStateException e) {
+            broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
+            return;
+        }
+        long id = poster.number(current, null);
+        chain.send(id, query, RegionTable.QUERY_BYTES, current.slot().localKey(), true)
+                .inline();
+        postChain(current);
+    }
+
+    @Override
+    public void responded(Connection on, int lengthBytes) {
+        if (on != connection) {
+            return;
+        }
+        try {
+            if (regions.takeResponse(on.slot().address(), lengthBytes) && on.hasRoom()) {
+                queryRegions(on);
+            }
+        } catch (IllegalArgumentException e) {
+            LOG.debug("executor {}: {}", target.peerId(), e.getMessage());
+        }
+    }
+
+    @Override
+    public void completed(Connection on, long workRequestId) {
+        pause.reset();
+        RequestPoster poster = host.poster();
+        for (int left = on.completedBy(workRequestId); left > 0; left--) {
+            PendingRead read = poster.retireOldest(on);
+            if (read != null && read.takeArrival()) {
+                reads.succeed(read);
+            }
+        }
+    }
+
+    private void connected(EstablishedPair pair) {
+        connecting = false;
+        Connection made = new Connection(this, pair);
+        if (closed || !host.register(made)) {
+            if (made.closePair()) {
+                control.closeIdentity(pair);
+            }
+            return;
+        }
+        regions.reset();
+        connection = made;
+        LOG.debug("connected to {}", target);
+    }
+
+    private void connectFailed(ReadFailedException failure) {
+        connecting = false;
+        long now = nanoClock.getAsLong();
+        pause.startAfterFailure(now);
+        LOG.debug("no connection to {}", target, failure);
+        for (int left = waiting.size(); left > 0; left--) {
+            restartOrFail(takeWaiting(), failure, true, now);
+        }
+    }
+
+    /** Ends the connection after an error on it; what was outstanding starts again, or fails. */
+    @Override
+    public void broken(Connection on, ReadFailedException failure) {
+        if (on != connection) {
+            return;
+        }
+        LOG.debug("lost the connection to {}", target, failure);
+        pauseAndDrop(failure);
+    }
+
+    private void pauseAndDrop(ReadFailedException failure) {
+        pause.startAfterFailure(nanoClock.getAsLong());
+        drop(failure, true);
+    }
+
+    /** Fails reads whose deadline has passed; those that are outstanding take the connection with them. */
+    void expire(long now) {
+        Connection current = connection;
+        boolean late = false;
+        for (int i = 0; current != null && i < current.outstanding(); i++) {
+            PendingRead read = current.peek(i);
+            late |= read != null && read.isExpired(now);
+        }
+        PendingRead first = waiting.first();
+        if (first == null && !late) {
+            return;
+        }
+        late |= regions.isQuerying() && first != null && first.isExpired(now);
+        if (late) {
+            pauseAndDrop(expiredFailure());
+            return;
+        }
+        for (int left = waiting.size(); left > 0; left--) {
+            PendingRead read = takeWaiting();
+            // A read of which pieces are outstanding was looked at above.
+            if (read.isExpired(now) && !read.isOutstanding()) {
+                reads.fail(read, expiredFailure());
+            } else {
+                waiting.add(read);
+            }
+        }
+    }
+
+    /** Fails everything and lets nothing in any more. */
+    public void close(ReadFailedException failure) {
+        closed = true;
+        regions.reset();
+        drop(failure, false);
+        while (!waiting.isEmpty()) {
+            reads.fail(takeWaiting(), failure);
+        }
+    }
+
+    /**
+     * Destroys the queue pair, after which nothing writes into targets any more, then deals with what was on it.
+     *
+     * @param retry whether reads may start again
+     */
+    private void drop(ReadFailedException failure, boolean retry) {
+        Connection dropped = connection;
+        connection = null;
+        regions.reset();
+        if (dropped == null) {
+            return;
+        }
+        boolean released = dropped.closePair();
+        host.unregister(dropped);
+        // Pieces of one read are neighbours; the last of them may still be waiting, partly posted.
+        PendingRead partly = waiting.first();
+        if (partly != null && partly.isOutstanding()) {
+            waiting.poll();
+        } else {
+            partly = null;
+        }
+        long now = nanoClock.getAsLong();
+        RequestPoster poster = host.poster();
+        PendingRead previous = null;
+        while (dropped.outstanding() > 0) {
+            PendingRead read = poster.retireOldest(dropped);
+            if (read != null && read != previous && read != partly) {
+                endOutstanding(read, failure, retry, released, now);
+            }
+            previous = read == null ? previous : read;
+        }
+        if (partly != null) {
+            endOutstanding(partly, failure, retry, released, now);
+        }
+        if (released) {
+            control.closeIdentity(dropped.established());
+        }
+    }
+
+    /**
+     * Deals with a read that was outstanding on a connection that is gone.
+     *
+     * @param released whether the device has let go of its target
+     */
+    private void endOutstanding(
+            PendingRead read, ReadFailedException failure, boolean retry, boolean released, long now) {
+        if (released) {
+            restartOrFail(read, failure, retry, now);
+        } else {
+            reads.abandon(read, failure);
+        }
+    }
+
+    /**
+     * Deals with a read of which nothing is under way any more.
+     *
+     * @param retry whether it may start again
+     */
+    private void restartOrFail(PendingRead read, ReadFailedException failure, boolean retry, long now) {
+        boolean expired = read.isExpired(now);
+        boolean mayRetry = read.rewindForRetry(now);
+        if (retry && mayRetry) {
+            read.channels().submitAfter(read, target.lane());
+        } else {
+            reads.fail(read, expired && retry ? expiredFailure() : failure);
+        }
+    }
+
+    private PendingRead takeWaiting() {
+        PendingRead read = waiting.poll();
+        if (read == null) {
+            throw new IllegalStateException("no read is waiting");
+        }
+        return read;
+    }
+
+    private ReadFailedException expiredFailure() {
+        return new ReadFailedException(
+                Reason.TIMED_OUT,
+                describePeer() + " did not deliver within the read's deadline"
+                        + " (spark.shuffle.rdma.fabric.readTimeout)");
+    }
+
+    private ReadFailedException closedFailure() {
+        return new ReadFailedException(Reason.CLOSED, "the connection to executor " + target.peerId() + " is closed");
+    }
+}
