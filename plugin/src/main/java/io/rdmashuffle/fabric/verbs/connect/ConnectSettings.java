@@ -26,6 +26,12 @@ public record ConnectSettings(
 
     private static final int MAX_RETRIES = 7;
 
+    /** Returns the timeout for messages: {@code 30 s}, or {@code 1500 ms} where it is not whole seconds. */
+    String timeoutText() {
+        long millis = timeout.toMillis();
+        return millis % 1000 == 0 ? millis / 1000 + " s" : millis + " ms";
+    }
+
     /** Returns how often a packet is sent again, the most that is possible unless the tuning says otherwise. */
     int retries() {
         return tuning.retries() == QueuePairTuning.AS_PROPOSED ? MAX_RETRIES : tuning.retries();

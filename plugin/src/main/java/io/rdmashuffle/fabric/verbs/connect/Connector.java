@@ -81,8 +81,8 @@ final class Connector implements AutoCloseable {
             if (now - attempt.deadline >= 0) {
                 attempt.fail(
                         Reason.TIMED_OUT,
-                        "no connection within " + settings.timeout().toMillis()
-                                + " ms (spark.shuffle.rdma.fabric.verbs.connectTimeout)",
+                        "no connection within " + settings.timeoutText()
+                                + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)",
                         null);
             }
         }

@@ -145,19 +145,6 @@ class RegionTableFuzzTest {
         }
     }
 
-    /** For reads that never reach a channel. */
-    private static final class NoChannels implements PendingRead.Channels {
-        @Override
-        public void add(PendingRead read, int lane) {
-            throw new AssertionError("no channel");
-        }
-
-        @Override
-        public void submitAfter(PendingRead read, int failedLane) {
-            throw new AssertionError("no channel");
-        }
-    }
-
     /** As a channel does it: a response that makes no sense is dropped. */
     private void answered(PeerRegions regions, byte[] input) {
         try {

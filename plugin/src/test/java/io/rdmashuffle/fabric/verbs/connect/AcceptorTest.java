@@ -1,0 +1,237 @@
+package io.rdmashuffle.fabric.verbs.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fabric.verbs.device.FakeQueues;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.verbs.AsyncEvent;
+import io.rdmashuffle.verbs.CmEvent;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** Peers that connect and query regions, on a fake connection manager and device. */
+@Tag("unit")
+@Timeout(30)
+@ExtendWith(LeakCheck.class)
+class AcceptorTest {
+    private static final int RECEIVES = 64;
+
+    private ConnectRig rig;
+    private Acceptor acceptor;
+
+    @BeforeEach
+    void open() {
+        rig = new ConnectRig();
+        acceptor =
+                new Acceptor(rig.ids, List.of(rig.rail), ConnectRig.FABRIC_ID, ConnectRig.settings(ConnectRig.SECRET));
+    }
+
+    @AfterEach
+    void close() {
+        acceptor.close();
+        rig.close();
+    }
+
+    private static Handshake handshake(int lane) {
+        return Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET);
+    }
+
+    /** Has a peer ask to connect; returns the id of the request. */
+    private long ask(byte[] privateData) {
+        long id = rig.rdma.requestedId();
+        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, privateData);
+        acceptor.onRequest(Objects.requireNonNull(rig.events.nextEvent(), "no event"));
+        return id;
+    }
+
+    private void assertRefused(byte[] privateData, Handshake.Refusal refusal) {
+        long id = ask(privateData);
+        byte[] told = Objects.requireNonNull(rig.rdma.rejectOf(id), "not rejected");
+        assertThat(Handshake.meaningOf(told)).isEqualTo(refusal.meaning());
+        assertThat(rig.rdma.acceptOf(id)).isNull();
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+    }
+
+    private int onlyPair() {
+        List<Integer> pairs = rig.rdma.queues().pairNumbers();
+        assertThat(pairs).hasSize(1);
+        return pairs.get(0);
+    }
+
+    private static byte[] query(int first) {
+        try (NativeBuffer buffer = new NativeBuffer(RegionTable.QUERY_BYTES)) {
+            RegionTable.writeQuery(buffer.address(), first);
+            byte[] bytes = new byte[RegionTable.QUERY_BYTES];
+            buffer.getBytes(0, bytes, 0, bytes.length);
+            return bytes;
+        }
+    }
+
+    @Test
+    void provenPeerIsAcceptedAndProvenTo() {
+        Handshake request = handshake(0);
+        long id = ask(request.encoded());
+        byte[] answer = Objects.requireNonNull(rig.rdma.acceptOf(id), "not accepted");
+        assertThat(request.isAnsweredBy(answer, ConnectRig.SECRET)).isTrue();
+        assertThat(rig.rdma.queues().state(onlyPair())).isEqualTo(VerbsConstants.IBV_QPS_RTS);
+        rig.step(id, CmEvent.Type.ESTABLISHED);
+        rig.step(id, CmEvent.Type.TIMEWAIT_EXIT);
+        assertThat(rig.rdma.queues().pairNumbers()).hasSize(1);
+        rig.step(id, CmEvent.Type.DISCONNECTED);
+        assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+    }
+
+    @Test
+    void refusesWhatIsNoHandshakeIsMeantForAnotherProvesNothingOrIsPlayedBack() {
+        assertRefused(new byte[0], Handshake.Refusal.NOT_A_HANDSHAKE);
+        assertRefused(
+                Handshake.request(1, ConnectRig.FABRIC_ID + 1, 0, ConnectRig.SECRET)
+                        .encoded(),
+                Handshake.Refusal.ANOTHER_PROCESS);
+        assertRefused(
+                Handshake.request(1, ConnectRig.FABRIC_ID, 0, Secret.NONE).encoded(), Handshake.Refusal.NOT_PROVEN);
+        Handshake once = handshake(0);
+        ask(once.encoded());
+        assertRefused(once.encoded(), Handshake.Refusal.NOT_PROVEN);
+        acceptor.close();
+        assertRefused(handshake(1).encoded(), Handshake.Refusal.NOT_READY);
+    }
+
+    @Test
+    void peerThatConnectsAnewReplacesItsOldQueuePair() {
+        long first = ask(handshake(2).encoded());
+        int old = onlyPair();
+        ask(handshake(2).encoded());
+        assertThat(onlyPair()).isNotEqualTo(old);
+        assertThat(rig.rdma.isOpen(first)).isFalse();
+        ask(handshake(3).encoded());
+        assertThat(rig.rdma.queues().pairNumbers()).as("another lane").hasSize(2);
+    }
+
+    @Test
+    void requestThatCannotBeAcceptedLeavesNothing() {
+        rig.rdma.fail("rdma_accept", Errno.EINVAL);
+        long id = ask(handshake(0).encoded());
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+        assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
+    }
+
+    @Test
+    void deviceEventEndsTheQueuePairThatItIsAbout() {
+        ask(handshake(0).encoded());
+        ask(handshake(1).encoded());
+        long about = rig.rdma.queues().handleOf(rig.rdma.queues().pairNumbers().get(0));
+        acceptor.onDeviceEvent(new AsyncEvent(AsyncEvent.Type.PORT_DOWN, "down", about, 1));
+        assertThat(rig.rdma.queues().pairNumbers()).hasSize(2);
+        acceptor.onDeviceEvent(new AsyncEvent(AsyncEvent.Type.QUEUE_PAIR_FATAL, "fatal", about, 1));
+        assertThat(rig.rdma.queues().pairNumbers()).hasSize(1);
+    }
+
+    @Test
+    void queuePairThatIsDeadAlreadyIsEndedAllTheSame() {
+        long id = ask(handshake(0).encoded());
+        rig.rdma.fail("ibv_modify_qp", Errno.EINVAL);
+        rig.step(id, CmEvent.Type.DISCONNECTED);
+        assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
+    }
+
+    @Test
+    void queryIsAnsweredAndItsReceivePostedAgain() {
+        ask(handshake(0).encoded());
+        int pair = onlyPair();
+        assertThat(rig.rdma.queues().receives(pair)).isEqualTo(RECEIVES);
+        assertThat(acceptor.arm()).isTrue();
+        rig.rdma.queues().deliver(pair, query(0));
+        assertThat(acceptor.arm()).as("a query has come").isFalse();
+        assertThat(rig.rdma.queues().receives(pair)).isEqualTo(RECEIVES);
+        assertThat(rig.rdma.queues().posted(pair)).singleElement().satisfies(send -> {
+            assertThat(send.signaled()).isTrue();
+            assertThat(RegionTable.EMPTY
+                            .withResponse(send.local(), send.length())
+                            .size())
+                    .isZero();
+        });
+    }
+
+    @Test
+    void queryThatComesBeforeTheLastResponseLeftIsAnsweredAfterIt() {
+        ask(handshake(0).encoded());
+        int pair = onlyPair();
+        rig.rdma.queues().deliver(pair, query(0));
+        rig.rdma.queues().deliver(pair, query(0));
+        acceptor.serve();
+        assertThat(rig.rdma.queues().posted(pair)).hasSize(1);
+        rig.rdma.queues().succeed(pair, 1);
+        acceptor.serve();
+        assertThat(rig.rdma.queues().posted(pair)).hasSize(1);
+        FakeQueues.Send second = rig.rdma.queues().posted(pair).get(0);
+        rig.rdma.queues().fail(pair, second.id(), VerbsConstants.IBV_WC_RNR_RETRY_EXC_ERR);
+        acceptor.serve();
+        rig.rdma.queues().succeed(pair, 1);
+        acceptor.serve();
+        assertThat(rig.rdma.queues().posted(pair)).isEmpty();
+    }
+
+    @Test
+    void messageThatIsNoQueryIsIgnored() {
+        ask(handshake(0).encoded());
+        int pair = onlyPair();
+        rig.rdma.queues().deliver(pair, new byte[3]);
+        rig.rdma.queues().deliver(pair, new byte[RegionTable.QUERY_BYTES]);
+        acceptor.serve();
+        assertThat(rig.rdma.queues().posted(pair)).isEmpty();
+        assertThat(rig.rdma.queues().receives(pair)).isEqualTo(RECEIVES);
+    }
+
+    @Test
+    void manyQueriesNeverLackAReceiveForLong() {
+        ask(handshake(0).encoded());
+        int pair = onlyPair();
+        for (int i = 0; i < 10 * RECEIVES; i++) {
+            assertThat(rig.rdma.queues().deliver(pair, query(i))).isTrue();
+            if (i % 50 == 0) {
+                acceptor.serve();
+            }
+        }
+        acceptor.serve();
+        assertThat(rig.rdma.queues().receives(pair)).isEqualTo(RECEIVES);
+    }
+
+    @Test
+    void idOfAPortThatIsDownIsClosedWhenThePortIsUp() {
+        long id = ask(handshake(0).encoded());
+        rig.rdma.portActive(false);
+        rig.step(id, CmEvent.Type.DISCONNECTED);
+        assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
+        rig.ids.endDeferred();
+        assertThat(rig.rdma.isOpen(id)).as("while the port is down").isTrue();
+        rig.step(id, CmEvent.Type.TIMEWAIT_EXIT);
+        rig.rdma.portActive(true);
+        rig.ids.endDeferred();
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+        assertThat(rig.rdma.calls("rdma_disconnect")).isOne();
+    }
+
+    @Test
+    void deferredIdsAreClosedWithTheFabric() {
+        long first = ask(handshake(0).encoded());
+        long second = ask(handshake(1).encoded());
+        rig.rdma.portActive(false);
+        acceptor.close();
+        assertThat(rig.rdma.isOpen(first)).isTrue();
+        rig.ids.close();
+        assertThat(rig.rdma.isOpen(first)).isFalse();
+        assertThat(rig.rdma.isOpen(second)).isFalse();
+    }
+}

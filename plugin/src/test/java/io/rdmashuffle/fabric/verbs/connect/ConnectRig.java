@@ -1,0 +1,100 @@
+package io.rdmashuffle.fabric.verbs.connect;
+
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.verbs.device.FakeRdma;
+import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.verbs.CmEvent;
+import io.rdmashuffle.verbs.CompletionQueue;
+import io.rdmashuffle.verbs.EventChannel;
+import io.rdmashuffle.verbs.QueuePairTuning;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * What the control side's classes work with, on a fake device and a clock that stands still.
+ *
+ * <p><b>Threading:</b> one thread. <b>Ownership:</b> the test closes it, after what it tests.
+ */
+final class ConnectRig implements AutoCloseable {
+    static final long FABRIC_ID = 11;
+    static final long PEER_FABRIC_ID = 22;
+    static final Secret SECRET = Secret.of(new byte[] {1, 2, 3});
+    static final Duration TIMEOUT = Duration.ofSeconds(5);
+
+    final FakeRdma rdma = new FakeRdma();
+    final EventChannel events = EventChannel.open(rdma.library());
+    final Rail rail = FakeRdma.rail(events, 0);
+    final CompletionQueue completions = rail.context().createCompletionQueue(64, null);
+    final ConnectionIds ids = new ConnectionIds();
+    final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5);
+    final Listener listener = new Listener();
+
+    /** Notes what it is told. */
+    static final class Listener implements ConnectionListener {
+        final List<EstablishedPair> connected = new ArrayList<>();
+        final List<ReadFailedException> failed = new ArrayList<>();
+        final List<ReadFailedException> broken = new ArrayList<>();
+
+        @Override
+        public void connected(EstablishedPair pair) {
+            connected.add(pair);
+        }
+
+        @Override
+        public void connectFailed(ReadFailedException failure) {
+            failed.add(failure);
+        }
+
+        @Override
+        public void broken(EstablishedPair pair, ReadFailedException failure) {
+            broken.add(failure);
+        }
+    }
+
+    static ConnectSettings settings(Secret secret) {
+        QueuePairTuning tuning = new QueuePairTuning(14, 7, 1024, 3, 106);
+        return new ConnectSettings(tuning, TIMEOUT, 16, 100, 1 << 20, secret);
+    }
+
+    ConnectionTarget target() {
+        InetSocketAddress address = new InetSocketAddress("192.0.2.9", 4791);
+        return new ConnectionTarget(rail, completions, address, "7", PEER_FABRIC_ID, 3);
+    }
+
+    /** Hands the next event to the ids. */
+    void dispatch() {
+        ids.dispatch(Objects.requireNonNull(events.nextEvent(), "no event"));
+    }
+
+    /** Has an id take a step. */
+    void step(long id, CmEvent.Type type) {
+        rdma.event(id, type);
+        dispatch();
+    }
+
+    void pass(Duration time) {
+        clock.addAndGet(time.toNanos());
+    }
+
+    /** Ends what the listener was given. */
+    void endConnected() {
+        for (EstablishedPair pair : listener.connected) {
+            pair.pair().close();
+            pair.rail().controlMemory().release(pair.slot());
+            ids.end(pair.rail(), pair.id());
+        }
+        listener.connected.clear();
+    }
+
+    @Override
+    public void close() {
+        ids.close();
+        rail.close();
+        events.close();
+        rdma.close();
+    }
+}

@@ -1,0 +1,224 @@
+package io.rdmashuffle.fabric.verbs.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.verbs.device.FakeRdma;
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.verbs.CmEvent;
+import java.time.Duration;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Attempts to connect, step by step on a fake connection manager. */
+@Tag("unit")
+@Timeout(30)
+@ExtendWith(LeakCheck.class)
+class ConnectorTest {
+    private ConnectRig rig;
+    private Connector connector;
+
+    @BeforeEach
+    void open() {
+        rig = new ConnectRig();
+        connector = new Connector(
+                rig.events, rig.ids, ConnectRig.FABRIC_ID, ConnectRig.settings(ConnectRig.SECRET), rig.clock::get);
+    }
+
+    @AfterEach
+    void close() {
+        connector.close();
+        rig.endConnected();
+        rig.close();
+    }
+
+    private long start() {
+        connector.start(rig.target(), rig.listener);
+        return rig.rdma.lastId();
+    }
+
+    private FakeRdma.Connect request(long id) {
+        return Objects.requireNonNull(rig.rdma.connectOf(id), "not asked to connect");
+    }
+
+    /** Goes on until the peer is asked. */
+    private long startAndAsk() {
+        long id = start();
+        rig.step(id, CmEvent.Type.ADDRESS_RESOLVED);
+        rig.step(id, CmEvent.Type.ROUTE_RESOLVED);
+        return id;
+    }
+
+    private void respond(long id, Secret secret) {
+        Handshake request = Objects.requireNonNull(Handshake.read(request(id).privateData()), "not a handshake");
+        rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE, 0, request.answer(secret));
+        rig.dispatch();
+    }
+
+    private ReadFailedException onlyFailure() {
+        assertThat(rig.listener.connected).isEmpty();
+        assertThat(rig.listener.failed).hasSize(1);
+        assertThat(connector.isBusy()).isFalse();
+        assertThat(rig.rdma.queues().pairNumbers()).as("queue pairs").isEmpty();
+        ReadFailedException failure = rig.listener.failed.get(0);
+        assertThat(failure).hasMessageContaining("executor 7 at").hasMessageContaining("from fake0:1");
+        return failure;
+    }
+
+    @Test
+    void connectsInFourSteps() {
+        long id = startAndAsk();
+        assertThat(connector.isBusy()).isTrue();
+        FakeRdma.Connect request = request(id);
+        int pair = rig.rdma.queues().pairNumbers().get(0);
+        assertThat(request.pairNumber()).isEqualTo(pair);
+        assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_INIT);
+        Handshake handshake = Objects.requireNonNull(Handshake.read(request.privateData()), "not a handshake");
+        assertThat(handshake.from()).isEqualTo(ConnectRig.FABRIC_ID);
+        assertThat(handshake.to()).isEqualTo(ConnectRig.PEER_FABRIC_ID);
+        assertThat(handshake.lane()).isEqualTo(3);
+        assertThat(handshake.isProven(ConnectRig.SECRET)).isTrue();
+        respond(id, ConnectRig.SECRET);
+        assertThat(connector.isBusy()).isFalse();
+        assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_RTS);
+        assertThat(rig.rdma.calls("rdma_establish")).isOne();
+        assertThat(rig.listener.connected).singleElement().satisfies(established -> {
+            assertThat(established.depth()).as("a power of two not above 100").isEqualTo(64);
+            assertThat(established.maxReadBytes()).isEqualTo(1 << 20);
+            assertThat(established.pair().number()).isEqualTo(pair);
+        });
+    }
+
+    @Test
+    void initiatorDepthIsWhatTheDeviceCanDo() {
+        FakeRdma.Connect request = request(startAndAsk());
+        assertThat(request.initiatorDepth()).isEqualTo(FakeRdma.MAX_READS_AS_INITIATOR);
+        assertThat(request.responderResources()).isOne();
+    }
+
+    @Test
+    void refusalSaysWhatThePeerSaid() {
+        long id = startAndAsk();
+        rig.rdma.event(id, CmEvent.Type.REJECTED, 28, Handshake.refusal(Handshake.Refusal.ANOTHER_PROCESS));
+        rig.dispatch();
+        assertThat(onlyFailure()).hasMessageContaining("refused: another process listens there now");
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"ADDRESS_ERROR", "ROUTE_ERROR", "UNREACHABLE", "DISCONNECTED"})
+    void errorOfAStepMeansThatThePeerIsGone(CmEvent.Type type) {
+        long id = startAndAsk();
+        rig.rdma.event(id, type, -Errno.ETIMEDOUT.number(), new byte[0]);
+        rig.dispatch();
+        assertThat(onlyFailure().reason()).isEqualTo(Reason.PEER_GONE);
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+    }
+
+    @Test
+    void stepThatDoesNotBelongFailsTheAttempt() {
+        rig.step(startAndAsk(), CmEvent.Type.ESTABLISHED);
+        assertThat(onlyFailure().reason()).isEqualTo(Reason.TRANSPORT_ERROR);
+    }
+
+    @Test
+    void responseBeforeTheQueuePairFailsTheAttempt() {
+        rig.step(start(), CmEvent.Type.CONNECT_RESPONSE);
+        assertThat(onlyFailure()).hasMessageContaining("CONNECT_RESPONSE before the queue pair was created");
+    }
+
+    @Test
+    void peerThatDoesNotProveTheSecretIsNotTrusted() {
+        respond(startAndAsk(), Secret.of(new byte[] {4}));
+        assertThat(onlyFailure()).hasMessageContaining("spark.authenticate");
+    }
+
+    @Test
+    void attemptFailsWhenItsTimeIsUpAndTheResponseComesTooLate() {
+        long id = startAndAsk();
+        rig.pass(ConnectRig.TIMEOUT.minusNanos(1));
+        connector.expire();
+        assertThat(rig.listener.failed).isEmpty();
+        rig.pass(Duration.ofNanos(1));
+        connector.expire();
+        assertThat(onlyFailure())
+                .hasMessageContaining("no connection within 5 s (spark.shuffle.rdma.fabric.verbs.connectTimeout)");
+        rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE);
+        assertThat(rig.events.nextEvent()).as("the id is gone").isNull();
+    }
+
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "rdma_create_id",
+                "rdma_set_option",
+                "rdma_resolve_addr",
+                "rdma_resolve_route",
+                "ibv_create_qp",
+                "ibv_modify_qp",
+                "rdma_connect",
+                "rdma_establish",
+                "ibv_reg_mr"
+            })
+    void callThatFailsEndsTheAttempt(String function) {
+        rig.rdma.fail(function, Errno.ENOMEM);
+        long before = rig.rdma.lastId();
+        connector.start(rig.target(), rig.listener);
+        long id = rig.rdma.lastId();
+        if (rig.listener.failed.isEmpty()) {
+            rig.step(id, CmEvent.Type.ADDRESS_RESOLVED);
+        }
+        if (rig.listener.failed.isEmpty()) {
+            rig.step(id, CmEvent.Type.ROUTE_RESOLVED);
+        }
+        if (rig.listener.failed.isEmpty()) {
+            respond(id, ConnectRig.SECRET);
+        }
+        assertThat(onlyFailure()).hasMessageContaining("ENOMEM");
+        assertThat(rig.rdma.lastId()).as("the listener's id alone is left").isEqualTo(before);
+    }
+
+    @Test
+    void portThatIsDownFailsTheAttemptAtOnce() {
+        rig.rdma.portActive(false);
+        connector.start(rig.target(), rig.listener);
+        assertThat(onlyFailure()).hasMessageContaining("the port is down");
+        rig.rdma.fail("ibv_query_port", Errno.EIO);
+        connector.start(rig.target(), rig.listener);
+        assertThat(rig.listener.failed).hasSize(2);
+    }
+
+    @Test
+    void listenerHearsOfTheEndOfItsConnection() {
+        long id = startAndAsk();
+        respond(id, ConnectRig.SECRET);
+        rig.step(id, CmEvent.Type.TIMEWAIT_EXIT);
+        assertThat(rig.listener.broken).isEmpty();
+        rig.step(id, CmEvent.Type.DISCONNECTED);
+        rig.step(id, CmEvent.Type.DEVICE_REMOVAL);
+        assertThat(rig.listener.broken)
+                .hasSize(2)
+                .allSatisfy(failure -> assertThat(failure.reason()).isEqualTo(Reason.PEER_GONE));
+        assertThat(rig.listener.failed).isEmpty();
+    }
+
+    @Test
+    void closeFailsAttemptsAndThoseThatAreStartedLater() {
+        startAndAsk();
+        connector.close();
+        assertThat(onlyFailure().reason()).isEqualTo(Reason.CLOSED);
+        connector.start(rig.target(), rig.listener);
+        assertThat(rig.listener.failed).hasSize(2);
+    }
+}

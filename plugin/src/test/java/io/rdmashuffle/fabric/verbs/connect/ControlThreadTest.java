@@ -1,0 +1,186 @@
+package io.rdmashuffle.fabric.verbs.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.verbs.AsyncEvent;
+import io.rdmashuffle.verbs.CmEvent;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** The event loop, on a fake connection manager and device: step by step, and as a thread. */
+@Tag("unit")
+@Timeout(60)
+@ExtendWith(LeakCheck.class)
+class ControlThreadTest {
+    private ConnectRig rig;
+    private final ConcurrentLinkedQueue<AsyncEvent> deviceEvents = new ConcurrentLinkedQueue<>();
+    private ControlThread control;
+
+    private boolean ran;
+
+    @BeforeEach
+    void open() {
+        rig = new ConnectRig();
+        control = new ControlThread(
+                rig.events,
+                List.of(rig.rail),
+                ConnectRig.FABRIC_ID,
+                ConnectRig.settings(Secret.NONE),
+                (rail, event) -> deviceEvents.add(event),
+                rig.clock::get);
+    }
+
+    @AfterEach
+    void close() {
+        if (!ran) {
+            control.stop();
+            control.run();
+        }
+        control.close();
+        rig.close();
+    }
+
+    private void step() {
+        assertThat(control.step(false)).isTrue();
+    }
+
+    private long askPeer() {
+        control.connect(rig.target(), rig.listener);
+        step();
+        long id = rig.rdma.lastId();
+        rig.rdma.event(id, CmEvent.Type.ADDRESS_RESOLVED);
+        rig.rdma.event(id, CmEvent.Type.ROUTE_RESOLVED);
+        step();
+        return id;
+    }
+
+    private void respond(long id) {
+        byte[] asked =
+                Objects.requireNonNull(rig.rdma.connectOf(id), "not asked").privateData();
+        Handshake request = Objects.requireNonNull(Handshake.read(asked), "not a handshake");
+        rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE, 0, request.answer(Secret.NONE));
+    }
+
+    @Test
+    void connectsAndClosesTheIdentityAfterwards() {
+        long id = askPeer();
+        respond(id);
+        step();
+        EstablishedPair pair = rig.listener.connected.get(0);
+        pair.pair().close();
+        control.closeIdentity(pair);
+        assertThat(rig.rdma.isOpen(id)).isTrue();
+        step();
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+        assertThat(rig.rail.controlMemory().take()).as("the slot is free again").isEqualTo(pair.slot());
+    }
+
+    @Test
+    void attemptsExpireAsTimePasses() {
+        askPeer();
+        rig.pass(ConnectRig.TIMEOUT);
+        step();
+        assertThat(rig.listener.failed)
+                .singleElement()
+                .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.TIMED_OUT));
+    }
+
+    @Test
+    void requestToConnectIsAccepted() {
+        long id = rig.rdma.requestedId();
+        Handshake request = Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE);
+        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
+        step();
+        assertThat(rig.rdma.acceptOf(id)).isNotNull();
+        rig.rdma.event(id, CmEvent.Type.DISCONNECTED);
+        step();
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+    }
+
+    @Test
+    void deviceEventsArePassedOn() {
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ERR, null);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ACTIVE, null);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_LID_CHANGE, null);
+        step();
+        assertThat(deviceEvents.stream().map(AsyncEvent::type))
+                .containsExactly(AsyncEvent.Type.PORT_DOWN, AsyncEvent.Type.PORT_ACTIVE, AsyncEvent.Type.OTHER);
+    }
+
+    @Test
+    void partThatFailsDoesNotKeepTheOthersFromTheirWork() {
+        rig.rdma.fail("rdma_get_cm_event", Errno.EIO);
+        control.connect(rig.target(), rig.listener);
+        assertThat(control.step(false)).isFalse();
+        rig.pass(ConnectRig.TIMEOUT);
+        assertThat(control.step(false)).isFalse();
+        assertThat(rig.listener.failed).hasSize(1);
+        rig.rdma.repair("rdma_get_cm_event");
+        step();
+    }
+
+    @Test
+    void threadServesUntilItIsStoppedAndFailsWhatIsUnderWay() throws Exception {
+        ran = true;
+        Thread thread = new Thread(control, "rdma-control-test");
+        thread.start();
+        await(() -> rig.rdma.queues().armed() > 0);
+        control.connect(rig.target(), rig.listener);
+        await(() -> rig.rdma.calls("rdma_resolve_addr") == 1);
+        control.stop();
+        control.awaitConnectingStopped(30_000);
+        thread.join(30_000);
+        assertThat(thread.isAlive()).isFalse();
+        assertThat(rig.listener.failed)
+                .singleElement()
+                .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.CLOSED));
+    }
+
+    @Test
+    void identityClosedAfterTheEndIsEndedByClose() {
+        long id = askPeer();
+        respond(id);
+        step();
+        EstablishedPair pair = rig.listener.connected.get(0);
+        ran = true;
+        control.stop();
+        control.run();
+        pair.pair().close();
+        control.closeIdentity(pair);
+        assertThat(rig.rdma.isOpen(id)).isTrue();
+        control.close();
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+    }
+
+    @Test
+    void waitingForTheEndOfAttemptsHasALimit() {
+        control.awaitConnectingStopped(Duration.ofMillis(1).toMillis());
+        Thread.currentThread().interrupt();
+        control.awaitConnectingStopped(30_000);
+        assertThat(Thread.interrupted()).as("the interruption is kept").isTrue();
+    }
+
+    private static void await(BooleanSupplier condition) {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() - deadline >= 0) {
+                throw new AssertionError("not within 30 s");
+            }
+            Thread.onSpinWait();
+        }
+    }
+}

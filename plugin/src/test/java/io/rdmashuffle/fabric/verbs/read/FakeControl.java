@@ -1,0 +1,112 @@
+package io.rdmashuffle.fabric.verbs.read;
+
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.verbs.connect.ConnectionListener;
+import io.rdmashuffle.fabric.verbs.connect.ConnectionService;
+import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
+import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
+import io.rdmashuffle.fabric.verbs.device.FakeRdma;
+import io.rdmashuffle.verbs.EventChannel;
+import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.QueueSizes;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * The control side as a test plays it: attempts to connect wait until the test says what comes of them.
+ *
+ * <p><b>Threading:</b> one thread.
+ */
+final class FakeControl implements ConnectionService {
+    private final EventChannel events;
+    private final int depth;
+    private final int maxReadBytes;
+    private final Deque<Attempt> attempts = new ArrayDeque<>();
+    private final List<Established> alive = new ArrayList<>();
+    private int started;
+    private int closed;
+
+    private record Attempt(ConnectionTarget target, ConnectionListener listener) {}
+
+    /** A connection and who must hear of its end. */
+    record Established(EstablishedPair pair, ConnectionListener listener) {}
+
+    FakeControl(EventChannel events, int depth, int maxReadBytes) {
+        this.events = events;
+        this.depth = depth;
+        this.maxReadBytes = maxReadBytes;
+    }
+
+    @Override
+    public synchronized void connect(ConnectionTarget target, ConnectionListener listener) {
+        started++;
+        attempts.add(new Attempt(target, listener));
+    }
+
+    @Override
+    public synchronized void closeIdentity(EstablishedPair pair) {
+        if (!pair.pair().isClosed()) {
+            throw new AssertionError("the identity goes before its queue pair");
+        }
+        if (!alive.removeIf(each -> each.pair().equals(pair))) {
+            throw new AssertionError("an identity closed twice");
+        }
+        closed++;
+        pair.rail().controlMemory().release(pair.slot());
+        pair.id().close();
+    }
+
+    synchronized int started() {
+        return started;
+    }
+
+    synchronized int closed() {
+        return closed;
+    }
+
+    synchronized boolean hasAttempt() {
+        return !attempts.isEmpty();
+    }
+
+    synchronized List<Established> alive() {
+        return List.copyOf(alive);
+    }
+
+    /** Lets the oldest attempt succeed; returns the number of its queue pair. */
+    synchronized int accept() {
+        Attempt attempt = attempts.remove();
+        ConnectionTarget target = attempt.target();
+        QueuePair pair = target.rail()
+                .domain()
+                .createQueuePair(new QueueSizes(depth, 2, 1, 64), target.completions(), target.completions(), null);
+        EstablishedPair established = new EstablishedPair(
+                target.rail(),
+                FakeRdma.boundId(events),
+                pair,
+                target.rail().controlMemory().take(),
+                depth,
+                maxReadBytes);
+        alive.add(new Established(established, attempt.listener()));
+        attempt.listener().connected(established);
+        return pair.number();
+    }
+
+    /** Lets the oldest attempt fail. */
+    synchronized void refuse(String why) {
+        attempts.remove().listener().connectFailed(new ReadFailedException(Reason.PEER_GONE, why));
+    }
+
+    /** Closes the ids of connections that could not be closed. */
+    synchronized void abandonIdentities() {
+        alive.forEach(each -> each.pair().id().close());
+        alive.clear();
+    }
+
+    /** Has the connection manager end a connection. */
+    synchronized void disconnect(Established connection) {
+        connection.listener().broken(connection.pair(), new ReadFailedException(Reason.PEER_GONE, "DISCONNECTED"));
+    }
+}
