@@ -201,8 +201,12 @@ public final class PendingRead {
         if (!request().complete()) {
             return false;
         }
-        request().target().close();
-        batch().listener().failed(request(), failure);
+        try {
+            request().target().close();
+        } finally {
+            // Also if the target had been given back already: who waits for this read must not wait for ever.
+            batch().listener().failed(request(), failure);
+        }
         return true;
     }
 }

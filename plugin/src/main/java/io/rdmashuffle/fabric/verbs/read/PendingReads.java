@@ -85,7 +85,7 @@ public final class PendingReads {
             }
         } catch (RuntimeException | Error e) {
             // An Error too: the other reads of this data thread have listeners of their own.
-            LOG.error("read listener failed", e);
+            LOG.error("the listener of a read failed, or its target had been closed by the caller", e);
         }
         read.clear();
         free.offer(read);
