@@ -62,7 +62,7 @@ record VerbsAddress(long fabricId, List<InetSocketAddress> rails) {
     static VerbsAddress decode(byte[] encoded) throws PeerUnreachableException {
         ByteBuffer in = ByteBuffer.wrap(encoded).order(ByteOrder.LITTLE_ENDIAN);
         if (encoded.length < FIXED_BYTES + CHECKSUM_BYTES || in.getInt() != MAGIC) {
-            throw new PeerUnreachableException("the peer's verbs address is not of a version known here");
+            throw new PeerUnreachableException("the peer's verbs address has an unknown version");
         }
         long fabricId = in.getLong();
         int count = in.getShort();

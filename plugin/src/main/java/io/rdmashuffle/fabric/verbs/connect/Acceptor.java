@@ -206,7 +206,7 @@ final class Acceptor implements AutoCloseable {
             ended.pair().fail();
             ended.responder().serve();
         } catch (RuntimeException e) {
-            LOG.debug("{} was dead already", ended.pair(), e);
+            LOG.debug("{} was in error already", ended.pair(), e);
         }
         try {
             ended.pair().close();

@@ -15,18 +15,18 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *  request, 56 bytes, little-endian           answer, 36 bytes
  *   0   4  magic "RSH1"                        0   4  magic "RSA1"
- *   4   8  fabric id of who asks               4  32  HMAC(secret, "answer" + request)
- *  12   8  fabric id of who is meant
- *  20   4  lane of who asks
+ *   4   8  fabric id of the client             4  32  HMAC(secret, "answer" + request)
+ *  12   8  fabric id of the server
+ *  20   4  lane of the client
  *  24  16  nonce                              refusal: 4 bytes magic "RSN1", 4 bytes Refusal
  *  40  16  HMAC(secret, "request" + bytes 0..39), cut
  * </pre>
  *
- * <p>The request proves the secret to whoever is asked before that side hands out an rkey; the answer proves it to who
- * asks before that side trusts a byte that it reads. Without {@code spark.authenticate} the proofs are zeros.
+ * <p>The request proves the secret to the server before that hands out an rkey; the answer proves it to the client before
+ * that trusts a byte that it reads. Without {@code spark.authenticate} the proofs are zeros.
  *
- * @param from fabric id of who asks
- * @param to fabric id of who is meant; another one listening at the same address refuses
+ * @param from fabric id of the client, the process that connects
+ * @param to fabric id of the server, the process that is meant; another one listening at the same address refuses
  * @param lane which of its queue pairs to that peer this is
  * @param encoded the whole request
  */
@@ -90,7 +90,7 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
         return in.getInt() == REQUEST_MAGIC ? new Handshake(in.getLong(), in.getLong(), in.getInt(), encoded) : null;
     }
 
-    /** Returns whether whoever wrote this request knows the secret. */
+    /** Returns whether the client knows the secret. */
     boolean isProven(Secret secret) {
         byte[] proof = secret.proof(REQUEST_LABEL, Arrays.copyOf(encoded, PROOF_OFFSET));
         return MessageDigest.isEqual(

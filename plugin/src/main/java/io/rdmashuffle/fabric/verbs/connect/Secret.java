@@ -47,7 +47,7 @@ public final class Secret {
             }
             return mac.doFinal();
         } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("every Java has " + ALGORITHM, e);
+            throw new IllegalStateException(ALGORITHM + " is missing", e);
         }
     }
 

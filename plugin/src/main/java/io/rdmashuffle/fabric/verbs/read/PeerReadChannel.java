@@ -6,11 +6,8 @@ import io.rdmashuffle.fabric.verbs.connect.ConnectionListener;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionService;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
 import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
-import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
 import io.rdmashuffle.ffi.NativeException;
-import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.verbs.SendRequests;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -35,11 +32,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class PeerReadChannel implements Connection.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(PeerReadChannel.class);
-
-    /** After so many requests or bytes one asks for a completion, so that memory comes back before the chain ends. */
-    private static final int SIGNAL_EVERY_REQUESTS = 8;
-
-    private static final int SIGNAL_EVERY_BYTES = 256 << 10;
 
     private final ConnectionTarget target;
     private final Host host;
@@ -171,20 +163,19 @@ public final class PeerReadChannel implements Connection.Owner {
 
     private boolean post(Connection current) {
         RequestPoster poster = host.poster();
-        SendRequests chain = poster.emptyChain();
-        int unsignaledBytes = 0;
-        while (!chain.isFull() && current.hasRoom() && poster.hasRoom()) {
+        poster.begin();
+        while (poster.hasRoom(current)) {
             PendingRead read = waiting.first();
             if (read == null) {
                 break;
             }
-            Lookup verdict = read.isReady() ? Lookup.READY : regions.lookUp(read);
-            if (verdict == Lookup.IMPOSSIBLE) {
+            Lookup found = read.isReady() ? Lookup.READY : regions.lookUp(read);
+            if (found == Lookup.IMPOSSIBLE) {
                 refuse(read);
                 continue;
             }
-            if (verdict == Lookup.UNKNOWN) {
-                if (regions.isQuerying() || chain.size() > 0) {
+            if (found == Lookup.UNKNOWN) {
+                if (regions.isQuerying() || !poster.isEmpty()) {
                     // Requests are numbered in the order in which they are posted: what is in the chain goes first.
                     break;
                 }
@@ -192,45 +183,21 @@ public final class PeerReadChannel implements Connection.Owner {
                 queryRegions(current);
                 return true;
             }
-            unsignaledBytes += addPiece(current, poster, chain, read);
-            if (unsignaledBytes >= SIGNAL_EVERY_BYTES || chain.size() % SIGNAL_EVERY_REQUESTS == 0) {
-                chain.signaled();
-                unsignaledBytes = 0;
-            }
+            poster.addPiece(current, read, target.rail());
             if (read.isFullyPosted()) {
                 waiting.poll();
             }
         }
-        if (chain.size() == 0) {
+        if (poster.isEmpty()) {
             return false;
         }
-        chain.signaled();
-        postChain(current);
-        return true;
-    }
-
-    private int addPiece(Connection current, RequestPoster poster, SendRequests chain, PendingRead read) {
-        RegionTable table = read.regions();
-        int sourceRegion = read.source().regionId();
-        Lease into = read.request().target();
-        int bytes = read.pieceBytes(current.maxReadBytes());
-        long local = into.region().memory().address() + into.offset() + read.targetOffset();
-        long remote = table.address(sourceRegion) + read.sourceOffset();
-        int localKey = target.rail().localKey(into.region().id());
-        long id = poster.number(current, read);
-        chain.read(id, local, bytes, localKey, remote, table.key(sourceRegion), false);
-        read.advancePast(bytes);
-        return bytes;
-    }
-
-    /** Posts the chain; a queue pair that does not take all of it is broken. */
-    private void postChain(Connection current) {
         try {
-            host.poster().postChain(current);
+            poster.postReads(current);
         } catch (NativeException | IllegalStateException e) {
-            // What was not posted is in the ring too, and starts again with the rest.
+            // What was not posted counts as outstanding too, and starts again with the rest.
             broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
         }
+        return true;
     }
 
     private void refuse(PendingRead read) {
@@ -240,20 +207,12 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     private void queryRegions(Connection current) {
-        RequestPoster poster = host.poster();
-        SendRequests chain = poster.emptyChain();
-        long query = current.slot().address();
-        regions.writeQuery(query);
+        regions.writeQuery(current.slot().address());
         try {
-            poster.postResponseReceive(current);
+            host.poster().postQuery(current);
         } catch (NativeException | IllegalStateException e) {
             broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
-            return;
         }
-        long id = poster.number(current, null);
-        chain.send(id, query, RegionTable.QUERY_BYTES, current.slot().localKey(), true)
-                .inline();
-        postChain(current);
     }
 
     @Override

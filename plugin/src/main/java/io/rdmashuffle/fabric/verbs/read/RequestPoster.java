@@ -1,13 +1,16 @@
 package io.rdmashuffle.fabric.verbs.read;
 
+import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.verbs.ReceiveRequests;
 import io.rdmashuffle.verbs.SendRequests;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the channels of a data thread post with: one chain of requests, and a count of what the completion queue must have room
- * for.
+ * Posts the READs and region queries of a data thread's channels: chains of requests with one doorbell, and a count of what the
+ * completion queue must have room for.
  *
  * <p><b>Threading:</b> the data thread.
  *
@@ -16,10 +19,16 @@ import org.jspecify.annotations.Nullable;
 final class RequestPoster implements AutoCloseable {
     private static final int CHAIN_REQUESTS = 32;
 
+    /** After so many requests or bytes one asks for a completion, so that memory comes back before the chain ends. */
+    private static final int SIGNAL_EVERY_REQUESTS = 8;
+
+    private static final int SIGNAL_EVERY_BYTES = 256 << 10;
+
     private final SendRequests chain = new SendRequests(CHAIN_REQUESTS, 1);
     private final ReceiveRequests receive = new ReceiveRequests(1);
     private final int maxPosted;
     private int posted;
+    private int unsignaledBytes;
 
     /**
      * Posts nothing yet.
@@ -30,37 +39,77 @@ final class RequestPoster implements AutoCloseable {
         this.maxPosted = maxPosted;
     }
 
-    /** Returns whether the completion queue has room for the completion of another request. */
-    boolean hasRoom() {
-        return posted < maxPosted;
-    }
-
-    /** Returns the chain to post with, emptied. */
-    SendRequests emptyChain() {
+    /** Empties the chain. */
+    void begin() {
         chain.clear();
-        return chain;
+        unsignaledBytes = 0;
     }
 
-    /** Counts a request that is added to the chain; returns its id. {@code read} is null for a control message. */
-    long number(Connection on, @Nullable PendingRead read) {
+    /** Returns whether nothing was added to the chain. */
+    boolean isEmpty() {
+        return chain.size() == 0;
+    }
+
+    /** Returns whether another READ fits: into the chain, the queue pair and the completion queue. */
+    boolean hasRoom(Connection on) {
+        return !chain.isFull() && on.hasRoom() && posted < maxPosted;
+    }
+
+    /** Adds a READ of a read's next piece; now and then one that asks for a completion. */
+    void addPiece(Connection on, PendingRead read, Rail rail) {
+        RegionTable table = read.regions();
+        int sourceRegion = read.source().regionId();
+        Lease into = read.request().target();
+        int bytes = read.pieceBytes(on.maxReadBytes());
+        long local = into.region().memory().address() + into.offset() + read.targetOffset();
+        long remote = table.address(sourceRegion) + read.sourceOffset();
+        int localKey = rail.localKey(into.region().id());
+        chain.read(number(on, read), local, bytes, localKey, remote, table.key(sourceRegion), false);
+        read.advancePast(bytes);
+        unsignaledBytes += bytes;
+        if (unsignaledBytes >= SIGNAL_EVERY_BYTES || chain.size() % SIGNAL_EVERY_REQUESTS == 0) {
+            chain.signaled();
+            unsignaledBytes = 0;
+        }
+    }
+
+    /**
+     * Posts the READs of the chain, the last of which asks for a completion.
+     *
+     * @throws NativeException or {@link IllegalStateException} if the queue pair does not take all of them; they count as
+     *     outstanding nevertheless
+     */
+    void postReads(Connection on) {
+        chain.signaled();
+        postChain(on);
+    }
+
+    /**
+     * Posts the region query in a connection's slot, and a receive for the response.
+     *
+     * @throws NativeException or {@link IllegalStateException} if the queue pair does not take both
+     */
+    void postQuery(Connection on) {
+        long slot = on.slot().address();
+        int localKey = on.slot().localKey();
+        receive.clear();
+        receive.add(on.receiveId(), slot + PeerRegions.RESPONSE_OFFSET, RegionTable.MAX_RESPONSE_BYTES, localKey);
+        if (on.pair().post(receive) != 1) {
+            throw new IllegalStateException(on.pair() + " took no receive");
+        }
+        begin();
+        chain.send(number(on, null), slot, RegionTable.QUERY_BYTES, localKey, true)
+                .inline();
+        postChain(on);
+    }
+
+    private long number(Connection on, @Nullable PendingRead read) {
         long id = on.add(read);
         posted++;
         return id;
     }
 
-    /** Counts the oldest request of a connection as completed; returns its read, null if it was a control message. */
-    @Nullable
-    PendingRead retireOldest(Connection on) {
-        posted--;
-        return on.retire();
-    }
-
-    /**
-     * Posts the chain.
-     *
-     * @throws IllegalStateException if the queue pair does not take all of it
-     */
-    void postChain(Connection on) {
+    private void postChain(Connection on) {
         int taken = on.pair().post(chain);
         if (taken < chain.size()) {
             throw new IllegalStateException(on.pair() + " took " + taken + " of " + chain.size()
@@ -68,17 +117,11 @@ final class RequestPoster implements AutoCloseable {
         }
     }
 
-    /** Posts the receive for the one response that a connection waits for. */
-    void postResponseReceive(Connection on) {
-        receive.clear();
-        receive.add(
-                on.receiveId(),
-                on.slot().address() + PeerRegions.RESPONSE_OFFSET,
-                RegionTable.MAX_RESPONSE_BYTES,
-                on.slot().localKey());
-        if (on.pair().post(receive) != 1) {
-            throw new IllegalStateException(on.pair() + " took no receive");
-        }
+    /** Counts the oldest request of a connection as completed; returns its read, null if it was a region query. */
+    @Nullable
+    PendingRead retireOldest(Connection on) {
+        posted--;
+        return on.retire();
     }
 
     @Override
