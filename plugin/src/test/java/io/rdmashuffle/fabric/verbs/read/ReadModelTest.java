@@ -74,11 +74,12 @@ class ReadModelTest {
         private final List<ReadRequest> alive = new ArrayList<>();
         private final Map<ReadRequest, Integer> offsets = new HashMap<>();
         private int submitted;
+        private boolean lossless;
 
         Model(Random random) throws InterruptedException {
             this.random = random;
             FakeRdma rdma = new FakeRdma();
-            rdma.maxCompletions(random.nextBoolean() ? 1 << 10 : 24);
+            rdma.maxCompletions(random.nextBoolean() ? 1 << 10 : 10);
             this.rig = new ReadRig(directory, random, rdma, 1 << (2 + random.nextInt(3)), LANES);
         }
 
@@ -90,8 +91,10 @@ class ReadModelTest {
                 }
                 check();
             }
-            if (random.nextBoolean()) {
-                drain();
+            switch (random.nextInt(3)) {
+                case 0 -> drain();
+                case 1 -> stall();
+                default -> rig.turn();
             }
         }
 
@@ -124,14 +127,18 @@ class ReadModelTest {
                     slices.add(new RemoteSlice(
                             random.nextInt(3), rig.pool().usage().capBytes() - 1, 2));
                 }
-                ReadRequest request = rig.request(slices.toArray(RemoteSlice[]::new));
-                alive.add(request);
-                submitted++;
-                offsets.put(request, offset);
-                long timeout = Duration.ofMillis(random.nextInt(random.nextInt(4) == 0 ? 3_000 : 60_000))
-                        .toNanos();
-                rig.submit(request, random.nextInt(LANES), timeout);
+                Duration timeout = Duration.ofMillis(random.nextInt(random.nextInt(4) == 0 ? 3_000 : 60_000));
+                submit(random.nextInt(LANES), slices, offset, timeout.toNanos());
             }
+        }
+
+        private void submit(int lane, List<RemoteSlice> slices, int offset, long timeoutNanos)
+                throws InterruptedException {
+            ReadRequest request = rig.request(slices.toArray(RemoteSlice[]::new));
+            alive.add(request);
+            submitted++;
+            offsets.put(request, offset);
+            rig.submit(request, lane, timeoutNanos);
         }
 
         private int anyPair() {
@@ -149,7 +156,7 @@ class ReadModelTest {
                     rig.queues().succeed(pair, 1);
                 } else {
                     // Now and then the response is lost.
-                    rig.answer(pair, send, random.nextInt(8) == 0);
+                    rig.answer(pair, send, !lossless && random.nextInt(8) == 0);
                 }
             }
         }
@@ -219,8 +226,33 @@ class ReadModelTest {
             return send.local() >= start && send.local() + send.length() <= start + lease.lengthBytes();
         }
 
-        /** Lets everything go well until all reads have ended. */
-        private void drain() {
+        /** Lets nothing happen but time pass, until all reads have ended by their deadlines. */
+        private void stall() {
+            for (int i = 0; i < 1_000 && rig.outcomes().count() < submitted; i++) {
+                rig.pass(Duration.ofMillis(100));
+                rig.turn();
+                check();
+            }
+            assertThat(rig.outcomes().count()).as("ended by their deadlines").isEqualTo(submitted);
+        }
+
+        /** Lets everything go well until all reads have ended, and one more on each lane that is open has succeeded. */
+        private void drain() throws InterruptedException {
+            finish();
+            int successes = rig.outcomes().successes();
+            int open = 0;
+            for (int lane = 0; lane < LANES; lane++) {
+                if (!rig.channels().get(lane).isClosed()) {
+                    submit(lane, List.of(rig.slice(0, 64)), 0, ReadRig.TIMEOUT_NANOS);
+                    open++;
+                }
+            }
+            lossless = true;
+            finish();
+            assertThat(rig.outcomes().successes()).as("when all goes well").isEqualTo(successes + open);
+        }
+
+        private void finish() {
             for (int i = 0; i < 10_000 && rig.outcomes().count() < submitted; i++) {
                 if (rig.control().hasAttempt()) {
                     rig.control().accept();
