@@ -19,7 +19,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The packages below {@code integration-tests}: each uses what its package-info says, and none uses one that uses it. */
+/**
+ * The packages below {@code integration-tests}: each uses what its package-info says, and none uses one that uses it.
+ */
 @Tag("unit")
 class PackagesTest {
     private static final String OURS = "io.rdmashuffle.";

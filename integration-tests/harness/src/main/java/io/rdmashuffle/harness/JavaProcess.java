@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * A virtual machine of its own, with this one's {@code java}.
  *
- * <p><b>Threading:</b> build it in one thread. <b>Ownership:</b> the caller that starts the process waits for it or destroys
- * it.
+ * <p><b>Threading:</b> build it in one thread. <b>Ownership:</b> the caller that starts the process waits for it or
+ * destroys it.
  */
 public final class JavaProcess {
     private final List<String> options = new ArrayList<>();

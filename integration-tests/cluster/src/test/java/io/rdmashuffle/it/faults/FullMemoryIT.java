@@ -24,7 +24,8 @@ class FullMemoryIT {
     private static final GroupedBytes JOB = new GroupedBytes(12, 6, 0);
 
     /**
-     * Another program fills {@code /dev/shm} after the start: outputs become files, and pools grow again when there is room.
+     * Another program fills {@code /dev/shm} after the start: outputs become files, and pools grow again when there is
+     * room.
      */
     @Test
     void memoryThatSomebodyElseFilledIsNoFailure() throws Exception {

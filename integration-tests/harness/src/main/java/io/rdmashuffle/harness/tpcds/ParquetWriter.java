@@ -76,7 +76,9 @@ public final class ParquetWriter {
         return value.as(field.name());
     }
 
-    /** What the generator is known to make: rows of store_sales, different items in it, and the sum of its quantities. */
+    /**
+     * What the generator is known to make: rows of store_sales, different items in it, and the sum of its quantities.
+     */
     private record StoreSalesTotals(long rows, long items, long quantity) {
         /** By scale factor. */
         static final Map<String, StoreSalesTotals> KNOWN =
