@@ -40,10 +40,17 @@ class HouseTest {
             "fabric.verbs.read",
             "fabric.verbs",
             "fabric.shm",
-            "directory",
             "registry",
+            "directory",
+            "store",
+            "peer",
             "shuffle",
-            "shuffle.direct",
+            "shuffle.buffer",
+            "shuffle.format",
+            "shuffle.migrate",
+            "shuffle.write",
+            "shuffle.read",
+            "shuffle.serve",
             "spark");
 
     private static final JavaClasses CLASSES = new ClassFileImporter()

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A bounded memory of incarnations that are over, so that an announcement that comes late does not revive them.
  *
- * <p><b>Threading:</b> not safe; {@link RegistryDriver} guards it.
+ * <p><b>Threading:</b> not safe; {@link RegistryServer} guards it.
  */
 final class DepartedMembers {
     private final Map<Departed, Boolean> departed;

@@ -1,8 +1,9 @@
 /**
- * Writers, readers and the block resolver: Spark's shuffle written to and read from the pool.
+ * What writers and readers of a shuffle agree on: which shuffles are direct, the handle that says so, and the names
+ * of their blocks.
  *
- * <p>May use Spark's types and all packages below it. Must never look things up in {@code SparkEnv}: whatever it needs
- * is handed to it by {@code io.rdmashuffle.spark}.
+ * <p>May use Spark. Must never look things up in {@code SparkEnv}: whatever this package and those below it need is
+ * handed to them by {@code io.rdmashuffle.spark}.
  */
 @NullMarked
 package io.rdmashuffle.shuffle;

@@ -1,6 +1,6 @@
 package io.rdmashuffle.spark;
 
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
 
 /**

@@ -2,6 +2,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.DriverChannel;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryAgent;
@@ -12,13 +13,12 @@ import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryUnavailableException;
 import io.rdmashuffle.registry.RegistryWire;
-import io.rdmashuffle.shuffle.BlockCopies;
-import io.rdmashuffle.shuffle.FetchDeadlines;
-import io.rdmashuffle.shuffle.OneSidedBlockClient;
-import io.rdmashuffle.shuffle.PeerPaths;
-import io.rdmashuffle.shuffle.ReadServices;
-import io.rdmashuffle.shuffle.ShuffleCounter;
-import io.rdmashuffle.shuffle.ShuffleCounters;
+import io.rdmashuffle.shuffle.read.BlockCopies;
+import io.rdmashuffle.shuffle.read.FetchDeadlines;
+import io.rdmashuffle.shuffle.read.OneSidedBlockClient;
+import io.rdmashuffle.shuffle.read.ReadServices;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -143,7 +143,7 @@ final class ExecutorNetwork implements AutoCloseable {
                 try {
                     RpcEndpointRef known = driver;
                     if (known == null) {
-                        known = RpcUtils.makeDriverRef(DriverRegistry.ENDPOINT, env.conf(), rpcEnv);
+                        known = RpcUtils.makeDriverRef(DriverEndpoint.ENDPOINT, env.conf(), rpcEnv);
                         driver = known;
                     }
                     return RegistryAsk.await(RegistryAsk.start(known, codec, request, self, timeout), codec, timeout);

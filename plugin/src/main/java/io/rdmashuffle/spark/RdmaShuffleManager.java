@@ -4,20 +4,20 @@ import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.registry.RegistryWire;
-import io.rdmashuffle.shuffle.IncomingOutputs;
-import io.rdmashuffle.shuffle.MapOutputStore;
-import io.rdmashuffle.shuffle.PoolBlockResolver;
-import io.rdmashuffle.shuffle.PoolExecutorComponents;
-import io.rdmashuffle.shuffle.PoolLimits;
-import io.rdmashuffle.shuffle.RdmaShuffleReader;
-import io.rdmashuffle.shuffle.ReadServices;
-import io.rdmashuffle.shuffle.ShuffleCounter;
-import io.rdmashuffle.shuffle.ShuffleCounters;
-import io.rdmashuffle.shuffle.direct.DirectShuffleHandle;
-import io.rdmashuffle.shuffle.direct.DirectShuffleReader;
-import io.rdmashuffle.shuffle.direct.DirectShuffleWriter;
-import io.rdmashuffle.shuffle.direct.DirectShuffles;
-import io.rdmashuffle.shuffle.direct.WriteServices;
+import io.rdmashuffle.shuffle.DirectShuffleEligibility;
+import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
+import io.rdmashuffle.shuffle.read.DirectShuffleReader;
+import io.rdmashuffle.shuffle.read.RdmaShuffleReader;
+import io.rdmashuffle.shuffle.read.ReadServices;
+import io.rdmashuffle.shuffle.serve.PoolBlockResolver;
+import io.rdmashuffle.shuffle.write.DirectShuffleWriter;
+import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
+import io.rdmashuffle.shuffle.write.WriteServices;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.PoolLimits;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -81,8 +81,8 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private final RegistryWire wire;
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
-    private @Nullable ShuffleSweep sweep;
-    private @Nullable DriverRegistry registry;
+    private @Nullable RemovedShuffleCleaner sweep;
+    private @Nullable DriverEndpoint registry;
     private boolean stopped;
 
     /**
@@ -170,7 +170,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
                         .isPresent()) {
             return false;
         }
-        Optional<String> reason = DirectShuffles.reasonAgainst(conf, dependency);
+        Optional<String> reason = DirectShuffleEligibility.reasonAgainst(conf, dependency);
         reason.ifPresent(why -> LOG.debug("shuffle {} goes through Spark's streams: {}", shuffleId, why));
         return reason.isEmpty();
     }
@@ -271,7 +271,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
 
     /** Asks every executor for its counters; driver only. Executors that do not answer in time are left out. */
     public ClusterStatistics statistics(Duration timeout) {
-        DriverRegistry started;
+        DriverEndpoint started;
         synchronized (this) {
             started = registry;
         }
@@ -363,7 +363,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
                     network = joined;
                     if (!isLocal) {
                         joined.announce();
-                        sweep = new ShuffleSweep(
+                        sweep = new RemovedShuffleCleaner(
                                 this::heldShuffles,
                                 joined::removedShuffles,
                                 this::unregisterShuffle,
@@ -377,7 +377,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
 
     private synchronized void startRegistry(ShuffleDependency<?, ?, ?> dependency) {
         if (registry == null && !stopped) {
-            registry = new DriverRegistry(
+            registry = new DriverEndpoint(
                     dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv(), wire);
         }
     }

@@ -15,7 +15,7 @@ final class FakeNetwork {
     static final Duration TIMEOUT = Duration.ofSeconds(10);
 
     final Set<Integer> removedShuffles = ConcurrentHashMap.newKeySet();
-    final RegistryDriver driver = new RegistryDriver(shuffleId -> !removedShuffles.contains(shuffleId));
+    final RegistryServer driver = new RegistryServer(shuffleId -> !removedShuffles.contains(shuffleId));
     final AtomicLong clockNanos = new AtomicLong();
     private final RegistryCodec codec = new RegistryCodec();
     volatile boolean driverDown;

@@ -90,7 +90,7 @@ class RegistryFuzzTest {
 
     /** Whatever a message says, who hears it must go on. */
     private static void use(RegistryMessage message) {
-        RegistryDriver driver = new RegistryDriver();
+        RegistryServer driver = new RegistryServer();
         driver.handle(new Announce(TestMembers.member("1", 1)), pushed -> {});
         driver.handle(message, pushed -> {});
         assertThat(driver.members()).hasSizeBetween(1, 2);

@@ -8,7 +8,7 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
-import io.rdmashuffle.shuffle.ShuffleCounters;
+import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Random;

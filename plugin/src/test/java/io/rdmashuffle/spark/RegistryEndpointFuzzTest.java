@@ -7,10 +7,10 @@ import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryCodecException;
-import io.rdmashuffle.registry.RegistryDriver;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
+import io.rdmashuffle.registry.RegistryServer;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.rpc.RpcAddress;
@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RegistryEndpointFuzzTest {
     private final RegistryCodec codec = new RegistryCodec();
-    private final RegistryDriver driver = new RegistryDriver();
+    private final RegistryServer driver = new RegistryServer();
 
     @Test
     void everyQuestionIsAnsweredOnceWhateverItIs() {

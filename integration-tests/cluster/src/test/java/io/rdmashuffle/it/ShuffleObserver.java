@@ -2,9 +2,9 @@ package io.rdmashuffle.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;

@@ -7,7 +7,7 @@ import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.SparkHome;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.fixture.SparkCluster;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import java.io.IOException;
 import java.net.ServerSocket;

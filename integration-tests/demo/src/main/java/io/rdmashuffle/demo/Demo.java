@@ -8,7 +8,7 @@ import io.rdmashuffle.harness.cli.StepProgress;
 import io.rdmashuffle.harness.cli.Tool;
 import io.rdmashuffle.harness.tpcds.QueryCatalogue;
 import io.rdmashuffle.harness.tpcds.TpcdsData;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -2,7 +2,7 @@ package io.rdmashuffle.demo;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

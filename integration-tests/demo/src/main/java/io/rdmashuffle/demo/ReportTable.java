@@ -2,7 +2,7 @@ package io.rdmashuffle.demo;
 
 import io.rdmashuffle.harness.cli.ReadableBytes;
 import io.rdmashuffle.harness.cli.TextTable;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Locale;
 
 /** The report as text for a terminal. */

@@ -1,7 +1,7 @@
 package io.rdmashuffle.suites;
 
 import io.rdmashuffle.harness.ShuffleMode;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.suites.SuiteEvent.Kind;
 import io.rdmashuffle.suites.agent.ShuffleEvidence;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package io.rdmashuffle.suites;
 
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.cli.TextTable;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.List;

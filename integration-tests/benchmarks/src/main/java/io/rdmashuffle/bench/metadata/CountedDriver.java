@@ -4,10 +4,10 @@ import io.rdmashuffle.bench.metadata.Traffic.Flow;
 import io.rdmashuffle.registry.DriverChannel;
 import io.rdmashuffle.registry.MemberChannel;
 import io.rdmashuffle.registry.RegistryCodec;
-import io.rdmashuffle.registry.RegistryDriver;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.registry.RegistryUnavailableException;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,7 +19,7 @@ import java.util.function.Consumer;
  * <p><b>Threading:</b> one thread.
  */
 final class CountedDriver {
-    private final RegistryDriver registry = new RegistryDriver();
+    private final RegistryServer registry = new RegistryServer();
     private final RegistryCodec codec = new RegistryCodec();
     private final List<byte[]> announcements = new ArrayList<>();
     private Flow requests = Flow.NONE;
@@ -61,8 +61,8 @@ final class CountedDriver {
     }
 
     /** Returns another registry that was told the same, as it would be after a join without anybody to push to. */
-    RegistryDriver copy() {
-        RegistryDriver copy = new RegistryDriver();
+    RegistryServer copy() {
+        RegistryServer copy = new RegistryServer();
         announcements.forEach(bytes -> copy.handle(codec.decode(bytes), update -> {}));
         return copy;
     }

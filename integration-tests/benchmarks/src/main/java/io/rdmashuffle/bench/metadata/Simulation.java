@@ -2,7 +2,7 @@ package io.rdmashuffle.bench.metadata;
 
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.memory.Purpose;
-import io.rdmashuffle.shuffle.PeerPaths;
+import io.rdmashuffle.peer.PeerPaths;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -2,9 +2,9 @@ package io.rdmashuffle.bench.micro;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.shuffle.PoolExecutorComponents;
-import io.rdmashuffle.shuffle.PoolLimits;
-import io.rdmashuffle.shuffle.SliceInputStream;
+import io.rdmashuffle.shuffle.buffer.SliceInputStream;
+import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
+import io.rdmashuffle.store.PoolLimits;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.List;

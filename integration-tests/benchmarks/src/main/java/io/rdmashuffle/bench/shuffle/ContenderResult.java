@@ -2,7 +2,7 @@ package io.rdmashuffle.bench.shuffle;
 
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.shuffle.BenchJob.Form;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;

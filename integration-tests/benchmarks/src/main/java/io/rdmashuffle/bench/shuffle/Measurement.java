@@ -1,6 +1,6 @@
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
 
 /**

@@ -5,7 +5,7 @@ import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.cli.ShuffleModeConverter;
 import io.rdmashuffle.harness.cli.Tool;
 import io.rdmashuffle.harness.tpcds.TpcdsData;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import java.io.IOException;

@@ -1,6 +1,6 @@
 package io.rdmashuffle.it.soak;
 
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;

@@ -8,7 +8,7 @@ import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleObserver;
 import io.rdmashuffle.it.TaskRecorder;
-import io.rdmashuffle.shuffle.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;

@@ -1,8 +1,8 @@
 package io.rdmashuffle.harness.spark;
 
-import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;

@@ -1,8 +1,8 @@
 package io.rdmashuffle.suites.agent;
 
-import io.rdmashuffle.shuffle.ShuffleCounter;
 import io.rdmashuffle.spark.PoolDataIO;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.Map;

@@ -1,0 +1,15 @@
+package io.rdmashuffle.peer;
+
+import io.rdmashuffle.directory.RemoteDirectory;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.store.ShuffleCounter;
+
+/**
+ * A one-sided way to a peer's map outputs.
+ *
+ * @param executorId whose outputs
+ * @param peer its memory
+ * @param directory what is where in that memory
+ * @param counter where bytes read on this path are counted
+ */
+public record PeerPath(String executorId, Peer peer, RemoteDirectory directory, ShuffleCounter counter) {}

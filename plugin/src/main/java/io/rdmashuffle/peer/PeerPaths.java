@@ -1,0 +1,224 @@
+package io.rdmashuffle.peer;
+
+import io.rdmashuffle.directory.DirectoryFormatException;
+import io.rdmashuffle.directory.DirectoryLocation;
+import io.rdmashuffle.directory.RemoteDirectory;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.MembershipListener;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Chooses for each peer the best fabric that reaches it, and remembers which do not.
+ *
+ * <p>A path that failed is given up for a while, during which Spark's block transfer serves that peer; then it is tried
+ * again.
+ *
+ * <p><b>Threading:</b> thread-safe; connecting to one peer does not hold up the others.
+ *
+ * <p><b>Ownership:</b> owns the peers that it connected; the fabrics are the caller's.
+ */
+public final class PeerPaths implements MembershipListener, AutoCloseable {
+    /** Under this name a member announces where its directory is, beside the addresses of its fabrics. */
+    public static final String DIRECTORY_ADDRESS = "directory";
+
+    private static final Logger LOG = LoggerFactory.getLogger(PeerPaths.class);
+
+    private final List<Fabric> fabrics;
+    private final BlockingReads reads;
+    private final Function<String, Optional<Member>> members;
+    private final Duration quarantine;
+    private final Map<String, Route> routes = new ConcurrentHashMap<>();
+    private final Set<String> explained = ConcurrentHashMap.newKeySet();
+    private volatile boolean closed;
+
+    /**
+     * Creates the paths of one executor.
+     *
+     * @param fabrics best first; empty means that every peer is served by Spark's block transfer
+     * @param members finds a member by executor id, within a deadline of its own
+     * @param quarantine how long a path that failed is not used
+     */
+    public PeerPaths(
+            List<Fabric> fabrics,
+            BlockingReads reads,
+            Function<String, Optional<Member>> members,
+            Duration quarantine) {
+        this.fabrics = List.copyOf(fabrics);
+        this.reads = reads;
+        this.members = members;
+        this.quarantine = quarantine;
+    }
+
+    /** Returns the path to an executor, or null when only Spark's block transfer leads there now. */
+    @Nullable
+    public PeerPath to(String executorId) {
+        if (fabrics.isEmpty() || closed) {
+            return null;
+        }
+        return routes.computeIfAbsent(executorId, Route::new).path();
+    }
+
+    /** Gives a path up after it failed. */
+    public void failed(PeerPath path, Exception cause) {
+        Route route = routes.get(path.executorId());
+        if (route != null && route.quarantine(path)) {
+            LOG.warn(
+                    "one-sided reads from executor {} failed; Spark's block transfer serves it for {}"
+                            + " (spark.shuffle.rdma.peer.quarantine)",
+                    path.executorId(),
+                    quarantine,
+                    cause);
+        }
+    }
+
+    /** Drops what is known of a shuffle's outputs everywhere, and the mappings of peers from whom nothing else is read. */
+    public void forgetShuffle(int shuffleId) {
+        routes.values().forEach(route -> route.forget(shuffleId));
+    }
+
+    /** Returns the shuffles of whose outputs something is known. */
+    public Set<Integer> shuffleIds() {
+        return routes.values().stream()
+                .flatMap(route -> route.shuffleIds().stream())
+                .collect(Collectors.toSet());
+    }
+
+    /** Returns how many regions of peers are held open. */
+    public long openRegions() {
+        return routes.values().stream().mapToLong(Route::openRegions).sum();
+    }
+
+    @Override
+    public void memberAdded(Member member) {}
+
+    @Override
+    public void memberRemoved(Member member) {
+        Route route = routes.remove(member.executorId());
+        if (route != null) {
+            route.retire();
+        }
+    }
+
+    @Override
+    public void memberReplaced(Member before, Member after) {
+        memberRemoved(before);
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        routes.values().forEach(Route::retire);
+        routes.clear();
+    }
+
+    private static ShuffleCounter counterOf(Fabric fabric) {
+        return ShuffleCounter.valueOf(fabric.name().toUpperCase(Locale.ROOT) + "_BYTES");
+    }
+
+    /** What is known of the way to one executor. <b>Threading:</b> its own lock. */
+    private final class Route {
+        private final String executorId;
+        private @Nullable PeerPath path;
+        private boolean unreachable;
+        private boolean retired;
+        private long quarantinedUntil = System.nanoTime();
+
+        Route(String executorId) {
+            this.executorId = executorId;
+        }
+
+        synchronized @Nullable PeerPath path() {
+            if (path != null || unreachable || retired || System.nanoTime() - quarantinedUntil < 0) {
+                return path;
+            }
+            Member member = members.apply(executorId).orElse(null);
+            // The look-up itself may have brought the news that this executor was replaced, which retires this route.
+            if (member != null && !retired && !closed) {
+                path = connect(member);
+                unreachable = path == null;
+            }
+            return path;
+        }
+
+        synchronized boolean quarantine(PeerPath failed) {
+            if (!failed.equals(path)) {
+                return false;
+            }
+            close();
+            quarantinedUntil = System.nanoTime() + quarantine.toNanos();
+            return true;
+        }
+
+        synchronized void forget(int shuffleId) {
+            if (path != null && path.directory().forget(shuffleId)) {
+                path.peer().releaseRegions();
+            }
+        }
+
+        synchronized Set<Integer> shuffleIds() {
+            return path == null ? Set.of() : path.directory().shuffleIds();
+        }
+
+        synchronized long openRegions() {
+            return path == null ? 0 : path.peer().openRegions();
+        }
+
+        /** Closes for good: whoever still holds this route gets no path from it that nobody would close. */
+        synchronized void retire() {
+            retired = true;
+            close();
+        }
+
+        synchronized void close() {
+            if (path != null) {
+                path.peer().close();
+                path = null;
+            }
+        }
+
+        private @Nullable PeerPath connect(Member member) {
+            byte[] directory = member.address(DIRECTORY_ADDRESS);
+            for (Fabric fabric : fabrics) {
+                byte[] address = member.address(fabric.name());
+                if (address == null || directory == null) {
+                    explain(fabric, "executor " + executorId + " does not offer " + fabric.name());
+                    continue;
+                }
+                try {
+                    DirectoryLocation location = DirectoryLocation.decode(directory);
+                    Peer peer = fabric.connect(executorId, address);
+                    return new PeerPath(
+                            executorId, peer, new RemoteDirectory(peer, location, reads), counterOf(fabric));
+                } catch (PeerUnreachableException | DirectoryFormatException e) {
+                    explain(fabric, String.valueOf(e.getMessage()));
+                }
+            }
+            return null;
+        }
+
+        /** Says why at INFO for the first peer that a fabric does not reach; the others are like it. */
+        private void explain(Fabric fabric, String reason) {
+            if (explained.add(fabric.name())) {
+                LOG.info("{} does not reach every peer: {} (spark.shuffle.rdma.fabric.mode)", fabric.name(), reason);
+            } else {
+                LOG.debug("{} does not reach executor {}: {}", fabric.name(), executorId, reason);
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+package io.rdmashuffle.shuffle;
+
+import java.util.Optional;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+
+/** Which shuffles are direct. */
+public final class DirectShuffleEligibility {
+    public static final String COMPRESS = "spark.shuffle.compress";
+
+    private DirectShuffleEligibility() {}
+
+    /** Returns why a shuffle takes Spark's writers and streams; empty if it does not. */
+    public static Optional<String> reasonAgainst(SparkConf conf, ShuffleDependency<?, ?, ?> dependency) {
+        if (conf.getBoolean("spark.io.encryption.enabled", false)) {
+            return Optional.of("spark.io.encryption.enabled=true");
+        }
+        if (conf.contains(COMPRESS) && conf.getBoolean(COMPRESS, true)) {
+            return Optional.of(COMPRESS + "=true was asked for");
+        }
+        if (dependency.mapSideCombine()) {
+            return Optional.of("it combines before it writes");
+        }
+        if (!dependency.serializer().supportsRelocationOfSerializedObjects()) {
+            return Optional.of(
+                    "records of " + dependency.serializer().getClass().getSimpleName() + " depend on one another");
+        }
+        return Optional.empty();
+    }
+}

@@ -1,0 +1,152 @@
+package io.rdmashuffle.shuffle.buffer;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.handler.stream.ChunkedStream;
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.memory.MemorySlice;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.apache.spark.network.buffer.ManagedBuffer;
+
+/**
+ * A block in mapped memory, as Spark hands blocks around.
+ *
+ * <p><b>Threading:</b> thread-safe reference count; the bytes do not change.
+ *
+ * <p><b>Ownership:</b> begins with one reference, which belongs to whoever receives the buffer, except where {@link #unheld}
+ * says otherwise; the last release gives the memory back. Buffers made from it are valid until then; streams fail after it.
+ */
+public final class SliceManagedBuffer extends ManagedBuffer {
+    /** What one Netty buffer can hold; larger blocks are sent as a file region. */
+    private static final long MAX_BYTE_BUF = Integer.MAX_VALUE;
+
+    private static final int SSL_CHUNK_BYTES = 1 << 20;
+
+    private final List<MemorySlice> slices;
+    private final long sizeBytes;
+    private final BlockMemory memory;
+    private final boolean lazy;
+    /** References that were taken through this buffer and not given back. */
+    private final AtomicInteger held;
+
+    /** Wraps slices; {@code onLastRelease} runs once, when nobody uses them any more. */
+    public SliceManagedBuffer(List<MemorySlice> slices, Runnable onLastRelease) {
+        this(slices, onLastRelease, () -> true);
+    }
+
+    /** Wraps slices of memory that its owner may reuse; reading fails once {@code current} says that it has. */
+    public SliceManagedBuffer(List<MemorySlice> slices, Runnable onLastRelease, BooleanSupplier current) {
+        this(slices, BlockMemory.of(onLastRelease, current), false);
+    }
+
+    private SliceManagedBuffer(List<MemorySlice> slices, BlockMemory memory, boolean lazy) {
+        this.slices = List.copyOf(slices);
+        this.sizeBytes =
+                this.slices.stream().mapToLong(MemorySlice::lengthBytes).sum();
+        this.memory = memory;
+        this.lazy = lazy;
+        this.held = new AtomicInteger(lazy ? 0 : 1);
+    }
+
+    /**
+     * Wraps a block of this executor, without a reference until somebody takes one: Spark drops such buffers unreleased when
+     * it makes several for one request and one of them fails, and its fetch iterator retains a local block once and releases
+     * it once, since files need no more.
+     *
+     * <p><b>Source:</b> {@code NettyBlockRpcServer.receive}, {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
+     */
+    public static SliceManagedBuffer unheld(List<MemorySlice> slices, MapOutput output) {
+        return new SliceManagedBuffer(slices, BlockMemory.of(output), true);
+    }
+
+    @Override
+    public long size() {
+        return sizeBytes;
+    }
+
+    /** Returns the bytes: without a copy if they are held and in one piece, else copied, 2 GiB at most. */
+    @Override
+    public ByteBuffer nioByteBuffer() throws IOException {
+        if (!lazy && slices.size() == 1) {
+            return slices.get(0).asByteBuffer().order(ByteOrder.BIG_ENDIAN);
+        }
+        take();
+        try {
+            ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(sizeBytes));
+            slices.forEach(slice -> copy.put(slice.asByteBuffer()));
+            return copy.flip();
+        } finally {
+            release();
+        }
+    }
+
+    /** Returns a stream that takes a reference for each read, so that one used too long fails instead of crashing. */
+    @Override
+    public InputStream createInputStream() {
+        return new SliceInputStream(slices, memory);
+    }
+
+    @Override
+    public ManagedBuffer retain() {
+        if (!memory.retain()) {
+            throw new IllegalStateException("the block has been given back");
+        }
+        held.incrementAndGet();
+        return this;
+    }
+
+    /** Gives one reference back; a buffer of {@link #unheld} that has none ignores it, as Spark's files do. */
+    @Override
+    public ManagedBuffer release() {
+        if (held.getAndUpdate(count -> Math.max(0, count - 1)) > 0) {
+            memory.release();
+        } else if (!lazy) {
+            throw new IllegalStateException("released more often than retained");
+        }
+        return this;
+    }
+
+    /**
+     * Returns the bytes for Spark's transport, without a copy; the transport releases this buffer when it has sent them.
+     *
+     * @throws IOException if the block has been removed meanwhile; the transport tells the peer
+     */
+    @Override
+    public Object convertToNetty() throws IOException {
+        takeIfLazy();
+        return sizeBytes <= MAX_BYTE_BUF ? byteBuf() : new SliceFileRegion(slices, sizeBytes);
+    }
+
+    @Override
+    public Object convertToNettyForSsl() throws IOException {
+        takeIfLazy();
+        return sizeBytes <= MAX_BYTE_BUF ? byteBuf() : new ChunkedStream(createInputStream(), SSL_CHUNK_BYTES);
+    }
+
+    private void takeIfLazy() throws IOException {
+        if (lazy) {
+            take();
+        }
+    }
+
+    private void take() throws IOException {
+        if (!memory.retain()) {
+            throw new IOException("the block has been removed");
+        }
+        held.incrementAndGet();
+    }
+
+    private ByteBuf byteBuf() {
+        List<ByteBuffer> pieces = new ArrayList<>(slices.size());
+        slices.forEach(slice -> pieces.add(slice.asByteBuffer().order(ByteOrder.BIG_ENDIAN)));
+        // More components than it may have would be copied into one.
+        return Unpooled.wrappedBuffer(Math.max(1, pieces.size()), pieces.toArray(ByteBuffer[]::new));
+    }
+}

@@ -1,0 +1,50 @@
+package io.rdmashuffle.shuffle.format;
+
+import io.rdmashuffle.store.OutputRefusedException;
+import java.io.FilterOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+
+/**
+ * Refuses a bare block that a reader would take for {@link Frames}, or that is the beginning of a mark, which blocks that follow
+ * could complete; Spark SQL's rows cannot begin so, other records hardly ever do.
+ *
+ * <p><b>Threading:</b> none; for one task thread.
+ */
+public final class FrameMarkGuard extends FilterOutputStream {
+    private int alike;
+    private boolean different;
+
+    public FrameMarkGuard(OutputStream out) {
+        super(out);
+    }
+
+    @Override
+    public void write(int b) throws IOException {
+        write(new byte[] {(byte) b}, 0, 1);
+    }
+
+    @Override
+    public void write(byte[] source, int offset, int length) throws IOException {
+        for (int i = 0; i < length && !different && alike < Frames.markBytes(); i++) {
+            if (source[offset + i] == Frames.markByte(alike)) {
+                alike++;
+            } else {
+                different = true;
+            }
+        }
+        if (alike == Frames.markBytes()) {
+            throw new OutputRefusedException("a bare block begins as a compressed one does");
+        }
+        out.write(source, offset, length);
+    }
+
+    @Override
+    public void close() throws IOException {
+        boolean refused = !different && alike > 0;
+        super.close();
+        if (refused) {
+            throw new OutputRefusedException("a bare block is the beginning of a compressed one's mark");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+package io.rdmashuffle.shuffle.format;
+
+import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.memory.MemorySlice;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.io.PushbackInputStream;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.apache.spark.io.CompressionCodec;
+
+/**
+ * Compresses blocks so that whoever reads them need not know beforehand: a block is either bare records, or frames, and no bare
+ * block begins as frames do (see {@link FrameMarkGuard}). Frames may follow one another, so blocks of frames may too.
+ *
+ * <pre>
+ *  frame:   mark (8)   bytes that follow (4)   bytes once decompressed (4)   bytes, as the codec makes them
+ * </pre>
+ *
+ * Integers are most significant byte first. The mark begins with a byte that would make the length of a first row negative.
+ *
+ * <p><b>Threading:</b> what it opens may be closed by another thread than the one that reads, and then reading fails; all else is
+ * for one thread.
+ *
+ * @param codec that of {@code spark.io.compression.codec}, the same in the whole application
+ */
+public record Frames(CompressionCodec codec) {
+    private static final byte[] MARK = {(byte) 0xFF, 'R', 'D', 'M', 'A', 'z', 'i', 'p'};
+    private static final int HEADER_BYTES = MARK.length + 2 * Integer.BYTES;
+    private static final int FRAME_BYTES = 256 << 10;
+    /** Blocks of many a shuffle are small; their first frame need not take a whole frame's room. */
+    private static final int FIRST_BYTES = 4 << 10;
+
+    public static int markBytes() {
+        return MARK.length;
+    }
+
+    public static byte markByte(int index) {
+        return MARK[index];
+    }
+
+    /** Returns whether a block begins as frames do, which no bare one does. */
+    public static boolean begin(StoredBlock block) {
+        int index = 0;
+        for (int i = 0; i < block.pieces().size(); i++) {
+            MemorySlice piece = block.pieces().get(i);
+            for (long offset = 0; offset < piece.lengthBytes() && index < MARK.length; offset++) {
+                if (piece.getByte(offset) != MARK[index++]) {
+                    return false;
+                }
+            }
+        }
+        return index == MARK.length;
+    }
+
+    /** Compresses what is written to the result; closing it ends the block and closes {@code out}. */
+    public OutputStream compress(OutputStream out) {
+        return new Output(out);
+    }
+
+    /** Returns the records of blocks, whether they are bare or frames; closing the result closes {@code in}. */
+    public InputStream open(InputStream in) throws IOException {
+        // Not marked and reset: Spark's checksums would count the bytes twice.
+        byte[] head = in.readNBytes(MARK.length);
+        PushbackInputStream whole = new PushbackInputStream(in, MARK.length);
+        whole.unread(head);
+        return Arrays.equals(head, MARK) ? new Input(whole) : whole;
+    }
+
+    private final class Output extends OutputStream {
+        private final OutputStream out;
+        private final ByteArrayOutputStream compressed = new ByteArrayOutputStream();
+        private byte[] raw = new byte[FIRST_BYTES];
+        private int filled;
+
+        Output(OutputStream out) {
+            this.out = out;
+        }
+
+        @Override
+        public void write(int b) throws IOException {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] source, int offset, int length) throws IOException {
+            int done = 0;
+            while (done < length) {
+                if (filled == FRAME_BYTES) {
+                    writeFrame();
+                }
+                int piece = Math.min(length - done, FRAME_BYTES - filled);
+                if (filled + piece > raw.length) {
+                    raw = Arrays.copyOf(raw, Math.min(FRAME_BYTES, Math.max(filled + piece, 2 * raw.length)));
+                }
+                System.arraycopy(source, offset + done, raw, filled, piece);
+                filled += piece;
+                done += piece;
+            }
+        }
+
+        private void writeFrame() throws IOException {
+            compressed.reset();
+            try (OutputStream codecs = codec.compressedOutputStream(compressed)) {
+                codecs.write(raw, 0, filled);
+            }
+            out.write(MARK);
+            out.write(ByteBuffer.allocate(2 * Integer.BYTES)
+                    .putInt(compressed.size())
+                    .putInt(filled)
+                    .array());
+            compressed.writeTo(out);
+            filled = 0;
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (filled > 0) {
+                writeFrame();
+            }
+            out.close();
+        }
+    }
+
+    private final class Input extends InputStream {
+        private final InputStream in;
+        private InputStream frame = InputStream.nullInputStream();
+        private int left;
+        private boolean closed;
+
+        Input(InputStream in) {
+            this.in = in;
+        }
+
+        @Override
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
+        }
+
+        @Override
+        public synchronized int read(byte[] target, int offset, int length) throws IOException {
+            if (closed) {
+                throw new IOException("the task that this block was for has ended");
+            }
+            if (length == 0) {
+                return 0;
+            }
+            try {
+                return left == 0 && !nextFrame() ? -1 : readFrame(target, offset, Math.min(length, left));
+            } catch (EOFException e) {
+                // Deserialisers may take that for the end of the records.
+                throw new IOException("a frame is cut short", e);
+            }
+        }
+
+        private int readFrame(byte[] target, int offset, int length) throws IOException {
+            int count = frame.read(target, offset, length);
+            if (count < 0) {
+                throw new IOException("a frame ends " + left + " bytes early");
+            }
+            left -= count;
+            if (left == 0) {
+                if (frame.read() >= 0) {
+                    throw new IOException("a frame goes on after its last byte");
+                }
+                closeFrame();
+            }
+            return count;
+        }
+
+        private boolean nextFrame() throws IOException {
+            byte[] header = in.readNBytes(HEADER_BYTES);
+            if (header.length == 0) {
+                return false;
+            }
+            if (header.length < HEADER_BYTES || !Arrays.equals(header, 0, MARK.length, MARK, 0, MARK.length)) {
+                throw new IOException("no frame begins where one should");
+            }
+            ByteBuffer lengths = ByteBuffer.wrap(header, MARK.length, 2 * Integer.BYTES);
+            int compressed = lengths.getInt();
+            int raw = lengths.getInt();
+            if (compressed <= 0 || raw <= 0 || raw > FRAME_BYTES || compressed > 2 * FRAME_BYTES) {
+                throw new IOException("a frame of " + compressed + " bytes for " + raw);
+            }
+            byte[] bytes = in.readNBytes(compressed);
+            if (bytes.length < compressed) {
+                throw new IOException("the block ends " + (compressed - bytes.length) + " bytes before its frame");
+            }
+            frame = codec.compressedInputStream(new ByteArrayInputStream(bytes));
+            left = raw;
+            return true;
+        }
+
+        /** Zstandard's streams hold native memory. */
+        private void closeFrame() throws IOException {
+            frame.close();
+            frame = InputStream.nullInputStream();
+        }
+
+        @Override
+        public synchronized void close() throws IOException {
+            closed = true;
+            closeFrame();
+            left = 0;
+            in.close();
+        }
+    }
+}

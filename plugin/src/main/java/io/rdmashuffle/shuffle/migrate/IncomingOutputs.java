@@ -1,0 +1,234 @@
+package io.rdmashuffle.shuffle.migrate;
+
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.store.ChunkedOutput;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputKey;
+import io.rdmashuffle.store.PoolLimits;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.network.client.StreamCallbackWithID;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.ShuffleDataBlockId;
+import org.apache.spark.storage.ShuffleIndexBlockId;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes over map outputs of executors that are being decommissioned, into the pool while that has room, else as Spark's files.
+ *
+ * <p>An output comes as two blocks, data and index, in either order. What has come of one is seen by nobody until both are
+ * there and agree; then it is published as if a task of this executor had written it, and the driver is told.
+ *
+ * <p>Blocks of a shuffle that has been removed are taken and dropped without a complaint, because Spark sends a peer that
+ * refuses one block no further ones.
+ *
+ * <p><b>Threading:</b> thread-safe; blocks come on threads of Spark's transport, which are never made to wait for room.
+ *
+ * <p><b>Ownership:</b> owns what has arrived until it is complete, fails, stands still for the timeout, or its shuffle is
+ * removed; and the timer's thread.
+ */
+public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(IncomingOutputs.class);
+
+    /** A sender has one block under way to a peer; of more halves than this, the eldest are of senders that died. */
+    private static final int MAX_WAITING = 1024;
+
+    private static final int SWEEPS_IN_TIMEOUT = 4;
+    private static final long IDLE_SECONDS = 30;
+
+    private final Pool pool;
+    private final long chunkBytes;
+    private final MapOutputStore store;
+    private final OutputAdoption adoption;
+    private final Duration timeout;
+    private final ScheduledThreadPoolExecutor timer;
+    /** Blocks under way, and complete ones that wait for their other half; eldest first. */
+    private final Set<IncomingBlock> live = new LinkedHashSet<>();
+    /** The complete ones of {@link #live}. */
+    private final Map<OutputKey, IncomingBlock> waiting = new HashMap<>();
+
+    private @Nullable Future<?> nextSweep;
+    private boolean closed;
+
+    /**
+     * Creates the receiving side of one executor.
+     *
+     * @param chunkBytes unit in which an output grows
+     * @param limits which outputs go to files altogether
+     * @param store where complete ones are kept and published
+     * @param timeout how long what has come is kept while nothing more comes
+     */
+    public IncomingOutputs(Pool pool, long chunkBytes, PoolLimits limits, MapOutputStore store, Duration timeout) {
+        this.pool = pool;
+        this.chunkBytes = chunkBytes;
+        this.store = store;
+        this.adoption = new OutputAdoption(store, limits);
+        this.timeout = timeout;
+        this.timer = new ScheduledThreadPoolExecutor(1, task -> {
+            Thread thread = new Thread(task, "rdma-migration-0");
+            thread.setDaemon(true);
+            return thread;
+        });
+        timer.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
+        timer.allowCoreThreadTimeOut(true);
+        timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+    }
+
+    /**
+     * Begins to receive one block of an output.
+     *
+     * @throws IOException if it is no such block, or this executor is stopping
+     */
+    public StreamCallbackWithID receive(BlockId blockId, MigrationTarget target) throws IOException {
+        IncomingBlock block;
+        if (blockId instanceof ShuffleDataBlockId data) {
+            OutputKey key = new OutputKey(data.shuffleId(), data.mapId());
+            block = data(blockId.name(), key, store.epoch(key.shuffleId()), target);
+        } else if (blockId instanceof ShuffleIndexBlockId index) {
+            OutputKey key = new OutputKey(index.shuffleId(), index.mapId());
+            block = new IncomingBlock.Index(blockId.name(), key, store.epoch(key.shuffleId()), target, this);
+        } else {
+            throw new IOException("block " + blockId + " is neither data nor index of a map output");
+        }
+        synchronized (this) {
+            if (closed) {
+                throw new IOException("block " + blockId + " is not taken over: this executor is stopping");
+            }
+            live.add(block);
+            scheduleSweep();
+        }
+        return block;
+    }
+
+    private IncomingBlock.Data data(String name, OutputKey key, int epoch, MigrationTarget target) {
+        ChunkedOutput pooled = new ChunkedOutput(pool, chunkBytes, false);
+        return new IncomingBlock.Data(name, key, epoch, target, this, pooled);
+    }
+
+    /** Drops what has come of a shuffle's outputs; to be called after the store has removed the shuffle. */
+    public synchronized void removeShuffle(int shuffleId) {
+        List.copyOf(live).stream()
+                .filter(block -> block.key().shuffleId() == shuffleId)
+                .forEach(this::forget);
+    }
+
+    /** Returns how many blocks are under way or wait for their other half. */
+    synchronized int outstanding() {
+        return live.size();
+    }
+
+    /** Drops everything; idempotent. To be closed before the store and the pool. */
+    @Override
+    public synchronized void close() {
+        closed = true;
+        timer.shutdownNow();
+        List.copyOf(live).forEach(this::forget);
+    }
+
+    @Override
+    public void completed(IncomingBlock block) throws IOException {
+        IncomingBlock other = otherHalf(block);
+        if (other == null) {
+            return;
+        }
+        try {
+            if (block instanceof IncomingBlock.Index index && other instanceof IncomingBlock.Data data) {
+                adoption.adopt(data, index);
+            } else if (block instanceof IncomingBlock.Data data && other instanceof IncomingBlock.Index index) {
+                adoption.adopt(data, index);
+            }
+        } finally {
+            block.discard();
+            other.discard();
+        }
+    }
+
+    /** {@inheritDoc} Its other half goes too, because the sender will send both again. */
+    @Override
+    public synchronized void failed(IncomingBlock block) {
+        forget(block);
+        IncomingBlock other = waiting.get(block.key());
+        if (other != null && other.epoch() == block.epoch()) {
+            forget(other);
+        }
+    }
+
+    /** Returns the other half, when both are the caller's; null if this one waits now, or nobody wants it any more. */
+    private synchronized @Nullable IncomingBlock otherHalf(IncomingBlock block) throws IOException {
+        if (!closed && isGone(block)) {
+            failed(block);
+            return null;
+        }
+        if (!live.remove(block)) {
+            throw new IOException("block " + block.getID() + " came too late: what had come of it was given up");
+        }
+        IncomingBlock other = waiting.remove(block.key());
+        if (other != null) {
+            live.remove(other);
+        }
+        boolean isPair = other != null && other.getClass() != block.getClass() && other.epoch() == block.epoch();
+        if (isPair) {
+            return other;
+        }
+        if (other != null) {
+            // The same half sent again after a failure that only the sender saw, or a half of the shuffle's last life.
+            other.discard();
+        }
+        if (block instanceof IncomingBlock.Index index && index.index().totalBytes() == 0) {
+            return data(block.getID(), block.key(), block.epoch(), block.target());
+        }
+        await(block);
+        return null;
+    }
+
+    private boolean isGone(IncomingBlock block) {
+        long ageNanos =
+                block instanceof IncomingBlock.Index index ? index.index().age().toNanos() : 0;
+        return store.isGone(block.key().shuffleId(), block.epoch(), System.nanoTime() - ageNanos);
+    }
+
+    private void await(IncomingBlock block) {
+        waiting.put(block.key(), block);
+        live.add(block);
+        if (waiting.size() > MAX_WAITING) {
+            live.stream().filter(waiting::containsValue).findFirst().ifPresent(this::forget);
+        }
+        scheduleSweep();
+    }
+
+    private synchronized void forget(IncomingBlock block) {
+        live.remove(block);
+        waiting.remove(block.key(), block);
+        block.discard();
+    }
+
+    private void scheduleSweep() {
+        if (nextSweep == null && !closed && !live.isEmpty()) {
+            nextSweep = timer.schedule(this::sweep, timeout.toNanos() / SWEEPS_IN_TIMEOUT, TimeUnit.NANOSECONDS);
+        }
+    }
+
+    private synchronized void sweep() {
+        nextSweep = null;
+        for (IncomingBlock block : List.copyOf(live)) {
+            if (block.idleNanos() > timeout.toNanos()) {
+                LOG.warn(
+                        "migrated block {} is given up: nothing has come for {} (spark.shuffle.rdma.migration.timeout)",
+                        block.getID(),
+                        timeout);
+                forget(block);
+            }
+        }
+        scheduleSweep();
+    }
+}

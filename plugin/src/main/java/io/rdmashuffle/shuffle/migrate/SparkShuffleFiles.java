@@ -1,0 +1,89 @@
+package io.rdmashuffle.shuffle.migrate;
+
+import io.rdmashuffle.store.OutputKey;
+import java.io.File;
+import java.io.IOException;
+import java.util.OptionalLong;
+import org.apache.spark.SparkConf;
+import org.apache.spark.internal.config.package$;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleBlockInfo;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.util.collection.OpenHashSet;
+import org.jspecify.annotations.Nullable;
+import scala.Option;
+import scala.collection.Iterator;
+import scala.reflect.ClassTag$;
+
+/**
+ * Spark's shuffle files of this executor, as migrated map outputs use them.
+ *
+ * <p><b>Threading:</b> thread-safe, as the resolver is.
+ */
+public final class SparkShuffleFiles implements MigrationTarget {
+    private static final int FEW = 8;
+
+    private final IndexShuffleBlockResolver resolver;
+    private final BlockReports reports;
+    private final OptionalLong maxDiskBytes;
+
+    /** Tells the driver of blocks that have moved here. */
+    public interface BlockReports {
+        /** Returns when the driver knows. */
+        void report(BlockId blockId, long bytes);
+    }
+
+    public SparkShuffleFiles(SparkConf conf, IndexShuffleBlockResolver resolver, BlockReports reports) {
+        this.resolver = resolver;
+        this.reports = reports;
+        Option<?> max = (Option<?>) conf.get(package$.MODULE$.STORAGE_DECOMMISSION_SHUFFLE_MAX_DISK_SIZE());
+        this.maxDiskBytes = max.isDefined() ? OptionalLong.of((Long) max.get()) : OptionalLong.empty();
+    }
+
+    @Override
+    public void requireDiskRoom() throws IOException {
+        if (maxDiskBytes.isEmpty()) {
+            return;
+        }
+        long used = 0;
+        for (Iterator<ShuffleBlockInfo> stored = resolver.getStoredShuffles().iterator(); stored.hasNext(); ) {
+            ShuffleBlockInfo output = stored.next();
+            used += resolver.getDataFile(output.shuffleId(), output.mapId()).length();
+        }
+        if (used > maxDiskBytes.getAsLong()) {
+            throw new IOException("the pool is full and shuffle files take " + used + " bytes, more than"
+                    + " spark.storage.decommission.shuffleBlocks.maxDiskSize=" + maxDiskBytes.getAsLong());
+        }
+    }
+
+    @Override
+    public File createDataFile(OutputKey key) {
+        return resolver.createTempFile(resolver.getDataFile(key.shuffleId(), key.mapId()));
+    }
+
+    @Override
+    public void commitFiles(OutputKey key, long[] lengths, @Nullable File data) throws IOException {
+        // Spark keeps files that are there already if they are of the same lengths, and writes lengths in that case.
+        resolver.writeMetadataFileAndCommit(key.shuffleId(), key.mapId(), lengths.clone(), new long[0], data);
+        OpenHashSet<Object> mapIds = resolver.taskIdMapsForShuffle()
+                .computeIfAbsent(key.shuffleId(), id -> new OpenHashSet<>(FEW, ClassTag$.MODULE$.Long()));
+        synchronized (mapIds) {
+            mapIds.add$mcJ$sp(key.mapId());
+        }
+    }
+
+    @Override
+    public void removeFiles(OutputKey key) {
+        resolver.removeDataByMap(key.shuffleId(), key.mapId());
+    }
+
+    @Override
+    public void report(OutputKey key, long dataBytes, long indexBytes) {
+        if (dataBytes > 0) {
+            // Dynamic allocation counts data blocks when it asks which executors hold shuffles.
+            reports.report(DepartingOutputs.dataBlockId(key), dataBytes);
+        }
+        // Moves the map output's location at the driver's tracker.
+        reports.report(DepartingOutputs.indexBlockId(key), indexBytes);
+    }
+}

@@ -1,0 +1,197 @@
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.fabric.ReadBatch;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadListener;
+import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.peer.PeerPath;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads blocks of a peer into leased memory, for fabrics that cannot show the peer's memory itself.
+ *
+ * <p>A block for which there is no lease, no room in flight or no luck comes over Spark's block transfer.
+ *
+ * <p><b>Threading:</b> thread-safe. The fetching thread waits for room in flight, at most the read timeout. Fall-backs after
+ * a failed read run on a thread of their own, since opening a connection may block.
+ *
+ * <p><b>Ownership:</b> owns that thread. A lease belongs to the fabric while it is read into, then to the block's buffer.
+ */
+public final class BlockCopies implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BlockCopies.class);
+
+    /** Between two attempts at a fabric whose bytes in flight are at their bound. */
+    private static final long RETRY_MILLIS = 1;
+
+    private static final long IDLE_SECONDS = 30;
+
+    private final Pool pool;
+    private final PeerPaths paths;
+    private final Duration reserveTimeout;
+    private final Duration readTimeout;
+    private final boolean verify;
+    private final ExecutorService fallbacks;
+
+    /**
+     * Creates the copies of one executor.
+     *
+     * @param reserveTimeout how long to wait for a lease
+     * @param readTimeout deadline of one read
+     */
+    public BlockCopies(Pool pool, PeerPaths paths, Duration reserveTimeout, Duration readTimeout, boolean verify) {
+        this.pool = pool;
+        this.paths = paths;
+        this.reserveTimeout = reserveTimeout;
+        this.readTimeout = readTimeout;
+        this.verify = verify;
+        // At most one entry per block in flight, which Spark's iterator bounds.
+        ThreadPoolExecutor threads =
+                new ThreadPoolExecutor(1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
+                    Thread thread = new Thread(task, "rdma-fallback-0");
+                    thread.setDaemon(true);
+                    return thread;
+                });
+        threads.allowCoreThreadTimeOut(true);
+        this.fallbacks = threads;
+    }
+
+    /** Starts reading; blocks that cannot even be started are added to {@code otherwise}. */
+    void start(PeerPath path, Map<String, BlockRange> blocks, BlockAnswers answers, NettyFetch otherwise) {
+        IdentityHashMap<ReadRequest, Wanted> wanted = new IdentityHashMap<>();
+        List<ReadRequest> requests = new ArrayList<>();
+        boolean[] refused = {false};
+        try {
+            blocks.forEach((blockId, range) -> {
+                // Whoever has waited once for a full pool does not wait again for each of the other blocks.
+                Lease lease = reserve(range.lengthBytes(), refused[0] ? Duration.ZERO : reserveTimeout);
+                if (lease == null) {
+                    refused[0] = true;
+                    otherwise.add(blockId, ShuffleCounter.NETTY_BYTES);
+                } else {
+                    ReadRequest request = new ReadRequest(range.slices(), lease);
+                    requests.add(request);
+                    wanted.put(request, new Wanted(blockId, range));
+                }
+            });
+            if (requests.isEmpty() || read(path, requests, new Arrivals(path, wanted, answers, otherwise))) {
+                return;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        for (ReadRequest request : requests) {
+            request.target().close();
+        }
+        wanted.values().forEach(block -> otherwise.add(block.blockId(), ShuffleCounter.NETTY_BYTES));
+    }
+
+    private boolean read(PeerPath path, List<ReadRequest> requests, ReadListener listener) throws InterruptedException {
+        ReadBatch batch = new ReadBatch(requests, System.nanoTime() + readTimeout.toNanos(), listener);
+        while (!path.peer().read(batch)) {
+            if (batch.isExpired()) {
+                return false;
+            }
+            Thread.sleep(RETRY_MILLIS);
+        }
+        return true;
+    }
+
+    private @Nullable Lease reserve(long bytes, Duration patience) {
+        try {
+            return pool.reserve(Purpose.RECEIVE, bytes, bytes, patience);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return null;
+        }
+    }
+
+    /** Lets no further fall-back begin; what the fabric still reads ends with the fabric. */
+    @Override
+    public void close() {
+        fallbacks.shutdownNow();
+    }
+
+    private record Wanted(String blockId, BlockRange range) {}
+
+    /** Turns finished reads into blocks. Runs on the fabric's threads. */
+    private final class Arrivals implements ReadListener {
+        private final PeerPath path;
+        private final IdentityHashMap<ReadRequest, Wanted> wanted;
+        private final BlockAnswers answers;
+        private final NettyFetch otherwise;
+
+        Arrivals(
+                PeerPath path,
+                IdentityHashMap<ReadRequest, Wanted> wanted,
+                BlockAnswers answers,
+                NettyFetch otherwise) {
+            this.path = path;
+            this.wanted = wanted;
+            this.answers = answers;
+            this.otherwise = otherwise;
+        }
+
+        @Override
+        public void succeeded(ReadRequest request) {
+            Wanted block = wanted(request);
+            RemoteBytes bytes = RemoteBytes.copied(request);
+            ManagedBuffer buffer = new SliceManagedBuffer(bytes.slices(), bytes::close);
+            try {
+                if (verify && !block.range().matches(bytes.slices())) {
+                    LOG.warn("wrong checksum of block {} read from executor {}", block.blockId(), path.executorId());
+                    fallBack(block.blockId(), () -> {});
+                } else {
+                    answers.succeeded(block.blockId(), buffer, path.counter());
+                }
+            } finally {
+                buffer.release();
+            }
+        }
+
+        @Override
+        public void failed(ReadRequest request, ReadFailedException failure) {
+            // Not here: giving a path up may wait for a look-up at the driver, and this is the fabric's thread.
+            fallBack(wanted(request).blockId(), () -> paths.failed(path, failure));
+        }
+
+        private Wanted wanted(ReadRequest request) {
+            Wanted block = wanted.get(request);
+            if (block == null) {
+                throw new IllegalStateException("completion of a request that was not in the batch");
+            }
+            return block;
+        }
+
+        private void fallBack(String blockId, Runnable before) {
+            try {
+                fallbacks.execute(() -> {
+                    before.run();
+                    otherwise.startOne(blockId);
+                });
+            } catch (RejectedExecutionException e) {
+                answers.failed(blockId, e);
+            }
+        }
+    }
+}

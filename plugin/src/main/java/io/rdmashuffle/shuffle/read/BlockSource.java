@@ -1,0 +1,24 @@
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.store.ShuffleCounter;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory in which blocks of one executor can be read.
+ *
+ * <p><b>Threading:</b> one task thread. <b>Ownership:</b> found blocks are closed before their source.
+ */
+interface BlockSource extends AutoCloseable {
+    /** Returns whether a block's map output is in this memory as far as is known; the answer is one for all of its blocks. */
+    boolean has(WantedBlock wanted);
+
+    /** Finds a block; null if it is not there: then Spark's fetch has to find out more. */
+    @Nullable
+    FoundBlock find(WantedBlock wanted);
+
+    /** Returns what counts the bytes that are read here. */
+    ShuffleCounter counter();
+
+    @Override
+    void close();
+}

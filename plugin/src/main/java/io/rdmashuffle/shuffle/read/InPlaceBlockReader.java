@@ -1,0 +1,206 @@
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.shuffle.Unchecked;
+import io.rdmashuffle.shuffle.buffer.SliceInputStream;
+import io.rdmashuffle.shuffle.format.Frames;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.zip.CRC32C;
+import org.apache.spark.shuffle.FetchFailedException;
+import org.apache.spark.storage.BlockManagerId;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Copies the blocks of one reduce task out of memory that this process sees, one after the other: each byte once, and checked
+ * before anybody uses it.
+ *
+ * <p>A block that fits into what the caller offers is copied and checked there, so that a cache line is fetched once. A larger
+ * one is checked where it lies and copied in pieces.
+ *
+ * <p><b>Threading:</b> thread-safe: tasks may end while a thread of theirs still reads, as {@code RDD.pipe}'s does. <b>Ownership:</b>
+ * owns its sources.
+ */
+final class InPlaceBlockReader implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(InPlaceBlockReader.class);
+
+    private Iterator<WantedBlock> wanted;
+    private final Map<BlockManagerId, BlockSource> sources;
+    private final ReadTally tally;
+    private final boolean verify;
+    private final CRC32C crc = new CRC32C();
+    private List<WantedBlock> missed = new ArrayList<>();
+    private boolean closed;
+    private @Nullable WantedBlock next;
+    private @Nullable Large large;
+
+    /** A block that is read in pieces. */
+    private record Large(WantedBlock wanted, FoundBlock block, SliceInputStream stream) {}
+
+    /**
+     * Reads blocks in order.
+     *
+     * @param sources of all their owners
+     * @param verify whether to compare blocks with their checksums
+     */
+    InPlaceBlockReader(
+            List<WantedBlock> wanted, Map<BlockManagerId, BlockSource> sources, ReadTally tally, boolean verify) {
+        this.wanted = wanted.iterator();
+        this.sources = sources;
+        this.tally = tally;
+        this.verify = verify;
+    }
+
+    /** Gives away the blocks that were not where they should be, or not what they should be; complete after the end. */
+    synchronized List<WantedBlock> takeMissed() {
+        List<WantedBlock> taken = missed;
+        missed = new ArrayList<>();
+        return taken;
+    }
+
+    /**
+     * Copies as many bytes as are there and fit; -1 after the last block. At least one byte has room.
+     *
+     * @throws IOException if this was closed, since the task has ended
+     */
+    synchronized int read(byte[] target, int offset, int length) throws IOException {
+        if (closed) {
+            throw new IOException("the task that these blocks were for has ended");
+        }
+        int filled = 0;
+        while (filled < length) {
+            if (large != null) {
+                filled += readLarge(large, target, offset + filled, length - filled);
+                continue;
+            }
+            WantedBlock block = next();
+            if (block == null) {
+                break;
+            }
+            int copied = take(block, target, offset + filled, length - filled, filled == 0);
+            if (copied < 0) {
+                break;
+            }
+            next = null;
+            filled += copied;
+        }
+        return filled == 0 ? -1 : filled;
+    }
+
+    private @Nullable WantedBlock next() {
+        if (next == null && wanted.hasNext()) {
+            next = wanted.next();
+        }
+        return next;
+    }
+
+    /** Copies a block, or opens it to be read in pieces, or notes that it is missed; -1 if it should rather wait. */
+    private int take(WantedBlock block, byte[] target, int offset, int room, boolean first) {
+        BlockSource source = sources.get(block.owner());
+        FoundBlock found = source == null ? null : source.find(block);
+        if (source == null || found == null) {
+            missed.add(block);
+            return 0;
+        }
+        boolean kept = false;
+        try {
+            StoredBlock bytes = found.bytes();
+            if (Frames.begin(bytes)) {
+                // Decompressed as what lies in files is; if these are not its owner's bytes any more, then too.
+                missed.add(block);
+                return 0;
+            }
+            if (bytes.lengthBytes() > room) {
+                if (!first) {
+                    return -1;
+                }
+                if (isGood(block, found, !verify || bytes.isIntact())) {
+                    large = new Large(block, found, SliceInputStream.over(bytes.pieces(), found.current()));
+                    kept = true;
+                    tally.count(source.counter(), bytes.lengthBytes());
+                }
+                return 0;
+            }
+            int length = (int) bytes.lengthBytes();
+            bytes.copyTo(target, offset);
+            if (!isGood(block, found, !verify || checksum(target, offset, length) == bytes.checksum())) {
+                return 0;
+            }
+            tally.count(source.counter(), length);
+            return length;
+        } finally {
+            if (!kept) {
+                found.close();
+            }
+        }
+    }
+
+    private int checksum(byte[] bytes, int offset, int length) {
+        crc.reset();
+        crc.update(bytes, offset, length);
+        return (int) crc.getValue();
+    }
+
+    /** Returns whether a block is still its owner's and intact; else notes that it is missed. */
+    private boolean isGood(WantedBlock block, FoundBlock found, boolean intact) {
+        boolean current = found.current().getAsBoolean();
+        if (current && intact) {
+            return true;
+        }
+        if (current) {
+            LOG.warn(
+                    "wrong checksum of {} in the pool of executor {}",
+                    block.id(),
+                    block.owner().executorId());
+        }
+        missed.add(block);
+        return false;
+    }
+
+    private int readLarge(Large open, byte[] target, int offset, int length) throws IOException {
+        try {
+            int count = open.stream().read(target, offset, length);
+            if (count >= 0) {
+                return count;
+            }
+        } catch (IOException e) {
+            WantedBlock block = open.wanted();
+            throw Unchecked.raise(new FetchFailedException(
+                    block.owner(),
+                    block.id().shuffleId(),
+                    block.id().mapId(),
+                    block.mapIndex(),
+                    block.id().reduceId(),
+                    "the block was given away while it was read",
+                    e));
+        }
+        closeLarge();
+        return 0;
+    }
+
+    private void closeLarge() {
+        Large open = large;
+        large = null;
+        if (open != null) {
+            open.block().close();
+        }
+    }
+
+    /** Lets all memory go, and what is still wanted: the task's listeners keep this until the task ends. */
+    @Override
+    public synchronized void close() {
+        closed = true;
+        wanted = Collections.emptyIterator();
+        next = null;
+        closeLarge();
+        tally.report();
+        sources.values().forEach(BlockSource::close);
+        sources.clear();
+    }
+}

@@ -1,0 +1,54 @@
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.io.IOException;
+import org.apache.spark.storage.ShuffleBlockId;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Blocks in this executor's own pool; a reference keeps each where it is until it is closed.
+ *
+ * @param store has them
+ */
+record LocalBlocks(MapOutputStore store) implements BlockSource {
+    private static final Logger LOG = LoggerFactory.getLogger(LocalBlocks.class);
+
+    @Override
+    public boolean has(WantedBlock wanted) {
+        return store.isPooled(wanted.id().shuffleId(), wanted.id().mapId());
+    }
+
+    @Override
+    public @Nullable FoundBlock find(WantedBlock wanted) {
+        ShuffleBlockId id = wanted.id();
+        MapOutput output = store.acquire(id.shuffleId(), id.mapId());
+        if (output == null) {
+            return null;
+        }
+        try {
+            StoredBlock bytes = output.block(id.reduceId());
+            // Spark asks for no empty blocks: an index that says so was overwritten.
+            if (bytes.lengthBytes() > 0) {
+                return new FoundBlock(bytes, () -> true, output::release);
+            }
+            LOG.warn("{} is empty in the pool and should not be", id);
+        } catch (IOException e) {
+            LOG.warn("cannot read {} in the pool", id, e);
+        }
+        output.release();
+        return null;
+    }
+
+    @Override
+    public ShuffleCounter counter() {
+        return ShuffleCounter.LOCAL_BYTES;
+    }
+
+    @Override
+    public void close() {}
+}

@@ -1,0 +1,143 @@
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.MapOutputIndex;
+import io.rdmashuffle.directory.RemoteDirectory.Located;
+import io.rdmashuffle.directory.SlotWatch;
+import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.RemoteView;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.peer.PeerPath;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.spark.storage.ShuffleBlockId;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Blocks in the pool of a peer whose memory this process sees. Its owner may give that memory away at any time, so what was read
+ * is good only if the shuffle's slot is unchanged after it.
+ *
+ * <p><b>Ownership:</b> keeps the regions that it used mapped until it is closed.
+ */
+final class PeerBlocks implements BlockSource {
+    private static final Logger LOG = LoggerFactory.getLogger(PeerBlocks.class);
+
+    private final PeerPaths paths;
+    private final PeerPath path;
+    private final Map<Integer, RemoteView> regions = new HashMap<>();
+    private @Nullable SlotWatch watch;
+    private long watched;
+    private boolean broken;
+
+    PeerBlocks(PeerPaths paths, PeerPath path) {
+        this.paths = paths;
+        this.path = path;
+    }
+
+    /** Returns whether this peer's memory can be seen at all, as one of its blocks shows. */
+    boolean isVisible(WantedBlock any) {
+        try {
+            Located located =
+                    path.directory().locate(any.id().shuffleId(), any.id().mapId());
+            return located != null && watch(any.id().shuffleId(), located.generation()) != null;
+        } catch (IOException e) {
+            LOG.debug("the memory of executor {} cannot be seen", path.executorId(), e);
+            return false;
+        }
+    }
+
+    @Override
+    public boolean has(WantedBlock wanted) {
+        try {
+            Located located =
+                    path.directory().locate(wanted.id().shuffleId(), wanted.id().mapId());
+            return located != null && located.entry().place() == DirectoryEntry.Place.POOL;
+        } catch (IOException e) {
+            LOG.debug("{} of executor {} cannot be located", wanted.id(), path.executorId(), e);
+            return false;
+        }
+    }
+
+    @Override
+    public @Nullable FoundBlock find(WantedBlock wanted) {
+        if (broken) {
+            return null;
+        }
+        ShuffleBlockId id = wanted.id();
+        try {
+            return find(id);
+        } catch (ReadFailedException e) {
+            broken = true;
+            if (e.reason() != ReadFailedException.Reason.NO_ROOM) {
+                paths.failed(path, e);
+            }
+        } catch (IOException e) {
+            LOG.warn("{} of executor {} is fetched by other means", id, path.executorId(), e);
+        }
+        return null;
+    }
+
+    private @Nullable FoundBlock find(ShuffleBlockId id) throws IOException {
+        Located located = path.directory().locate(id.shuffleId(), id.mapId());
+        if (located == null || located.entry().place() != DirectoryEntry.Place.POOL) {
+            return null;
+        }
+        DirectoryEntry entry = located.entry();
+        SlotWatch slot = watch(id.shuffleId(), located.generation());
+        if (slot == null || entry.extents() == 0) {
+            return null;
+        }
+        StoredBlock bytes = MapOutputIndex.block(entry, this::region, id.reduceId());
+        // Spark asks for no empty blocks: an index that says so is one whose memory was given away and cleared.
+        return bytes.lengthBytes() == 0 ? null : new FoundBlock(bytes, slot::isCurrent, () -> {});
+    }
+
+    /** Returns a region of the peer; it stays mapped until this is closed. */
+    private @Nullable MemorySlice region(int regionId) throws ReadFailedException {
+        RemoteView view = regions.get(regionId);
+        if (view == null) {
+            view = path.peer().region(regionId);
+            if (view == null) {
+                return null;
+            }
+            regions.put(regionId, view);
+        }
+        return view.memory();
+    }
+
+    /** Returns a watch on the shuffle's slot in that generation; null if the peer's memory cannot be seen. */
+    private @Nullable SlotWatch watch(int shuffleId, long generation) throws IOException {
+        if (watch == null || watched != generation) {
+            closeWatch();
+            watch = path.directory().watch(shuffleId, generation);
+            watched = generation;
+        }
+        return watch;
+    }
+
+    @Override
+    public ShuffleCounter counter() {
+        return path.counter();
+    }
+
+    private void closeWatch() {
+        SlotWatch open = watch;
+        watch = null;
+        if (open != null) {
+            open.close();
+        }
+    }
+
+    @Override
+    public void close() {
+        closeWatch();
+        regions.values().forEach(RemoteView::close);
+        regions.clear();
+    }
+}

@@ -1,0 +1,213 @@
+package io.rdmashuffle.shuffle.serve;
+
+import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.shuffle.BlockKey;
+import io.rdmashuffle.shuffle.Unchecked;
+import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
+import io.rdmashuffle.shuffle.migrate.DepartingOutputs;
+import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
+import io.rdmashuffle.shuffle.migrate.SparkShuffleFiles;
+import io.rdmashuffle.shuffle.migrate.SparkShuffleFiles.BlockReports;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputKey;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.io.File;
+import java.io.IOException;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.ConcurrentMap;
+import java.util.function.Supplier;
+import org.apache.spark.SparkConf;
+import org.apache.spark.TaskContext;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.client.StreamCallbackWithID;
+import org.apache.spark.serializer.SerializerManager;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleBlockInfo;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.util.collection.OpenHashSet;
+import org.jspecify.annotations.Nullable;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.immutable.List;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Finds blocks of this executor, in the pool or else in Spark's files: for its own tasks, and for peers that ask through
+ * Spark's block transfer.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ */
+public final class PoolBlockResolver extends IndexShuffleBlockResolver {
+    /** As many as Spark remembers itself. */
+    private static final int MAX_SKIPPED = 1000;
+
+    private final Supplier<@Nullable MapOutputStore> store;
+    private final Supplier<@Nullable IncomingOutputs> incoming;
+    private final ShuffleCounters counters;
+    private final boolean verify;
+    private final SparkShuffleFiles files;
+    private final boolean hasFallbackStorage;
+    private final Set<Integer> shufflesToSkip = Collections.synchronizedSet(new LinkedHashSet<>());
+    private final Object writingFiles = new Object();
+    /** Guarded by {@link #writingFiles}: whether the thread that holds it is already at it. */
+    private boolean isWritingFiles;
+
+    /**
+     * Creates the resolver of one executor.
+     *
+     * @param mapIdsByShuffle shared with Spark's sort manager, which deletes the files of these map ids
+     * @param store the outputs in the pool; null while this process has none
+     * @param incoming takes over outputs of decommissioned executors; null while this process has no pool
+     * @param reports tells the driver of outputs that have moved here
+     * @param verify whether to look at checksums before a block is handed out
+     */
+    public PoolBlockResolver(
+            SparkConf conf,
+            ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle,
+            Supplier<@Nullable MapOutputStore> store,
+            Supplier<@Nullable IncomingOutputs> incoming,
+            BlockReports reports,
+            ShuffleCounters counters,
+            boolean verify) {
+        super(conf, null, mapIdsByShuffle);
+        this.store = store;
+        this.incoming = incoming;
+        this.files = new SparkShuffleFiles(conf, this, reports);
+        this.hasFallbackStorage = conf.contains("spark.storage.decommission.fallbackStorage.path");
+        this.counters = counters;
+        this.verify = verify;
+    }
+
+    /** {@inheritDoc} Checks the block's checksums first: a damaged one is an {@link IOException}, never wrong rows. */
+    @Override
+    public ManagedBuffer getBlockData(BlockId blockId, Option<String[]> dirs) {
+        BlockKey key = BlockKey.of(blockId).orElse(null);
+        MapOutputStore outputs = store.get();
+        MapOutput output = key == null || outputs == null || dirs.isDefined()
+                ? null
+                : outputs.acquire(key.shuffleId(), key.mapId());
+        if (key == null || output == null) {
+            ManagedBuffer fromFile = super.getBlockData(blockId, dirs);
+            countIfTask(ShuffleCounter.FILE_BYTES, fromFile.size());
+            return fromFile;
+        }
+        ManagedBuffer fromPool = poolBlock(key, output);
+        countIfTask(ShuffleCounter.LOCAL_BYTES, fromPool.size());
+        return fromPool;
+    }
+
+    /** Looks at the bytes under the reference that the caller took; whoever uses the buffer takes one of its own. */
+    private ManagedBuffer poolBlock(BlockKey key, MapOutput output) {
+        try {
+            BlockRange range = output.range(key.start(), key.end());
+            var bytes = output.memory(range);
+            if (verify && !range.matches(bytes)) {
+                throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
+            }
+            return SliceManagedBuffer.unheld(bytes, output);
+        } catch (IOException e) {
+            throw Unchecked.raise(e);
+        } finally {
+            output.release();
+        }
+    }
+
+    /** Peers' requests come on transport threads; the reader counts those, by its own path. */
+    private void countIfTask(ShuffleCounter counter, long bytes) {
+        if (TaskContext.get() != null) {
+            counters.add(counter, bytes);
+        }
+    }
+
+    /** {@inheritDoc} Those in the pool, and those in files. */
+    @Override
+    public Seq<ShuffleBlockInfo> getStoredShuffles() {
+        Set<ShuffleBlockInfo> stored = new LinkedHashSet<>(CollectionConverters.asJava(super.getStoredShuffles()));
+        MapOutputStore outputs = store.get();
+        if (outputs != null) {
+            outputs.pooled().forEach((shuffleId, mapIds) -> {
+                if (!shufflesToSkip.contains(shuffleId)) {
+                    mapIds.forEach(mapId -> stored.add(new ShuffleBlockInfo(shuffleId, mapId)));
+                }
+            });
+        }
+        return CollectionConverters.asScala(stored).toList();
+    }
+
+    /** {@inheritDoc} Called when a query is done with its shuffles, so that nothing is migrated in vain. */
+    @Override
+    public void addShuffleToSkip(int shuffleId) {
+        super.addShuffleToSkip(shuffleId);
+        synchronized (shufflesToSkip) {
+            shufflesToSkip.add(shuffleId);
+            if (shufflesToSkip.size() > MAX_SKIPPED) {
+                shufflesToSkip.remove(shufflesToSkip.iterator().next());
+            }
+        }
+    }
+
+    /** {@inheritDoc} From the pool, with checksums in the index, or else Spark's files as they are. */
+    @Override
+    public List<Tuple2<BlockId, ManagedBuffer>> getMigrationBlocks(ShuffleBlockInfo output) {
+        MapOutputStore outputs = store.get();
+        try {
+            java.util.List<Tuple2<BlockId, ManagedBuffer>> blocks = outputs == null
+                    ? null
+                    : new DepartingOutputs(outputs).blocks(new OutputKey(output.shuffleId(), output.mapId()));
+            return blocks == null
+                    ? super.getMigrationBlocks(output)
+                    : CollectionConverters.asScala(blocks).toList();
+        } catch (IOException e) {
+            throw Unchecked.raise(e);
+        }
+    }
+
+    /** {@inheritDoc} Into the pool if that has room; see {@link IncomingOutputs}. */
+    @Override
+    public StreamCallbackWithID putShuffleBlockAsStream(BlockId blockId, SerializerManager serializerManager) {
+        IncomingOutputs outputs = incoming.get();
+        try {
+            return outputs == null
+                    ? super.putShuffleBlockAsStream(blockId, serializerManager)
+                    : outputs.receive(blockId, files);
+        } catch (IOException e) {
+            throw Unchecked.raise(e);
+        }
+    }
+
+    /** {@inheritDoc} Spark's fallback storage copies files only, so with one an output in the pool is written when asked for. */
+    @Override
+    public File getIndexFile(int shuffleId, long mapId, Option<String[]> dirs) {
+        File index = super.getIndexFile(shuffleId, mapId, dirs);
+        if (hasFallbackStorage && dirs.isEmpty() && !index.exists()) {
+            writeFiles(new OutputKey(shuffleId, mapId));
+        }
+        return index;
+    }
+
+    /** Writing asks for the index file too; the thread that is at it goes on. */
+    private void writeFiles(OutputKey key) {
+        MapOutputStore outputs = store.get();
+        if (outputs == null || !outputs.isPooled(key.shuffleId(), key.mapId())) {
+            return;
+        }
+        synchronized (writingFiles) {
+            if (isWritingFiles) {
+                return;
+            }
+            isWritingFiles = true;
+            try {
+                new DepartingOutputs(outputs).writeFiles(key, files);
+            } catch (IOException e) {
+                throw Unchecked.raise(e);
+            } finally {
+                isWritingFiles = false;
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+package io.rdmashuffle.shuffle.write;
+
+import io.rdmashuffle.shuffle.DirectShuffleEligibility;
+import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.format.FrameMarkGuard;
+import io.rdmashuffle.shuffle.format.Frames;
+import io.rdmashuffle.shuffle.format.RecordEncoder;
+import io.rdmashuffle.shuffle.format.RowRecords;
+import io.rdmashuffle.shuffle.format.SerializedRecords;
+import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
+import io.rdmashuffle.store.OutputRefusedException;
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.stream.LongStream;
+import java.util.zip.Checksum;
+import org.apache.spark.Partitioner;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.TaskContext;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.io.CompressionCodec$;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.scheduler.MapStatus$;
+import org.apache.spark.serializer.Serializer;
+import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
+import org.apache.spark.shuffle.checksum.RowBasedChecksum;
+import org.apache.spark.shuffle.checksum.ShuffleChecksumSupport;
+import org.apache.spark.util.TaskCompletionListener;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+import scala.Product2;
+import scala.collection.Iterator;
+
+/**
+ * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into Spark's
+ * shuffle file where the pool has no room. Records that memory cannot hold wait in a temporary file.
+ *
+ * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns scratch and temporary file; {@link #stop} ends both.
+ *
+ * @param <K> key
+ * @param <V> value
+ */
+public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> implements ShuffleChecksumSupport {
+    private static final Logger LOG = LoggerFactory.getLogger(DirectShuffleWriter.class);
+    private static final int BUFFER_BYTES = 64 << 10;
+
+    private final ShuffleDependency<K, V, ?> dependency;
+    private final int shuffleId;
+    private final long mapId;
+    private final int epoch;
+    private final TaskMetrics taskMetrics;
+    private final ShuffleWriteMetricsReporter metrics;
+    private final WriteServices services;
+    private final int partitions;
+    private final PartitionedRecordBuffer scratch;
+    private @Nullable SpilledRecords spilled;
+    private final byte[] buffer = new byte[BUFFER_BYTES];
+    private long[] lengths = new long[0];
+    private @Nullable MapStatus status;
+    private boolean stopped;
+
+    /** Prepares to write one map output. */
+    public DirectShuffleWriter(
+            DirectShuffleHandle<K, V, ?> handle,
+            long mapId,
+            TaskContext context,
+            ShuffleWriteMetricsReporter metrics,
+            WriteServices services) {
+        this.dependency = handle.dependency();
+        this.shuffleId = handle.shuffleId();
+        this.mapId = mapId;
+        this.epoch = services.components().epoch(handle.shuffleId());
+        this.taskMetrics = context.taskMetrics();
+        this.metrics = metrics;
+        this.services = services;
+        this.partitions = dependency.partitioner().numPartitions();
+        this.scratch = new PartitionedRecordBuffer(context.taskMemoryManager(), partitions);
+        // Spark stops the writer of a task that fails with an exception, but not with an error.
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> stop(false));
+    }
+
+    @Override
+    public void write(Iterator<Product2<K, V>> records) throws IOException {
+        RowBasedChecksum[] rowChecksums = dependency.rowBasedChecksums();
+        takeAll(records, rowChecksums);
+        long started = System.nanoTime();
+        lengths = commit();
+        metrics.incBytesWritten(LongStream.of(lengths).sum());
+        metrics.incWriteTime(System.nanoTime() - started);
+        taskMetrics.incPeakExecutionMemory(scratch.peakBytes());
+        status = MapStatus$.MODULE$.apply(
+                services.blockManager().shuffleServerId(),
+                lengths,
+                mapId,
+                RowBasedChecksum.getAggregatedChecksumValue(rowChecksums));
+    }
+
+    private void takeAll(Iterator<Product2<K, V>> records, RowBasedChecksum[] rowChecksums) throws IOException {
+        Partitioner partitioner = dependency.partitioner();
+        long taken = 0;
+        try (RecordEncoder encoder = encoder()) {
+            while (records.hasNext()) {
+                Product2<K, V> record = records.next();
+                int partition = partitioner.getPartition(record._1());
+                encoder.encode(record._1(), record._2());
+                if (rowChecksums.length > 0) {
+                    rowChecksums[partition].update(record._1(), record._2());
+                }
+                if (!encoder.addTo(scratch, partition)) {
+                    addAfterSpill(encoder, partition);
+                }
+                taken++;
+            }
+        }
+        metrics.incRecordsWritten(taken);
+    }
+
+    private RecordEncoder encoder() {
+        Serializer serializer = dependency.serializer();
+        return UnsafeRowFormat.areWrittenBy(serializer)
+                ? new RowRecords(serializer)
+                : new SerializedRecords(serializer);
+    }
+
+    private void addAfterSpill(RecordEncoder encoder, int partition) throws IOException {
+        if (!scratch.isEmpty()) {
+            spill();
+        }
+        if (!encoder.addTo(scratch, partition)) {
+            throw new IllegalStateException("an empty scratch takes any record");
+        }
+    }
+
+    private void spill() throws IOException {
+        SpilledRecords target = spilled;
+        if (target == null) {
+            File file = services.blockManager()
+                    .diskBlockManager()
+                    .createTempShuffleBlock()
+                    ._2();
+            target = new SpilledRecords(file, partitions);
+            spilled = target;
+        }
+        long bytes = target.add(scratch);
+        // What Spark gave no memory for was in memory all the same.
+        taskMetrics.incMemoryBytesSpilled(Math.max(scratch.getUsed(), bytes));
+        taskMetrics.incDiskBytesSpilled(bytes);
+        scratch.clear();
+    }
+
+    private long[] commit() throws IOException {
+        PoolExecutorComponents outputs = services.components();
+        boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
+        long bytes = recordBytes();
+        if (mayCompress && outputs.isShortOf(bytes)) {
+            return commit(outputs.createOutputWriter(shuffleId, epoch, mapId, partitions), compressed());
+        }
+        try {
+            BlockOutputs bare = new BlockOutputs(new Checksum[0], FrameMarkGuard::new);
+            return commit(outputs.createPoolOutputWriter(shuffleId, epoch, mapId, partitions, bytes), bare);
+        } catch (OutputRefusedException e) {
+            LOG.debug("map output {} of shuffle {} goes to files: {}", mapId, shuffleId, e.getMessage());
+        }
+        if (!mayCompress) {
+            try {
+                BlockOutputs bare =
+                        new BlockOutputs(createPartitionChecksums(partitions, services.conf()), FrameMarkGuard::new);
+                return commit(outputs.createFileOutputWriter(shuffleId, epoch, mapId, partitions), bare);
+            } catch (OutputRefusedException e) {
+                LOG.debug("map output {} of shuffle {} is compressed: {}", mapId, shuffleId, e.getMessage());
+            }
+        }
+        // Files are slow, and read through Spark's streams anyway.
+        return commit(outputs.createFileOutputWriter(shuffleId, epoch, mapId, partitions), compressed());
+    }
+
+    private BlockOutputs compressed() {
+        Frames frames = new Frames(CompressionCodec$.MODULE$.createCodec(services.conf()));
+        return new BlockOutputs(createPartitionChecksums(partitions, services.conf()), frames::compress);
+    }
+
+    private long recordBytes() {
+        return scratch.recordBytes() + (spilled == null ? 0 : spilled.lengthBytes());
+    }
+
+    private long[] commit(ShuffleMapOutputWriter out, BlockOutputs blocks) throws IOException {
+        try {
+            for (int p = 0; p < partitions; p++) {
+                if (has(p)) {
+                    try (OutputStream stream = blocks.open(p, out)) {
+                        writeTo(stream, p);
+                    }
+                }
+            }
+            return out.commitAllPartitions(getChecksumValues(blocks.checksums()))
+                    .getPartitionLengths();
+        } catch (IOException | RuntimeException e) {
+            out.abort(e);
+            throw e;
+        }
+    }
+
+    /** Writes a partition's records in the order in which they came. */
+    private void writeTo(OutputStream out, int partition) throws IOException {
+        if (spilled != null) {
+            spilled.writeTo(out, partition, buffer);
+        }
+        scratch.writeTo(out, partition, buffer);
+    }
+
+    private boolean has(int partition) {
+        return scratch.has(partition) || (spilled != null && spilled.has(partition));
+    }
+
+    @Override
+    public long[] getPartitionLengths() {
+        return lengths;
+    }
+
+    @Override
+    public Option<MapStatus> stop(boolean success) {
+        if (!stopped) {
+            stopped = true;
+            scratch.clear();
+            if (spilled != null) {
+                spilled.close();
+            }
+            if (success && status != null) {
+                return Option.apply(status);
+            }
+        }
+        return Option.empty();
+    }
+}

@@ -1,0 +1,148 @@
+package io.rdmashuffle.shuffle.write;
+
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.store.ChunkedOutput;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputRefusedException;
+import io.rdmashuffle.store.PoolLimits;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
+import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
+import org.apache.spark.util.TaskCompletionListener;
+
+/**
+ * Where writers, Spark's own and direct ones, put map outputs: into the pool, or into ordinary files when that is full.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns nothing; the executor's parts that it was made from outlive it.
+ */
+public final class PoolExecutorComponents implements ShuffleExecutorComponents {
+    private final Pool pool;
+    private final MapOutputStore store;
+    private final long chunkBytes;
+    private final ShuffleExecutorComponents files;
+    private final PoolLimits limits;
+
+    /**
+     * Creates the components of one executor.
+     *
+     * @param chunkBytes unit in which a map output grows
+     * @param limits which shuffles are served from files altogether
+     * @param files ready to use: where outputs go that the pool cannot take
+     */
+    public PoolExecutorComponents(
+            Pool pool, MapOutputStore store, long chunkBytes, PoolLimits limits, ShuffleExecutorComponents files) {
+        this.pool = pool;
+        this.store = store;
+        this.chunkBytes = chunkBytes;
+        this.limits = limits;
+        this.files = files;
+    }
+
+    @Override
+    public void initializeExecutor(String appId, String execId, Map<String, String> extraConfigs) {}
+
+    @Override
+    public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
+        return createOutputWriter(shuffleId, store.epoch(shuffleId), mapTaskId, numPartitions);
+    }
+
+    /** Returns what {@link MapOutputStore#epoch} says; for writers that begin to write long after their tasks have. */
+    public int epoch(int shuffleId) {
+        return store.epoch(shuffleId);
+    }
+
+    /**
+     * Returns whether memory is short for so many bytes more: the pool would be fuller than it may be with bytes that could be
+     * fewer.
+     */
+    public boolean isShortOf(long bytes) {
+        return !limits.leavesRoom(pool.usage().usedBytes(), bytes);
+    }
+
+    /**
+     * Writes a map output into the pool or not at all: it throws {@link OutputRefusedException} where there is no room.
+     *
+     * @param epoch when the task began
+     * @param expectedBytes as many are asked for at once, so that they lie in one piece where that is possible
+     */
+    public ShuffleMapOutputWriter createPoolOutputWriter(
+            int shuffleId, int epoch, long mapId, int partitions, long expectedBytes) {
+        return writer(shuffleId, epoch, mapId, partitions, output(partitions, expectedBytes), () -> {
+            throw new OutputRefusedException("no room in the pool");
+        });
+    }
+
+    /**
+     * Writes a map output into the pool, or into Spark's shuffle files where there is no room.
+     *
+     * @param epoch when the task began
+     */
+    public ShuffleMapOutputWriter createOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
+        return writerOrFile(shuffleId, epoch, mapId, partitions, output(partitions));
+    }
+
+    /**
+     * Writes a map output into Spark's shuffle files.
+     *
+     * @param epoch when the task began
+     */
+    public ShuffleMapOutputWriter createFileOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
+        ChunkedOutput none = new ChunkedOutput(pool, chunkBytes, true);
+        return writerOrFile(shuffleId, epoch, mapId, partitions, none);
+    }
+
+    private PoolMapOutputWriter writerOrFile(
+            int shuffleId, int epoch, long mapId, int partitions, ChunkedOutput output) {
+        return writer(
+                shuffleId,
+                epoch,
+                mapId,
+                partitions,
+                output,
+                () -> files.createMapOutputWriter(shuffleId, mapId, partitions));
+    }
+
+    private PoolMapOutputWriter writer(
+            int shuffleId,
+            int epoch,
+            long mapId,
+            int partitions,
+            ChunkedOutput output,
+            PoolMapOutputWriter.FileOutputs fileOutputs) {
+        PoolMapOutputWriter writer =
+                new PoolMapOutputWriter(shuffleId, mapId, partitions, store, epoch, output, fileOutputs);
+        TaskContext task = TaskContext.get();
+        if (task != null) {
+            task.addTaskCompletionListener((TaskCompletionListener) ended -> writer.abandon());
+        }
+        return writer;
+    }
+
+    @Override
+    public Optional<SingleSpillShuffleMapOutputWriter> createSingleFileMapOutputWriter(int shuffleId, long mapId) {
+        return Optional.of(new PoolSingleSpillWriter(shuffleId, mapId, store, this::output, () -> {
+            try {
+                return files.createSingleFileMapOutputWriter(shuffleId, mapId)
+                        .orElseThrow(() -> new IllegalStateException("Spark's local files take no single spills"));
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }));
+    }
+
+    private ChunkedOutput output(int partitions) {
+        return output(partitions, 0);
+    }
+
+    private ChunkedOutput output(int partitions, long expectedBytes) {
+        boolean refused = limits.reasonAgainst(partitions).isPresent();
+        return new ChunkedOutput(pool, chunkBytes, expectedBytes, refused);
+    }
+}

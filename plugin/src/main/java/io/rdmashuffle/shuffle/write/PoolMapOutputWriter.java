@@ -1,0 +1,246 @@
+package io.rdmashuffle.shuffle.write;
+
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.SliceCursor;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.store.ChunkedOutput;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputRefusedException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.io.OutputStream;
+import java.util.List;
+import java.util.zip.CRC32C;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
+import org.apache.spark.shuffle.api.ShufflePartitionWriter;
+import org.apache.spark.shuffle.api.metadata.MapOutputCommitMessage;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes one map output, partition after partition, into the pool; when the pool is full, moves what is there to Spark's
+ * ordinary shuffle file and goes on in that.
+ *
+ * <p>Publishing happens in {@link #commitAllPartitions}, so before Spark makes a {@code MapStatus} of the result.
+ *
+ * <p><b>Threading:</b> none; for one task thread.
+ *
+ * <p><b>Ownership:</b> owns the pool memory until it is committed or aborted.
+ */
+public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
+    private static final Logger LOG = LoggerFactory.getLogger(PoolMapOutputWriter.class);
+    private static final int COPY_BYTES = 64 * 1024;
+
+    /** Where the bytes go that the pool has no room for; opened once, when that is known. */
+    @FunctionalInterface
+    interface FileOutputs {
+        /**
+         * Opens Spark's file writer.
+         *
+         * @throws OutputRefusedException if there is to be none; the output is then still to be aborted
+         */
+        ShuffleMapOutputWriter open() throws IOException;
+    }
+
+    private final int shuffleId;
+    private final long mapId;
+    private final MapOutputStore store;
+    private final int epoch;
+    private final ChunkedOutput pooled;
+    private final FileOutputs fileWriters;
+    private final long[] lengths;
+    private final int[] checksums;
+    private int lastPartition = -1;
+    private boolean committed;
+    private @Nullable ShuffleMapOutputWriter file;
+
+    PoolMapOutputWriter(
+            int shuffleId,
+            long mapId,
+            int partitions,
+            MapOutputStore store,
+            int epoch,
+            ChunkedOutput pooled,
+            FileOutputs fileWriters) {
+        this.shuffleId = shuffleId;
+        this.mapId = mapId;
+        this.store = store;
+        this.epoch = epoch;
+        this.pooled = pooled;
+        this.fileWriters = fileWriters;
+        this.lengths = new long[partitions];
+        this.checksums = new int[partitions];
+    }
+
+    @Override
+    public ShufflePartitionWriter getPartitionWriter(int partition) {
+        if (partition <= lastPartition || partition >= lengths.length) {
+            throw new IllegalArgumentException(
+                    "partition " + partition + " after " + lastPartition + " of " + lengths.length);
+        }
+        lastPartition = partition;
+        return new PartitionWriter(partition);
+    }
+
+    @Override
+    public MapOutputCommitMessage commitAllPartitions(long[] sparkChecksums) throws IOException {
+        try {
+            if (file == null) {
+                MapOutput output = pooled.toMapOutput(mapId, lengths, checksums);
+                if (output != null) {
+                    committed = true;
+                    store.add(shuffleId, epoch, output);
+                    return MapOutputCommitMessage.of(lengths);
+                }
+                moveToFile(-1);
+            }
+            MapOutputCommitMessage message = requireFile().commitAllPartitions(sparkChecksums);
+            long total = 0;
+            for (long length : message.getPartitionLengths()) {
+                total += length;
+            }
+            committed = true;
+            store.addFile(shuffleId, epoch, mapId, lengths.length, total);
+            return message;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while publishing a map output");
+        }
+    }
+
+    @Override
+    public void abort(Throwable error) throws IOException {
+        pooled.discard();
+        if (file != null) {
+            file.abort(error);
+        }
+    }
+
+    /** Gives everything back if the task has ended without commit or abort: Spark's sort writer does not abort. */
+    void abandon() {
+        if (!committed) {
+            try {
+                abort(new IOException("the task ended without a commit"));
+            } catch (IOException e) {
+                LOG.warn("cannot remove the unfinished files of map output {} of shuffle {}", mapId, shuffleId, e);
+            }
+        }
+    }
+
+    private ShuffleMapOutputWriter requireFile() {
+        if (file == null) {
+            throw new IllegalStateException("map output is not in a file");
+        }
+        return file;
+    }
+
+    /** Replays the pool's bytes into an ordinary file; returns the stream of the partition that is still open, if any. */
+    private @Nullable OutputStream moveToFile(int openPartition) throws IOException {
+        ShuffleMapOutputWriter target = fileWriters.open();
+        file = target;
+        SliceCursor cursor = new SliceCursor(pooled.slices());
+        byte[] buffer = new byte[COPY_BYTES];
+        OutputStream open = null;
+        for (int p = 0; p <= lastPartition; p++) {
+            if (lengths[p] > 0 || p == openPartition) {
+                OutputStream out = target.getPartitionWriter(p).openStream();
+                copy(cursor.take(lengths[p]), out, buffer);
+                if (p == openPartition) {
+                    open = out;
+                } else {
+                    out.close();
+                }
+            }
+        }
+        pooled.discard();
+        return open;
+    }
+
+    private static void copy(List<MemorySlice> slices, OutputStream out, byte[] buffer) throws IOException {
+        for (MemorySlice slice : slices) {
+            for (long done = 0; done < slice.lengthBytes(); ) {
+                int piece = (int) Math.min(buffer.length, slice.lengthBytes() - done);
+                slice.getBytes(done, buffer, 0, piece);
+                out.write(buffer, 0, piece);
+                done += piece;
+            }
+        }
+    }
+
+    private final class PartitionWriter implements ShufflePartitionWriter {
+        private final int partition;
+        private @Nullable PartitionStream stream;
+
+        PartitionWriter(int partition) {
+            this.partition = partition;
+        }
+
+        @Override
+        public OutputStream openStream() throws IOException {
+            if (stream == null) {
+                stream = new PartitionStream(partition);
+            }
+            return stream;
+        }
+
+        @Override
+        public long getNumBytesWritten() {
+            return lengths[partition];
+        }
+    }
+
+    /** Bytes of one partition; goes to the pool until that is full, then to the file's stream. */
+    private final class PartitionStream extends OutputStream {
+        private final int partition;
+        private final CRC32C crc = new CRC32C();
+        private @Nullable OutputStream fileStream;
+        private boolean closed;
+
+        PartitionStream(int partition) throws IOException {
+            this.partition = partition;
+            if (file != null) {
+                fileStream = file.getPartitionWriter(partition).openStream();
+            }
+        }
+
+        @Override
+        public void write(int b) throws IOException {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] source, int offset, int length) throws IOException {
+            if (closed) {
+                throw new IOException("partition " + partition + " is closed");
+            }
+            int done = 0;
+            if (fileStream == null) {
+                done = pooled.append(source, offset, length);
+                crc.update(source, offset, done);
+                lengths[partition] += done;
+            }
+            if (done < length) {
+                if (fileStream == null) {
+                    fileStream = moveToFile(partition);
+                }
+                if (fileStream != null) {
+                    fileStream.write(source, offset + done, length - done);
+                }
+                lengths[partition] += length - done;
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            checksums[partition] = (int) crc.getValue();
+            if (fileStream != null) {
+                fileStream.close();
+            }
+        }
+    }
+}

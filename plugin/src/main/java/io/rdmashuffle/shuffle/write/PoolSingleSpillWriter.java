@@ -1,0 +1,89 @@
+package io.rdmashuffle.shuffle.write;
+
+import io.rdmashuffle.directory.Crc32c;
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.SliceCursor;
+import io.rdmashuffle.store.ChunkedOutput;
+import io.rdmashuffle.store.MapOutputStore;
+import java.io.File;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.function.IntFunction;
+import java.util.function.Supplier;
+import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
+
+/**
+ * Takes a map output that Spark has in one finished spill file into the pool; when the pool is full, the file itself
+ * becomes the map output.
+ *
+ * <p><b>Threading:</b> none; for one task thread.
+ */
+public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputWriter {
+    private final int shuffleId;
+    private final long mapId;
+    private final MapOutputStore store;
+    private final int epoch;
+    private final IntFunction<ChunkedOutput> outputs;
+    private final Supplier<SingleSpillShuffleMapOutputWriter> fileWriters;
+
+    PoolSingleSpillWriter(
+            int shuffleId,
+            long mapId,
+            MapOutputStore store,
+            IntFunction<ChunkedOutput> outputs,
+            Supplier<SingleSpillShuffleMapOutputWriter> fileWriters) {
+        this.shuffleId = shuffleId;
+        this.mapId = mapId;
+        this.store = store;
+        this.epoch = store.epoch(shuffleId);
+        this.outputs = outputs;
+        this.fileWriters = fileWriters;
+    }
+
+    @Override
+    public void transferMapSpillFile(File spill, long[] lengths, long[] sparkChecksums) throws IOException {
+        long total = Arrays.stream(lengths).sum();
+        ChunkedOutput pooled = outputs.apply(lengths.length);
+        boolean done = false;
+        try {
+            done = toPool(spill, lengths, total, pooled);
+            if (!done) {
+                pooled.discard();
+                fileWriters.get().transferMapSpillFile(spill, lengths, sparkChecksums);
+                store.addFile(shuffleId, epoch, mapId, lengths.length, total);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while publishing a map output");
+        } finally {
+            if (!done) {
+                pooled.discard();
+            }
+        }
+    }
+
+    private boolean toPool(File spill, long[] lengths, long total, ChunkedOutput pooled)
+            throws IOException, InterruptedException {
+        try (FileChannel channel = FileChannel.open(spill.toPath(), StandardOpenOption.READ)) {
+            if (!pooled.append(channel, total)) {
+                return false;
+            }
+        }
+        SliceCursor cursor = new SliceCursor(pooled.slices());
+        int[] checksums = new int[lengths.length];
+        for (int p = 0; p < lengths.length; p++) {
+            checksums[p] = Crc32c.of(cursor.take(lengths[p]));
+        }
+        MapOutput output = pooled.toMapOutput(mapId, lengths, checksums);
+        if (output == null) {
+            return false;
+        }
+        store.add(shuffleId, epoch, output);
+        Files.deleteIfExists(spill.toPath());
+        return true;
+    }
+}

@@ -1,0 +1,13 @@
+package io.rdmashuffle.shuffle.write;
+
+import org.apache.spark.SparkConf;
+import org.apache.spark.storage.BlockManager;
+
+/**
+ * What a direct writer needs of the executor it runs in.
+ *
+ * @param conf Spark's configuration
+ * @param blockManager temporary files, and this executor's name
+ * @param components where map outputs go
+ */
+public record WriteServices(SparkConf conf, BlockManager blockManager, PoolExecutorComponents components) {}

@@ -1,0 +1,197 @@
+package io.rdmashuffle.store;
+
+import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.MapOutputDirectory;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The map outputs of this executor: which are in the pool, and which went to files.
+ *
+ * <p><b>Threading:</b> thread-safe; one lock, held for a few look-ups and stores.
+ *
+ * <p><b>Ownership:</b> owns the outputs that were added. They are freed when their shuffle is removed, and an output of a
+ * task that began before the removal is freed at once.
+ */
+public final class MapOutputStore implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(MapOutputStore.class);
+
+    /** Tasks that began before a removal longer ago than this many are not told apart any more. */
+    private static final int REMEMBERED_REMOVALS = 10_000;
+
+    private final MapOutputDirectory directory;
+    private final ShuffleCounters counters;
+    private final Map<Integer, Map<Long, Stored>> shuffles = new HashMap<>();
+    private final Map<Integer, Removal> removals = new LinkedHashMap<>();
+    private boolean directoryFullLogged;
+    private boolean closed;
+
+    /** An output, and when the task that wrote it was done with it. */
+    private record Stored(MapOutput output, long bornNanos) {}
+
+    /** How often a shuffle has been removed, and when last. */
+    private record Removal(int times, long atNanos) {}
+
+    /** Keeps outputs and publishes them in {@code directory}. */
+    public MapOutputStore(MapOutputDirectory directory, ShuffleCounters counters) {
+        this.directory = directory;
+        this.counters = counters;
+    }
+
+    /**
+     * Returns how often a shuffle has been removed. Spark removes a shuffle and writes it again under the same id when
+     * {@code spark.sql.classic.shuffleDependency.fileCleanup.enabled} is on, so an id alone does not tell stragglers.
+     */
+    public synchronized int epoch(int shuffleId) {
+        Removal last = removals.get(shuffleId);
+        return last == null ? 0 : last.times();
+    }
+
+    /**
+     * Takes a complete output over and makes it findable; when this returns, readers may come.
+     *
+     * @param epoch what {@link #epoch} said when the task began to write
+     * @throws IOException if the shuffle has been removed since; the output is freed, and success must not be reported
+     */
+    public synchronized void add(int shuffleId, int epoch, MapOutput output) throws IOException, InterruptedException {
+        if (closed || epoch(shuffleId) != epoch) {
+            output.close();
+            throw new IOException("shuffle " + shuffleId + " was removed while its map task "
+                    + output.entry().mapId() + " ran");
+        }
+        Stored previous = shuffles.computeIfAbsent(shuffleId, id -> new HashMap<>())
+                .put(output.entry().mapId(), new Stored(output, System.nanoTime()));
+        if (previous != null) {
+            previous.output().close();
+        }
+        counters.add(ShuffleCounter.MAP_OUTPUTS_POOLED, 1);
+        publish(shuffleId, output.entry());
+    }
+
+    /**
+     * Takes over an output that another executor wrote and sent. One of the same id that is here already stays, and the new
+     * one is freed: readers may know where the old one lies.
+     *
+     * @param epoch what {@link #epoch} said when the output began to arrive
+     * @param bornNanos when it was written, on this process's clock
+     * @return false if its shuffle has been removed since; the output is freed
+     */
+    public synchronized boolean adopt(int shuffleId, int epoch, MapOutput output, long bornNanos)
+            throws InterruptedException {
+        if (isGone(shuffleId, epoch, bornNanos)) {
+            output.close();
+            return false;
+        }
+        Stored present = shuffles.computeIfAbsent(shuffleId, id -> new HashMap<>())
+                .putIfAbsent(output.entry().mapId(), new Stored(output, bornNanos));
+        if (present == null) {
+            counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
+            publish(shuffleId, output.entry());
+        } else {
+            output.close();
+        }
+        return true;
+    }
+
+    /** Notes that an output that another executor wrote lies in files now; false if its shuffle has been removed since. */
+    public synchronized boolean adoptFile(
+            int shuffleId, int epoch, long mapId, int partitions, long dataBytes, long bornNanos)
+            throws InterruptedException {
+        if (isGone(shuffleId, epoch, bornNanos)) {
+            return false;
+        }
+        counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
+        publish(shuffleId, DirectoryEntry.file(mapId, partitions, dataBytes));
+        return true;
+    }
+
+    /** Returns whether an output that was written then, and began to arrive in that epoch, is of a shuffle that was removed. */
+    public synchronized boolean isGone(int shuffleId, int epoch, long bornNanos) {
+        Removal last = removals.get(shuffleId);
+        return closed || epoch(shuffleId) != epoch || (last != null && bornNanos - last.atNanos() < 0);
+    }
+
+    /** Returns the map outputs that are in the pool, by shuffle. */
+    public synchronized Map<Integer, List<Long>> pooled() {
+        Map<Integer, List<Long>> mapIds = new HashMap<>();
+        shuffles.forEach((shuffleId, outputs) -> mapIds.put(shuffleId, List.copyOf(outputs.keySet())));
+        return mapIds;
+    }
+
+    /** Returns the shuffles of which outputs are in the pool. */
+    public synchronized Set<Integer> shuffleIds() {
+        return Set.copyOf(shuffles.keySet());
+    }
+
+    /** Returns whether an output is in the pool. */
+    public synchronized boolean isPooled(int shuffleId, long mapId) {
+        return shuffles.getOrDefault(shuffleId, Map.of()).containsKey(mapId);
+    }
+
+    /** Returns how long ago an output in the pool was written; 0 if it is not there any more. */
+    public synchronized long ageNanos(int shuffleId, long mapId) {
+        Stored stored = shuffles.getOrDefault(shuffleId, Map.of()).get(mapId);
+        return stored == null ? 0 : System.nanoTime() - stored.bornNanos();
+    }
+
+    /** Notes that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
+    public synchronized void addFile(int shuffleId, int epoch, long mapId, int partitions, long dataBytes)
+            throws InterruptedException {
+        if (closed || epoch(shuffleId) != epoch) {
+            return;
+        }
+        counters.add(ShuffleCounter.MAP_OUTPUTS_FILED, 1);
+        publish(shuffleId, DirectoryEntry.file(mapId, partitions, dataBytes));
+    }
+
+    /** Returns a pool output with a reference that the caller releases; null if there is none. */
+    public synchronized @Nullable MapOutput acquire(int shuffleId, long mapId) {
+        Stored stored = shuffles.getOrDefault(shuffleId, Map.of()).get(mapId);
+        return stored != null && stored.output().retain() ? stored.output() : null;
+    }
+
+    /** Frees what the shuffle holds here, at once where nobody is reading. */
+    public synchronized void removeShuffle(int shuffleId) {
+        int times = epoch(shuffleId) + 1;
+        // Put again at the end, so that the first one is the one removed longest ago.
+        removals.remove(shuffleId);
+        removals.put(shuffleId, new Removal(times, System.nanoTime()));
+        if (removals.size() > REMEMBERED_REMOVALS) {
+            removals.remove(removals.keySet().iterator().next());
+        }
+        directory.withdraw(shuffleId);
+        Map<Long, Stored> outputs = shuffles.remove(shuffleId);
+        if (outputs != null) {
+            outputs.values().forEach(stored -> stored.output().close());
+        }
+    }
+
+    /** Frees everything; idempotent. */
+    @Override
+    public synchronized void close() {
+        closed = true;
+        shuffles.values()
+                .forEach(outputs ->
+                        outputs.values().forEach(stored -> stored.output().close()));
+        shuffles.clear();
+        directory.close();
+    }
+
+    private void publish(int shuffleId, DirectoryEntry entry) throws InterruptedException {
+        if (!directory.publish(shuffleId, entry) && !directoryFullLogged) {
+            directoryFullLogged = true;
+            LOG.warn(
+                    "no room in the directory for map outputs of shuffle {}; peers fetch them over Spark's block transfer"
+                            + " (raise spark.shuffle.rdma.directory.maxShuffles or spark.shuffle.rdma.pool.maxSize)",
+                    shuffleId);
+        }
+    }
+}

@@ -1,0 +1,9 @@
+package io.rdmashuffle.store;
+
+/**
+ * One map output.
+ *
+ * @param shuffleId shuffle
+ * @param mapId task attempt that wrote the output
+ */
+public record OutputKey(int shuffleId, long mapId) {}

@@ -1,0 +1,39 @@
+package io.rdmashuffle.store;
+
+import io.rdmashuffle.directory.MapOutputIndex;
+import java.util.Optional;
+
+/**
+ * Which shuffles the pool is too small for from the outset, and from when on it counts as short. Driver and executors decide alike,
+ * each from the configuration.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param capBytes hard cap of the pool
+ * @param regionBytes length of a region, within which an index must lie
+ * @param compressAbovePercent how full the pool may become with bytes that could be compressed
+ */
+public record PoolLimits(long capBytes, long regionBytes, int compressAbovePercent) {
+    /** An index that takes more than this part of a region leaves too little for data. */
+    private static final long INDEX_SHARE = 4;
+
+    /** Returns why map outputs of so many partitions do not go to the pool; empty when they do. */
+    public Optional<String> reasonAgainst(int partitions) {
+        long indexBytes = MapOutputIndex.lengthBytes(partitions, 1);
+        long allowed = Math.min(capBytes, regionBytes) / INDEX_SHARE;
+        if (indexBytes <= allowed) {
+            return Optional.empty();
+        }
+        return Optional.of(
+                "the index of " + partitions + " partitions takes " + indexBytes + " bytes for each map output,"
+                        + " more than " + allowed
+                        + "; raise spark.shuffle.rdma.pool.maxSize and spark.shuffle.rdma.pool.regionSize,"
+                        + " or use fewer partitions");
+    }
+
+    /** Returns whether a pool of which so much is used has room for more that is not compressed. */
+    public boolean leavesRoom(long usedBytes, long moreBytes) {
+        // Not multiplied first: caps go up to a petabyte.
+        return moreBytes <= capBytes / 100 * compressAbovePercent - usedBytes;
+    }
+}

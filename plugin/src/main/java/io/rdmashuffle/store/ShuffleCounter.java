@@ -1,0 +1,44 @@
+package io.rdmashuffle.store;
+
+/** What every executor counts and the driver can add up; the names appear in metrics, the demo and tests. */
+public enum ShuffleCounter {
+    /** Shuffle bytes that tasks read from their own executor's pool. */
+    LOCAL_BYTES("local"),
+    /** Shuffle bytes read from the pool of a peer on the same host through shared memory. */
+    SHM_BYTES("shm"),
+    /** Shuffle bytes read from a peer's pool by RDMA READ. */
+    VERBS_BYTES("verbs"),
+    /** Shuffle bytes that a peer served from its pool through Spark's block transfer. */
+    NETTY_BYTES("netty"),
+    /** Shuffle bytes that lay in ordinary shuffle files, wherever those files are. */
+    FILE_BYTES("file"),
+    /** Bytes of the pool that shuffles hold now; the directory's own table, there from start to stop, is not counted. */
+    POOL_USED_BYTES("poolUsed"),
+    /** Most bytes of the pool that were ever leased at once, the directory's table included. */
+    POOL_PEAK_BYTES("poolPeak"),
+    /** Bytes of all regions of the pool that exist now. */
+    POOL_CAPACITY_BYTES("poolCapacity"),
+    /** Leases that shuffles hold now. */
+    POOL_LEASES("poolLeases"),
+    /** Regions registered with fabrics since the start. */
+    REGION_REGISTRATIONS("regionRegistrations"),
+    /** Regions of peers that are mapped or otherwise held open now. */
+    PEER_MAPPINGS("peerMappings"),
+    /** Map outputs written to the pool since the start. */
+    MAP_OUTPUTS_POOLED("mapOutputsPooled"),
+    /** Map outputs written as ordinary shuffle files since the start. */
+    MAP_OUTPUTS_FILED("mapOutputsFiled"),
+    /** Map outputs taken over from executors that were decommissioned, into the pool or as files, since the start. */
+    MAP_OUTPUTS_MIGRATED("mapOutputsMigrated");
+
+    private final String label;
+
+    ShuffleCounter(String label) {
+        this.label = label;
+    }
+
+    /** Returns the short name, in lower camel case, that metrics and JSON use. */
+    public String label() {
+        return label;
+    }
+}

@@ -1,0 +1,36 @@
+package io.rdmashuffle.store;
+
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * The sums behind {@link ShuffleCounter}, for one executor.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ */
+public final class ShuffleCounters {
+    private final Map<ShuffleCounter, LongAdder> sums = new EnumMap<>(ShuffleCounter.class);
+
+    /** Starts with everything at zero. */
+    public ShuffleCounters() {
+        for (ShuffleCounter counter : ShuffleCounter.values()) {
+            sums.put(counter, new LongAdder());
+        }
+    }
+
+    /** Adds to a counter. */
+    public void add(ShuffleCounter counter, long amount) {
+        LongAdder sum = sums.get(counter);
+        if (sum != null) {
+            sum.add(amount);
+        }
+    }
+
+    /** Returns all counters as they are now; those that are read off elsewhere are zero. */
+    public Map<ShuffleCounter, Long> snapshot() {
+        Map<ShuffleCounter, Long> values = new EnumMap<>(ShuffleCounter.class);
+        sums.forEach((counter, sum) -> values.put(counter, sum.sum()));
+        return values;
+    }
+}

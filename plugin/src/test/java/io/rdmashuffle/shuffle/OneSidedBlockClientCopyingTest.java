@@ -1,7 +1,0 @@
-package io.rdmashuffle.shuffle;
-
-class OneSidedBlockClientCopyingTest extends ClientContract {
-    OneSidedBlockClientCopyingTest() {
-        super(false);
-    }
-}

@@ -1,7 +1,0 @@
-package io.rdmashuffle.shuffle;
-
-class OneSidedBlockClientInPlaceTest extends ClientContract {
-    OneSidedBlockClientInPlaceTest() {
-        super(true);
-    }
-}

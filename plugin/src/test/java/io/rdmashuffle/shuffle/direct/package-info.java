@@ -1,5 +1,0 @@
-/** Tests. */
-@NullMarked
-package io.rdmashuffle.shuffle.direct;
-
-import org.jspecify.annotations.NullMarked;

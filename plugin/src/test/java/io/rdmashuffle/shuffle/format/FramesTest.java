@@ -1,0 +1,146 @@
+package io.rdmashuffle.shuffle.format;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.store.OutputRefusedException;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.util.Arrays;
+import java.util.Random;
+import org.apache.spark.SparkConf;
+import org.apache.spark.io.CompressionCodec$;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Blocks of all sizes, compressed and bare, one after another, whole and damaged. */
+@Tag("unit")
+@Timeout(60)
+class FramesTest {
+    private final long seed = System.nanoTime();
+    private final Random random = new Random(seed);
+
+    private static Frames frames(String codec) {
+        return new Frames(
+                CompressionCodec$.MODULE$.createCodec(new SparkConf(false).set("spark.io.compression.codec", codec)));
+    }
+
+    /** Half random, half zeros. */
+    private byte[] bytes(int length) {
+        byte[] bytes = new byte[length];
+        random.nextBytes(bytes);
+        Arrays.fill(bytes, length / 2, length, (byte) 0);
+        return bytes;
+    }
+
+    private byte[] compressed(Frames frames, byte[] raw) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        try (OutputStream block = frames.compress(out)) {
+            for (int done = 0; done < raw.length; ) {
+                int piece = Math.min(raw.length - done, 1 + random.nextInt(100_000));
+                block.write(raw, done, piece);
+                done += piece;
+            }
+        }
+        return out.toByteArray();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lz4", "zstd", "snappy", "lzf"})
+    void blocksThatFollowOneAnotherComeBack(String codec) throws IOException {
+        Frames frames = frames(codec);
+        ByteArrayOutputStream raw = new ByteArrayOutputStream();
+        ByteArrayOutputStream stored = new ByteArrayOutputStream();
+        for (int length : new int[] {1, 240, 5_000, 256 << 10, 0, 700_000}) {
+            byte[] block = bytes(length);
+            raw.write(block);
+            stored.write(compressed(frames, block));
+        }
+        assertThat(stored.size()).isLessThan(raw.size() * 3 / 4);
+        InputStream in = new ByteArrayInputStream(stored.toByteArray());
+        assertThat(frames.open(in).readAllBytes()).as("seed %d", seed).isEqualTo(raw.toByteArray());
+    }
+
+    @Test
+    void bareBlocksAreLeftAlone() throws IOException {
+        Frames frames = frames("lz4");
+        for (int length : new int[] {0, 1, 7, 8, 9, 100_000}) {
+            byte[] block = bytes(length);
+            assertThat(frames.open(new ByteArrayInputStream(block)).readAllBytes())
+                    .isEqualTo(block);
+        }
+    }
+
+    @Test
+    void aBareBlockThatBeginsLikeACompressedOneIsRefused() throws IOException {
+        byte[] block = compressed(frames("lz4"), bytes(50));
+        for (int split = 0; split <= 12; split++) {
+            int cut = split;
+            assertThatThrownBy(() -> {
+                        FrameMarkGuard out = new FrameMarkGuard(OutputStream.nullOutputStream());
+                        out.write(block, 0, cut);
+                        out.write(block, cut, block.length - cut);
+                    })
+                    .isInstanceOf(OutputRefusedException.class);
+        }
+        // Blocks that follow could make a mark of it.
+        for (int length = 1; length < 8; length++) {
+            FrameMarkGuard out = new FrameMarkGuard(OutputStream.nullOutputStream());
+            out.write(block, 0, length);
+            assertThatThrownBy(out::close).isInstanceOf(OutputRefusedException.class);
+        }
+        ByteArrayOutputStream target = new ByteArrayOutputStream();
+        try (FrameMarkGuard out = new FrameMarkGuard(target)) {
+            out.write(block, 0, 7);
+            out.write(0);
+            out.write(block);
+        }
+        assertThat(target.size()).isEqualTo(8 + block.length);
+    }
+
+    /** What LZ4 writes after the last byte of a frame is not looked at, so damage there is none. */
+    @Test
+    void damagedFramesFailOrAreRight() throws IOException {
+        Frames frames = frames("lz4");
+        byte[] raw = bytes(3_000);
+        byte[] stored = compressed(frames, raw);
+        int failures = 0;
+        for (int place = 8; place < stored.length; place++) {
+            byte[] damaged = stored.clone();
+            damaged[place] ^= (byte) (1 << random.nextInt(8));
+            try {
+                assertThat(frames.open(new ByteArrayInputStream(damaged)).readAllBytes())
+                        .as("seed %d, byte %d", seed, place)
+                        .isEqualTo(raw);
+            } catch (IOException e) {
+                failures++;
+            }
+        }
+        assertThat(failures).as("seed %d", seed).isGreaterThan(stored.length * 9 / 10);
+        for (int length = 8; length < stored.length; length++) {
+            byte[] cut = Arrays.copyOf(stored, length);
+            // Deserialisers may take an EOFException for the end of the records.
+            assertThatThrownBy(() -> frames.open(new ByteArrayInputStream(cut)).readAllBytes())
+                    .isInstanceOf(IOException.class)
+                    .isNotInstanceOf(EOFException.class);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"lz4", "zstd"})
+    void aBlockThatIsClosedByAnotherThreadFailsItsReader(String codec) throws IOException {
+        Frames frames = frames(codec);
+        InputStream in = frames.open(new ByteArrayInputStream(compressed(frames, bytes(3_000))));
+        assertThat(in.read()).isNotNegative();
+        in.close();
+        in.close();
+        assertThatThrownBy(in::read).isInstanceOf(IOException.class);
+    }
+}

@@ -1,0 +1,331 @@
+package io.rdmashuffle.shuffle.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.TestOutput;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.peer.PeerPath;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Fetching over a fabric that works, fails or lies; each block is answered once, with the right bytes. */
+@Tag("contract")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+abstract class ClientContract {
+    private static final int SHUFFLE = 4;
+    private static final int PARTITIONS = 6;
+    private static final String PEER = "17";
+    private static final Duration LONG = Duration.ofSeconds(30);
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path path;
+
+    private final long seed = System.nanoTime();
+    private final Random random = new Random(seed);
+    private final boolean inPlace;
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final FakeNetty netty = new FakeNetty();
+    private final Answered answered = new Answered();
+    private final List<TestOutput> outputs = new ArrayList<>();
+    private final List<AutoCloseable> clients = new ArrayList<>();
+    private Node owner;
+    private MapOutputStore store;
+    private MapOutputDirectory directory;
+    private FlakyFabric fabric;
+    private Pool readerPool;
+    private PeerPaths paths;
+    private Member member;
+
+    ClientContract(boolean inPlace) {
+        this.inPlace = inPlace;
+    }
+
+    @BeforeEach
+    void open() throws Exception {
+        System.out.println(getClass().getSimpleName() + " seed " + seed);
+        owner = new Node(path, new ShmFabric(1, 1 << 20, inPlace));
+        directory = MapOutputDirectory.create(owner.pool(), 16, UUID.randomUUID());
+        store = new MapOutputStore(directory, new ShuffleCounters());
+        fabric = new FlakyFabric(new ShmFabric(1, 1 << 20, inPlace));
+        readerPool = TestPools.create(path, 1 << 20, 1 << 20, fabric);
+        Map<String, byte[]> addresses = new HashMap<>();
+        addresses.put("shm", owner.fabric().localAddress());
+        addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
+        member = new Member(PEER, UUID.randomUUID(), addresses);
+        paths = paths(LONG);
+        for (int map = 0; map < 5; map++) {
+            TestOutput made = TestOutput.random(owner.pool(), map, PARTITIONS, 3000, random);
+            outputs.add(made);
+            store.add(SHUFFLE, store.epoch(SHUFFLE), made.output());
+            for (int p = 0; p < PARTITIONS; p++) {
+                netty.blocks().put(id(map, p), made.expected(p, p + 1));
+            }
+            netty.blocks().put(batchId(map, 1, 5), made.expected(1, 5));
+        }
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        for (AutoCloseable client : clients) {
+            client.close();
+        }
+        paths.close();
+        fabric.close();
+        readerPool.close();
+        store.close();
+        owner.close();
+    }
+
+    private PeerPaths paths(Duration quarantine) {
+        return new PeerPaths(
+                List.of(fabric),
+                new BlockingReads(readerPool, Duration.ZERO, LONG),
+                id -> id.equals(PEER) ? Optional.of(member) : Optional.empty(),
+                quarantine);
+    }
+
+    private OneSidedBlockClient client(Duration quarantine, Duration fetchTimeout) {
+        paths = paths(quarantine);
+        BlockCopies copies = new BlockCopies(readerPool, paths, Duration.ofMillis(20), LONG, true);
+        OneSidedBlockClient client =
+                new OneSidedBlockClient(paths, netty, copies, counters, new FetchDeadlines(fetchTimeout), true);
+        clients.add(client);
+        return client;
+    }
+
+    private static String id(int map, int partition) {
+        return "shuffle_" + SHUFFLE + "_" + map + "_" + partition;
+    }
+
+    private static String batchId(int map, int start, int end) {
+        return "shuffle_" + SHUFFLE + "_" + map + "_" + start + "_" + end;
+    }
+
+    /** Returns blocks that have bytes, as Spark asks for no others. */
+    private List<String> blocksWithBytes() {
+        List<String> ids = new ArrayList<>();
+        netty.blocks().forEach((id, bytes) -> {
+            if (bytes.length > 0) {
+                ids.add(id);
+            }
+        });
+        return ids;
+    }
+
+    private void fetch(OneSidedBlockClient client, List<String> ids) throws InterruptedException {
+        client.fetchBlocks("host", 1, PEER, ids.toArray(String[]::new), answered, null);
+        answered.await(ids.size());
+        assertThat(answered.answersById())
+                .allSatisfy((id, count) ->
+                        assertThat(count).as("seed %d: answers of %s", seed, id).isOne());
+    }
+
+    private void assertRight(List<String> ids) {
+        assertThat(ids)
+                .allSatisfy(id -> assertThat(answered.block(id))
+                        .as("seed %d: %s", seed, id)
+                        .isEqualTo(netty.blocks().get(id)));
+    }
+
+    private long counted(ShuffleCounter counter) {
+        return counters.snapshot().getOrDefault(counter, 0L);
+    }
+
+    private long bytes(List<String> ids) {
+        return ids.stream().mapToLong(id -> answered.block(id).length).sum();
+    }
+
+    /** A block's lease goes back a moment after its answer, on the fabric's thread. */
+    private void awaitNoLeases() throws InterruptedException {
+        long end = System.nanoTime() + LONG.toNanos();
+        while (readerPool.usage().leases() > 0 && System.nanoTime() - end < 0) {
+            Thread.sleep(1);
+        }
+        assertThat(readerPool.usage().leases()).isZero();
+    }
+
+    private String oneWithBytes() {
+        return blocksWithBytes().get(0);
+    }
+
+    @Test
+    void blocksOfThePoolComeWithoutNetty() throws Exception {
+        List<String> ids = blocksWithBytes();
+        fetch(client(LONG, LONG), ids);
+        assertThat(paths.shuffleIds()).containsExactly(SHUFFLE);
+        assertRight(ids);
+        assertThat(netty.fetches()).isZero();
+        assertThat(counted(ShuffleCounter.SHM_BYTES)).isEqualTo(bytes(ids));
+        awaitNoLeases();
+    }
+
+    @Test
+    void blocksOfFilesComeOverNettyAndAreCountedAsFiles() throws Exception {
+        store.addFile(SHUFFLE, store.epoch(SHUFFLE), 99, PARTITIONS, 10);
+        netty.blocks().put(id(99, 0), new byte[] {1, 2, 3});
+        List<String> ids = List.of(id(99, 0), oneWithBytes());
+        fetch(client(LONG, LONG), ids);
+        assertRight(ids);
+        assertThat(counted(ShuffleCounter.FILE_BYTES)).isEqualTo(3);
+        assertThat(counted(ShuffleCounter.NETTY_BYTES)).isZero();
+    }
+
+    @Test
+    void blocksThatTheDirectoryDoesNotKnowComeOverNetty() throws Exception {
+        netty.blocks().put(id(77, 0), new byte[] {1, 2, 3, 4});
+        fetch(client(LONG, LONG), List.of(id(77, 0)));
+        assertRight(List.of(id(77, 0)));
+        assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(4);
+    }
+
+    @Test
+    void executorsThatNobodyKnowsAreServedByNetty() throws Exception {
+        client(LONG, LONG).fetchBlocks("host", 1, "other", new String[] {oneWithBytes()}, answered, null);
+        answered.await(1);
+        assertRight(List.of(oneWithBytes()));
+        assertThat(counted(ShuffleCounter.NETTY_BYTES)).isPositive();
+    }
+
+    @Test
+    void overwrittenBytesAreNeverHandedOut() throws Exception {
+        List<String> ids = blocksWithBytes();
+        for (TestOutput made : outputs) {
+            BlockRange range = made.output().range(0, PARTITIONS);
+            for (MemorySlice piece : made.output().memory(range)) {
+                piece.clear();
+            }
+        }
+        fetch(client(LONG, LONG), ids);
+        assertRight(ids);
+        assertThat(counted(ShuffleCounter.SHM_BYTES)).isZero();
+        assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(bytes(ids));
+        awaitNoLeases();
+    }
+
+    @Test
+    void anOverwrittenIndexIsNeverBelieved() throws Exception {
+        List<String> ids = blocksWithBytes();
+        for (TestOutput made : outputs) {
+            DirectoryEntry entry = made.output().entry();
+            MemorySlice region = owner.pool().regions().get(entry.indexRegion()).memory();
+            region.slice(entry.indexOffset(), 24L * entry.extents() + 8 * (PARTITIONS + 1) + 4 * PARTITIONS)
+                    .clear();
+        }
+        fetch(client(LONG, LONG), ids);
+        assertRight(ids);
+        assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(bytes(ids));
+    }
+
+    @Test
+    void aPeerThatFailsIsServedByNettyForAWhile() throws Exception {
+        OneSidedBlockClient client = client(LONG, LONG);
+        fabric.failing = true;
+        List<String> ids = blocksWithBytes();
+        fetch(client, ids.subList(0, 3));
+        assertThat(fabric.failures()).as("a silent peer is waited for once").isOne();
+        assertThat(paths.to(PEER)).as("in quarantine").isNull();
+        fabric.failing = false;
+        fetch(client, ids.subList(3, 6).stream().toList(), 6);
+        assertRight(ids.subList(0, 6));
+        assertThat(counted(ShuffleCounter.SHM_BYTES)).isZero();
+        assertThat(fabric.connections()).isOne();
+        awaitNoLeases();
+    }
+
+    private void fetch(OneSidedBlockClient client, List<String> ids, int total) throws InterruptedException {
+        client.fetchBlocks("host", 1, PEER, ids.toArray(String[]::new), answered, null);
+        answered.await(total);
+    }
+
+    @Test
+    void thePathIsTriedAgainAfterTheQuarantine() throws Exception {
+        OneSidedBlockClient client = client(Duration.ZERO, LONG);
+        List<String> ids = blocksWithBytes();
+        fabric.failing = true;
+        fetch(client, ids.subList(0, 1));
+        fabric.failing = false;
+        fetch(client, ids.subList(1, 4), 4);
+        assertRight(ids.subList(0, 4));
+        assertThat(counted(ShuffleCounter.SHM_BYTES)).isEqualTo(bytes(ids.subList(1, 4)));
+        assertThat(fabric.connections()).isEqualTo(2);
+    }
+
+    @Test
+    void aFullPoolOfTheReaderIsNoFailure() throws Exception {
+        OneSidedBlockClient client = client(LONG, LONG);
+        String known = oneWithBytes();
+        fetch(client, List.of(known));
+        List<Lease> all = TestPools.fill(readerPool);
+        List<String> ids = blocksWithBytes().subList(1, 6);
+        fetch(client, ids, 6);
+        assertRight(ids);
+        assertThat(netty.fetches() > 0).isEqualTo(!inPlace);
+        all.forEach(Lease::close);
+        assertThat(paths.to(PEER)).as("the peer is not to blame").isNotNull();
+    }
+
+    @Test
+    void theDeadlineAnswersWhatNobodyElseDoes() throws Exception {
+        OneSidedBlockClient client = client(LONG, Duration.ofMillis(50));
+        netty.silent = true;
+        store.addFile(SHUFFLE, store.epoch(SHUFFLE), 99, PARTITIONS, 10);
+        fetch(client, List.of(id(99, 0), id(99, 1), oneWithBytes()));
+        assertThat(answered.failure(id(99, 0))).hasMessageContaining("spark.shuffle.rdma.fetch.timeout");
+        assertRight(List.of(oneWithBytes()));
+        netty.answerLate();
+        assertThat(answered.answersById())
+                .hasSize(3)
+                .allSatisfy((id, count) -> assertThat(count).isOne());
+    }
+
+    @Test
+    void anExecutorThatIsReplacedWhileItIsLookedUpLeavesNoPeerBehind() throws Exception {
+        client(LONG, LONG);
+        PeerPaths[] racing = new PeerPaths[1];
+        racing[0] = new PeerPaths(
+                List.of(fabric),
+                new BlockingReads(readerPool, Duration.ZERO, LONG),
+                id -> {
+                    racing[0].memberReplaced(member, member);
+                    return Optional.of(member);
+                },
+                LONG);
+        PeerPath path = racing[0].to(PEER);
+        if (path != null) {
+            assertThat(path.directory().find(SHUFFLE, 0)).isNotNull();
+        }
+        racing[0].close();
+        // The leak check finds the mapping of a peer that nobody closed.
+    }
+}

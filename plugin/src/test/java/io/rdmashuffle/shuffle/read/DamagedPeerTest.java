@@ -1,0 +1,227 @@
+package io.rdmashuffle.shuffle.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.Crc32c;
+import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.MapOutputIndex;
+import io.rdmashuffle.directory.TestOutput;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.fuzz.FuzzRun;
+import io.rdmashuffle.fuzz.Mutations;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.UUID;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * A reducer that fetches from a peer whose memory is damaged: each block is answered once, with the right bytes over
+ * whatever path, or with a failure where that path fails too; never with wrong bytes.
+ */
+@Tag("unit")
+@ParameterizedClass(name = "inPlace={0}")
+@ValueSource(booleans = {true, false})
+@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@ExtendWith(LeakCheck.class)
+class DamagedPeerTest {
+    private static final int SHUFFLE = 4;
+    private static final int PARTITIONS = 6;
+    private static final int SLOTS = 16;
+    private static final int RECORD_BYTES = 64;
+    private static final String PEER = "17";
+    private static final Duration LONG = Duration.ofSeconds(30);
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path path;
+
+    private final boolean inPlace;
+    private final FakeNetty netty = new FakeNetty();
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final List<TestOutput> outputs = new ArrayList<>();
+    private Node owner;
+    private MapOutputDirectory directory;
+    private MapOutputStore store;
+    private ShmFabric fabric;
+    private Pool readerPool;
+    private PeerPaths paths;
+    private OneSidedBlockClient client;
+
+    DamagedPeerTest(boolean inPlace) {
+        this.inPlace = inPlace;
+    }
+
+    @BeforeEach
+    void open() throws Exception {
+        Random random = new Random(7);
+        owner = new Node(path, new ShmFabric(1, 1 << 20, inPlace));
+        directory = MapOutputDirectory.create(owner.pool(), SLOTS, UUID.randomUUID());
+        store = new MapOutputStore(directory, new ShuffleCounters());
+        fabric = new ShmFabric(1, 1 << 20, inPlace);
+        readerPool = TestPools.create(path, 1 << 20, 1 << 20, fabric);
+        Map<String, byte[]> addresses = new HashMap<>();
+        addresses.put("shm", owner.fabric().localAddress());
+        addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
+        Member member = new Member(PEER, UUID.randomUUID(), addresses);
+        paths = new PeerPaths(
+                List.of(fabric),
+                new BlockingReads(readerPool, Duration.ZERO, LONG),
+                id -> Optional.of(member),
+                Duration.ZERO);
+        BlockCopies copies = new BlockCopies(readerPool, paths, Duration.ZERO, LONG, true);
+        client = new OneSidedBlockClient(paths, netty, copies, counters, new FetchDeadlines(LONG), true);
+        for (int map = 0; map < 3; map++) {
+            byte[][] content = new byte[PARTITIONS][];
+            for (int p = 0; p < PARTITIONS; p++) {
+                content[p] = new byte[1 + random.nextInt(2000)];
+                random.nextBytes(content[p]);
+                netty.blocks().put("shuffle_" + SHUFFLE + "_" + map + "_" + p, content[p]);
+            }
+            TestOutput made = TestOutput.write(owner.pool(), map, content, random);
+            outputs.add(made);
+            netty.blocks().put("shuffle_" + SHUFFLE + "_" + map + "_1_5", made.expected(1, 5));
+            store.add(SHUFFLE, store.epoch(SHUFFLE), made.output());
+        }
+    }
+
+    @AfterEach
+    void close() {
+        client.close();
+        paths.close();
+        fabric.close();
+        readerPool.close();
+        store.close();
+        owner.close();
+    }
+
+    /** Everything but what a record with a checksum of its own says of other memory that is whole. */
+    @Test
+    void everyBlockComesRightOrFails() throws Exception {
+        try (FuzzRun run = new FuzzRun("fetch from a damaged peer" + (inPlace ? ", in place" : ", copied"))) {
+            Mutations mutations = new Mutations(run.random());
+            DirectoryEntry entry = outputs.get(1).output().entry();
+            MemorySlice index = region(entry.indexRegion())
+                    .slice(entry.indexOffset(), MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()));
+            BlockRange all = outputs.get(1).output().range(0, PARTITIONS);
+            MemorySlice data = outputs.get(1).output().memory(all).get(0);
+            for (int round = 0; round < run.times(600); round++) {
+                attempt(run, index, mutations.atRandom(TestPools.bytes(index)), false);
+                attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), true);
+                attempt(run, data, mutations.atRandom(TestPools.bytes(data)), false);
+            }
+            // A record that seems half written is looked at for some milliseconds before it is given up.
+            for (int round = 0; round < run.times(15); round++) {
+                attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), false);
+                attempt(run, record(1), mutations.atRandom(TestPools.bytes(record(1))), false);
+            }
+            assertThat(run.harmless()).as("blocks that came one-sided").isPositive();
+            assertThat(run.refused()).as("blocks that did not").isPositive();
+        }
+    }
+
+    /** Each length is positive and together they are right, but on the way they wrap around 2^64. */
+    @Test
+    void offsetsThatWrapAroundAreNotFollowed() throws Exception {
+        DirectoryEntry entry = outputs.get(1).output().entry();
+        MemorySlice offsets = region(entry.indexRegion())
+                .slice(entry.indexOffset() + 24L * entry.extents(), Long.BYTES * (PARTITIONS + 1));
+        offsets.putLong(2 * Long.BYTES, Long.MIN_VALUE);
+        offsets.putLong(3 * Long.BYTES, -5);
+        assertThat(cameOneSided(5)).isFalse();
+    }
+
+    private void attempt(FuzzRun run, MemorySlice victim, byte[] damaged, boolean sealed) {
+        byte[] saved = TestPools.bytes(victim);
+        netty.failing = run.random().nextInt(4) == 0;
+        try {
+            victim.putBytes(0, damaged, 0, damaged.length);
+            if (sealed) {
+                victim.putInt(RECORD_BYTES - 4, Crc32c.of(victim.slice(0, RECORD_BYTES - 4)));
+            }
+            int partition = run.random().nextInt(PARTITIONS);
+            // Whatever it is told, a reader reads no more than the peer's regions hold.
+            Supplier<String> what = () -> HexFormat.of().formatHex(damaged) + " at " + victim;
+            run.attempt(what, Node.REGION_BYTES, () -> cameOneSided(partition));
+        } finally {
+            victim.putBytes(0, saved, 0, saved.length);
+            paths.forgetShuffle(SHUFFLE);
+            assertThat(paths.shuffleIds()).isEmpty();
+        }
+    }
+
+    /** Fetches from the damaged output and from another one; true if no block needed Spark's block transfer. */
+    private boolean cameOneSided(int partition) throws Exception {
+        List<String> ids = List.of(
+                "shuffle_" + SHUFFLE + "_1_" + partition,
+                "shuffle_" + SHUFFLE + "_1_1_5",
+                "shuffle_" + SHUFFLE + "_2_" + partition);
+        int before = netty.fetches();
+        Answered answered = new Answered();
+        client.fetchBlocks("host", 1, PEER, ids.toArray(String[]::new), answered, null);
+        answered.await(ids.size());
+        assertThat(answered.answersById())
+                .allSatisfy((id, count) -> assertThat(count).isOne());
+        for (String id : ids) {
+            byte[] block = answered.blockOrNull(id);
+            if (block == null) {
+                assertThat(netty.failing).as("the last path failed too").isTrue();
+                assertThat(answered.failure(id)).hasMessageContaining(id);
+            } else {
+                assertThat(block).as(id).isEqualTo(netty.blocks().get(id));
+            }
+        }
+        awaitNoLeases();
+        return netty.fetches() == before;
+    }
+
+    /** A block's lease goes back a moment after its answer, on the fabric's thread. */
+    private void awaitNoLeases() throws InterruptedException {
+        long end = System.nanoTime() + LONG.toNanos();
+        while (readerPool.usage().leases() > 0 && System.nanoTime() - end < 0) {
+            Thread.sleep(0, 100_000);
+        }
+        assertThat(readerPool.usage().leases()).isZero();
+    }
+
+    private MemorySlice region(int id) {
+        return owner.pool().regions().get(id).memory();
+    }
+
+    /** The slot of the shuffle; {@code docs/design/wire-format.md} has the offsets. */
+    private MemorySlice slot() {
+        long offset = directory.location().table().offset() + RECORD_BYTES * (1 + SHUFFLE % SLOTS);
+        return region(directory.location().table().regionId()).slice(offset, RECORD_BYTES);
+    }
+
+    private MemorySlice record(int index) {
+        return region(slot().getInt(8)).slice(slot().getLong(16) + (long) RECORD_BYTES * index, RECORD_BYTES);
+    }
+}

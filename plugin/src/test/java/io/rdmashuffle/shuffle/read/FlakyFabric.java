@@ -1,0 +1,137 @@
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.fabric.ReadBatch;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.RemoteView;
+import io.rdmashuffle.memory.Region;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/** A fabric that works until it is told to fail, or to keep its reads to itself. */
+final class FlakyFabric implements Fabric {
+    private final Fabric real;
+    private final List<ReadBatch> kept = new ArrayList<>();
+    private final AtomicInteger connections = new AtomicInteger();
+    private final AtomicInteger failures = new AtomicInteger();
+    volatile boolean failing;
+    volatile boolean keeping;
+
+    FlakyFabric(Fabric real) {
+        this.real = real;
+    }
+
+    int connections() {
+        return connections.get();
+    }
+
+    /** Returns how often somebody was let down at once. */
+    int failures() {
+        return failures.get();
+    }
+
+    private ReadFailedException flaky() {
+        failures.incrementAndGet();
+        return new ReadFailedException(Reason.TRANSPORT_ERROR, "flaky");
+    }
+
+    /** Fails the reads that were kept, as a fabric does in the end. */
+    synchronized void failKept() {
+        kept.forEach(FlakyFabric::fail);
+        kept.clear();
+    }
+
+    private static void fail(ReadBatch batch) {
+        for (ReadRequest request : batch.requests()) {
+            request.target().close();
+            batch.listener().failed(request, new ReadFailedException(Reason.TRANSPORT_ERROR, "flaky"));
+        }
+    }
+
+    private synchronized void keep(ReadBatch batch) {
+        kept.add(batch);
+    }
+
+    @Override
+    public String name() {
+        return real.name();
+    }
+
+    @Override
+    public byte[] localAddress() {
+        return real.localAddress();
+    }
+
+    @Override
+    public Peer connect(String peerId, byte[] address) throws PeerUnreachableException {
+        connections.incrementAndGet();
+        Peer peer = real.connect(peerId, address);
+        return new Peer() {
+            @Override
+            public boolean read(ReadBatch batch) {
+                if (keeping) {
+                    keep(batch);
+                } else if (failing) {
+                    failures.incrementAndGet();
+                    fail(batch);
+                } else {
+                    return peer.read(batch);
+                }
+                return true;
+            }
+
+            @Override
+            public @Nullable RemoteView view(RemoteSlice slice) throws ReadFailedException {
+                if (failing) {
+                    throw flaky();
+                }
+                return peer.view(slice);
+            }
+
+            @Override
+            public @Nullable RemoteView region(int regionId) throws ReadFailedException {
+                if (failing) {
+                    throw flaky();
+                }
+                return peer.region(regionId);
+            }
+
+            @Override
+            public void releaseRegions() {
+                peer.releaseRegions();
+            }
+
+            @Override
+            public int openRegions() {
+                return peer.openRegions();
+            }
+
+            @Override
+            public void close() {
+                peer.close();
+            }
+        };
+    }
+
+    @Override
+    public long registrations() {
+        return real.registrations();
+    }
+
+    @Override
+    public void regionAdded(Region region) {
+        real.regionAdded(region);
+    }
+
+    @Override
+    public void close() {
+        real.close();
+    }
+}

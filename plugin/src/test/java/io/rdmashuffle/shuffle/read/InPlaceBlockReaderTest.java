@@ -1,0 +1,221 @@
+package io.rdmashuffle.shuffle.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.directory.Crc32c;
+import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.shuffle.format.Frames;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.apache.spark.executor.TempShuffleReadMetrics;
+import org.apache.spark.shuffle.FetchFailedException;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.ShuffleBlockId;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import scala.Tuple3;
+
+/** Blocks of all sizes in one piece of memory, some of which are gone or damaged, read into buffers of all sizes. */
+@Tag("unit")
+@Timeout(60)
+class InPlaceBlockReaderTest {
+    private static final int MEMORY_BYTES = 4 << 20;
+    private static final BlockManagerId OWNER = BlockManagerId.apply("1", "localhost", 7337, scala.Option.empty());
+
+    private final long seed = System.nanoTime();
+    private final Random random = new Random(seed);
+    private final NativeBuffer memory = new NativeBuffer(MEMORY_BYTES);
+    private final MemorySlice slice = new MemorySlice(memory.address(), MEMORY_BYTES);
+    private final TempShuffleReadMetrics metrics = new TempShuffleReadMetrics();
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final Source source = new Source();
+    private final List<WantedBlock> wanted = new ArrayList<>();
+
+    @AfterEach
+    void everyBlockWasClosed() {
+        assertThat(source.open).as("seed %d", seed).isZero();
+        memory.close();
+    }
+
+    private static final class Source implements BlockSource {
+        private final Map<Long, StoredBlock> blocks = new HashMap<>();
+        private boolean current = true;
+        private int open;
+        private boolean closed;
+
+        @Override
+        public boolean has(WantedBlock block) {
+            return true;
+        }
+
+        @Override
+        public @Nullable FoundBlock find(WantedBlock block) {
+            StoredBlock bytes = blocks.get(block.id().mapId());
+            if (bytes == null) {
+                return null;
+            }
+            open++;
+            return new FoundBlock(bytes, () -> current, () -> open--);
+        }
+
+        @Override
+        public ShuffleCounter counter() {
+            return ShuffleCounter.SHM_BYTES;
+        }
+
+        @Override
+        public void close() {
+            closed = true;
+        }
+    }
+
+    private InPlaceBlockReader visible(boolean verify) {
+        return new InPlaceBlockReader(
+                wanted, new HashMap<>(Map.of(OWNER, source)), new ReadTally(metrics, counters), verify);
+    }
+
+    private WantedBlock want(long mapId) {
+        WantedBlock block =
+                new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(0, mapId, 0), 1L, Math.toIntExact(mapId)));
+        wanted.add(block);
+        return block;
+    }
+
+    /** Puts a block of random bytes, in one or two pieces, behind the others. */
+    private byte[] put(long mapId, int place, int length, boolean damaged) {
+        byte[] bytes = new byte[length];
+        random.nextBytes(bytes);
+        slice.putBytes(place, bytes, 0, length);
+        int cut = random.nextInt(length);
+        List<MemorySlice> pieces = cut == 0
+                ? List.of(slice.slice(place, length))
+                : List.of(slice.slice(place, cut), slice.slice(place + cut, length - cut));
+        int checksum = Crc32c.of(pieces) + (damaged ? 1 : 0);
+        source.blocks.put(mapId, new StoredBlock(pieces, length, checksum));
+        return bytes;
+    }
+
+    /** Puts zeros behind so many bytes of the mark of compressed blocks, which lies in two pieces. */
+    private void putWithMark(long mapId, int place, int length, int markBytes) {
+        byte[] bytes = new byte[length];
+        for (int i = 0; i < markBytes; i++) {
+            bytes[i] = Frames.markByte(i);
+        }
+        slice.putBytes(place, bytes, 0, length);
+        List<MemorySlice> pieces = List.of(slice.slice(place, 5), slice.slice(place + 5, length - 5));
+        source.blocks.put(mapId, new StoredBlock(pieces, length, Crc32c.of(pieces)));
+    }
+
+    private byte[] readAll(InPlaceBlockReader visible) throws IOException {
+        ByteArrayOutputStream read = new ByteArrayOutputStream();
+        byte[] target = new byte[20_000];
+        while (true) {
+            int offset = random.nextInt(100);
+            int count = visible.read(target, offset, 1 + random.nextInt(target.length - offset));
+            if (count < 0) {
+                return read.toByteArray();
+            }
+            assertThat(count).isPositive();
+            read.write(target, offset, count);
+        }
+    }
+
+    @Test
+    void whatIsThereComesInOrderAndTheRestIsMissed() throws IOException {
+        ByteArrayOutputStream expected = new ByteArrayOutputStream();
+        List<WantedBlock> gone = new ArrayList<>();
+        int place = 0;
+        int found = 0;
+        for (long mapId = 0; mapId < 200; mapId++) {
+            WantedBlock block = want(mapId);
+            int length = 1 + random.nextInt(random.nextInt(10) == 0 ? 100_000 : 300);
+            boolean damaged = random.nextInt(10) == 0;
+            if (random.nextInt(10) == 0) {
+                gone.add(block);
+            } else {
+                byte[] bytes = put(mapId, place, length, damaged);
+                place += length;
+                if (damaged) {
+                    gone.add(block);
+                } else {
+                    expected.write(bytes);
+                    found++;
+                }
+            }
+        }
+        InPlaceBlockReader visible = visible(true);
+        assertThat(readAll(visible)).as("seed %d", seed).isEqualTo(expected.toByteArray());
+        visible.close();
+        assertThat(visible.takeMissed()).as("seed %d", seed).isEqualTo(gone);
+        assertThat(visible.takeMissed()).isEmpty();
+        assertThat(source.closed).isTrue();
+        assertThat(metrics.remoteBlocksFetched()).isEqualTo(found);
+        assertThat(metrics.remoteBytesRead()).isEqualTo(expected.size());
+        assertThat(counters.snapshot().get(ShuffleCounter.SHM_BYTES)).isEqualTo(expected.size());
+    }
+
+    /** Whoever fetches what is missed decompresses it. */
+    @Test
+    void compressedBlocksAreMissedHoweverTheyLie() throws IOException {
+        List<WantedBlock> compressed = List.of(want(0), want(1));
+        want(2);
+        putWithMark(0, 0, 200, Frames.markBytes());
+        putWithMark(1, 200, 100_000, Frames.markBytes());
+        putWithMark(2, 100_200, 200, Frames.markBytes() - 1);
+        try (InPlaceBlockReader visible = visible(true)) {
+            assertThat(readAll(visible)).as("seed %d", seed).hasSize(200);
+            assertThat(visible.takeMissed()).isEqualTo(compressed);
+        }
+    }
+
+    @Test
+    void blocksGivenAwayBeforeTheyAreReadAreMissed() throws IOException {
+        List<WantedBlock> all = List.of(want(0), want(1));
+        put(0, 0, 100, false);
+        put(1, 100, 100_000, false);
+        source.current = false;
+        try (InPlaceBlockReader visible = visible(false)) {
+            assertThat(readAll(visible)).isEmpty();
+            assertThat(visible.takeMissed()).isEqualTo(all);
+        }
+    }
+
+    @Test
+    void aBlockGivenAwayWhileItIsReadIsAFetchFailure() throws IOException {
+        want(0);
+        put(0, 0, 100_000, false);
+        try (InPlaceBlockReader visible = visible(true)) {
+            assertThat(visible.read(new byte[10_000], 0, 10_000)).isPositive();
+            source.current = false;
+            assertThatThrownBy(() -> visible.read(new byte[10_000], 0, 10_000))
+                    .isInstanceOf(FetchFailedException.class);
+        }
+    }
+
+    /** {@code RDD.pipe} reads in a thread of its own, which may go on after the task's end has closed everything. */
+    @Test
+    void nothingIsReadOnceTheTaskHasEnded() throws IOException {
+        want(0);
+        put(0, 0, 100_000, false);
+        InPlaceBlockReader visible = visible(true);
+        assertThat(visible.read(new byte[10_000], 0, 10_000)).isPositive();
+        visible.close();
+        visible.close();
+        assertThatThrownBy(() -> visible.read(new byte[10_000], 0, 10_000))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("has ended");
+    }
+}

@@ -1,0 +1,7 @@
+package io.rdmashuffle.shuffle.read;
+
+class OneSidedBlockClientCopyingTest extends ClientContract {
+    OneSidedBlockClientCopyingTest() {
+        super(false);
+    }
+}

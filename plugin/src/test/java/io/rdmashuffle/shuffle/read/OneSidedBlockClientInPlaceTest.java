@@ -1,0 +1,7 @@
+package io.rdmashuffle.shuffle.read;
+
+class OneSidedBlockClientInPlaceTest extends ClientContract {
+    OneSidedBlockClientInPlaceTest() {
+        super(true);
+    }
+}
