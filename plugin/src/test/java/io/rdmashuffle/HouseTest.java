@@ -32,6 +32,7 @@ class HouseTest {
             "ffi",
             "verbs",
             "verbs.async",
+            "lifecycle",
             "conf",
             "memory",
             "fabric",

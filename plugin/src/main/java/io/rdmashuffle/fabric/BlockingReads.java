@@ -1,6 +1,7 @@
 package io.rdmashuffle.fabric;
 
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
@@ -65,21 +66,16 @@ public final class BlockingReads {
         long deadline = System.nanoTime() + timeout.toNanos();
         CompletableFuture<ReadRequest> arrival = new CompletableFuture<>();
         ReadBatch batch = new ReadBatch(List.of(new ReadRequest(slices, target)), deadline, new Arrival(arrival));
-        boolean started = false;
         try {
-            while (!started && !batch.isExpired()) {
-                started = peer.read(batch);
-                if (!started) {
-                    Thread.sleep(RETRY_MILLIS);
+            while (!peer.read(batch)) {
+                if (batch.isExpired()) {
+                    throw new ReadFailedException(Reason.TIMED_OUT, "too many bytes in flight for " + timeout);
                 }
+                Thread.sleep(RETRY_MILLIS);
             }
-        } finally {
-            if (!started) {
-                target.close();
-            }
-        }
-        if (!started) {
-            throw new ReadFailedException(Reason.TIMED_OUT, "too many bytes in flight for " + timeout);
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, target);
+            throw failure;
         }
         return await(arrival);
     }

@@ -1,5 +1,6 @@
 package io.rdmashuffle.fabric;
 
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
 import java.util.ArrayList;
@@ -25,20 +26,18 @@ public record RemoteBytes(List<MemorySlice> slices, Runnable release) implements
     /** Returns views of all slices, or null if the fabric can only copy. */
     public static @Nullable RemoteBytes inPlace(Peer peer, List<RemoteSlice> sources) throws ReadFailedException {
         List<RemoteView> views = new ArrayList<>(sources.size());
-        boolean complete = false;
         try {
             for (RemoteSlice source : sources) {
                 RemoteView view = peer.view(source);
                 if (view == null) {
+                    views.forEach(RemoteView::close);
                     return null;
                 }
                 views.add(view);
             }
-            complete = true;
-        } finally {
-            if (!complete) {
-                views.forEach(RemoteView::close);
-            }
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, views.toArray(AutoCloseable[]::new));
+            throw failure;
         }
         return new RemoteBytes(views.stream().map(RemoteView::memory).toList(), () -> views.forEach(RemoteView::close));
     }

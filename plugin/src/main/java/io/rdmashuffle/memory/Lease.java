@@ -11,15 +11,27 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * bytes. The region stays mapped for as long as the lease is open, even if the pool is closed meanwhile.
  */
 public final class Lease implements AutoCloseable {
-    private final Pool pool;
+    private final Owner owner;
     private final Region region;
     private final long offset;
     private final Purpose purpose;
     private final AtomicBoolean closed = new AtomicBoolean();
     private long lengthBytes;
 
-    Lease(Pool pool, Region region, long offset, long lengthBytes, Purpose purpose) {
-        this.pool = pool;
+    /** The pool that a lease is a part of. */
+    interface Owner {
+        /** Extends a lease in place by up to so many bytes; returns how many were added. */
+        long extend(Lease lease, long bytes);
+
+        /** Takes back the end of a lease. */
+        void releaseTail(Lease lease, long offset, long bytes);
+
+        /** Takes back a lease. */
+        void release(Lease lease);
+    }
+
+    Lease(Owner owner, Region region, long offset, long lengthBytes, Purpose purpose) {
+        this.owner = owner;
         this.region = region;
         this.offset = offset;
         this.lengthBytes = lengthBytes;
@@ -60,7 +72,7 @@ public final class Lease implements AutoCloseable {
      */
     public long extend(long bytes) {
         checkOpen();
-        long added = pool.extend(this, FreeExtents.roundUp(bytes));
+        long added = owner.extend(this, FreeExtents.roundUp(bytes));
         lengthBytes += added;
         return added;
     }
@@ -72,7 +84,7 @@ public final class Lease implements AutoCloseable {
         long surplus = lengthBytes - kept;
         if (surplus > 0) {
             lengthBytes = kept;
-            pool.releaseTail(this, offset + kept, surplus);
+            owner.releaseTail(this, offset + kept, surplus);
         }
     }
 
@@ -82,7 +94,7 @@ public final class Lease implements AutoCloseable {
         if (!closed.compareAndSet(false, true)) {
             throw new IllegalStateException("lease for " + purpose + " closed twice");
         }
-        pool.release(this);
+        owner.release(this);
     }
 
     private void checkOpen() {

@@ -1,6 +1,7 @@
 package io.rdmashuffle.memory;
 
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -39,6 +40,7 @@ public final class Pool implements AutoCloseable {
     private final Condition changed = lock.newCondition();
     private final List<Region> regions = new ArrayList<>();
     private final PoolUsage.Accountant accountant = new PoolUsage.Accountant();
+    private final Keeper keeper = new Keeper();
     private long capacityBytes;
     private boolean growing;
     /** {@link System#nanoTime()} before which growth is not tried again, after it failed. */
@@ -87,10 +89,10 @@ public final class Pool implements AutoCloseable {
     /**
      * Leases {@code preferred} bytes, or fewer but at least {@code minimum} when no free range is as long as that.
      *
-     * @param patience how long to wait for others to give memory back
+     * @param timeout how long to wait for others to give memory back
      * @return null when the pool is full, or a lease so long can never be; the caller takes another path
      */
-    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Duration patience)
+    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Duration timeout)
             throws InterruptedException {
         long longest = Math.min(settings.regionBytes(), settings.capBytes());
         // Compared before it is rounded: the number may be a peer's, and near the largest that there is.
@@ -103,7 +105,7 @@ public final class Pool implements AutoCloseable {
         }
         // More than a region can hold would make the pool grow to its cap before it settles for what there is.
         long wanted = Math.max(Math.min(FreeExtents.roundUp(Math.min(preferred, longest)), longest), least);
-        long patienceNanos = patience.toNanos();
+        long timeoutNanos = timeout.toNanos();
         while (true) {
             boolean grow = false;
             lock.lockInterruptibly();
@@ -119,10 +121,10 @@ public final class Pool implements AutoCloseable {
                 } else if (mayGrow()) {
                     growing = true;
                     grow = true;
-                } else if (patienceNanos <= 0) {
+                } else if (timeoutNanos <= 0) {
                     return null;
                 } else {
-                    patienceNanos = changed.awaitNanos(patienceNanos);
+                    timeoutNanos = changed.awaitNanos(timeoutNanos);
                 }
             } finally {
                 lock.unlock();
@@ -195,49 +197,6 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    /** Extends a lease in place; for {@link Lease#extend}. */
-    long extend(Lease lease, long bytes) {
-        lock.lock();
-        try {
-            if (retired) {
-                return 0;
-            }
-            long added = lease.region().free().takeAt(lease.offset() + lease.lengthBytes(), bytes);
-            if (added > 0) {
-                accountant.bytesTaken(lease.purpose(), added);
-            }
-            return added;
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Takes back the end of a lease; for {@link Lease#trim}. */
-    void releaseTail(Lease lease, long offset, long bytes) {
-        lock.lock();
-        try {
-            lease.region().free().release(offset, bytes);
-            accountant.bytesReturned(lease.purpose(), bytes);
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
-    }
-
-    /** Takes back a lease; for {@link Lease#close}. */
-    void release(Lease lease) {
-        lock.lock();
-        try {
-            lease.region().free().release(lease.offset(), lease.lengthBytes());
-            accountant.bytesReturned(lease.purpose(), lease.lengthBytes());
-            accountant.leaseClosed();
-            changed.signalAll();
-        } finally {
-            lock.unlock();
-        }
-        lease.region().mapping().release();
-    }
-
     private @Nullable Lease take(Purpose purpose, long least, long wanted) {
         Lease lease = takeFromAny(purpose, wanted, wanted);
         boolean settleForLess = lease == null && least < wanted && !growing && !mayGrow();
@@ -253,7 +212,7 @@ public final class Pool implements AutoCloseable {
                 }
                 accountant.bytesTaken(purpose, extent.lengthBytes());
                 accountant.leaseOpened();
-                return new Lease(this, region, extent.offset(), extent.lengthBytes(), purpose);
+                return new Lease(keeper, region, extent.offset(), extent.lengthBytes(), purpose);
             }
         }
         return null;
@@ -294,8 +253,8 @@ public final class Pool implements AutoCloseable {
 
     /** Creates the next region; only the constructing thread or the one that set {@link #growing} comes here. */
     private void addRegion() {
-        int id;
-        long length;
+        final int id;
+        final long length;
         lock.lock();
         try {
             id = regions.size();
@@ -304,19 +263,15 @@ public final class Pool implements AutoCloseable {
             lock.unlock();
         }
         Region region = new Region(id, files.path(id), files.createRegion(id, length));
-        boolean registered = false;
         try {
             if (settings.adviseHugepages() && !region.mapping().adviseHugepages() && id == 0) {
                 LOG.warn(
                         "no transparent huge pages in {}; see shmem_enabled, or use a hugetlbfs", settings.directory());
             }
             listener.regionAdded(region);
-            registered = true;
-        } finally {
-            if (!registered) {
-                region.mapping().close();
-                files.removeRegion(id);
-            }
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, region.mapping(), () -> files.removeRegion(id));
+            throw failure;
         }
         lock.lock();
         try {
@@ -327,6 +282,52 @@ public final class Pool implements AutoCloseable {
             }
         } finally {
             lock.unlock();
+        }
+    }
+
+    /** Serves the leases that are out. */
+    private final class Keeper implements Lease.Owner {
+        @Override
+        public long extend(Lease lease, long bytes) {
+            lock.lock();
+            try {
+                if (retired) {
+                    return 0;
+                }
+                long added = lease.region().free().takeAt(lease.offset() + lease.lengthBytes(), bytes);
+                if (added > 0) {
+                    accountant.bytesTaken(lease.purpose(), added);
+                }
+                return added;
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void releaseTail(Lease lease, long offset, long bytes) {
+            lock.lock();
+            try {
+                lease.region().free().release(offset, bytes);
+                accountant.bytesReturned(lease.purpose(), bytes);
+                changed.signalAll();
+            } finally {
+                lock.unlock();
+            }
+        }
+
+        @Override
+        public void release(Lease lease) {
+            lock.lock();
+            try {
+                lease.region().free().release(lease.offset(), lease.lengthBytes());
+                accountant.bytesReturned(lease.purpose(), lease.lengthBytes());
+                accountant.leaseClosed();
+                changed.signalAll();
+            } finally {
+                lock.unlock();
+            }
+            lease.region().mapping().release();
         }
     }
 }

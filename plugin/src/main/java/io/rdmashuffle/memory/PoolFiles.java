@@ -3,6 +3,7 @@ package io.rdmashuffle.memory;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
@@ -81,7 +82,7 @@ final class PoolFiles implements AutoCloseable {
         Path path = path(regionId);
         int fd = regionId == 0 ? openLocked(path) : open(path, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
         created.add(path);
-        boolean mapped = false;
+        Mapping mapping;
         try {
             // Without this, a full tmpfs shows up as SIGBUS on the first store.
             if (LibC.load().fallocate(fd, 0, 0, lengthBytes) != 0) {
@@ -90,19 +91,17 @@ final class PoolFiles implements AutoCloseable {
                         NativeException.lastErrno(),
                         "enlarge the file system (docker: --shm-size) or lower spark.shuffle.rdma.pool.maxSize");
             }
-            Mapping mapping = Mapping.readWrite(fd, path, lengthBytes);
-            mapped = true;
-            return mapping;
-        } finally {
-            if (regionId != 0) {
-                LibC.load().close(fd);
-            } else if (mapped) {
-                lockedFd = fd;
-            }
-            if (!mapped) {
-                forget(path, regionId == 0 ? fd : -1);
-            }
+            mapping = Mapping.readWrite(fd, path, lengthBytes);
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, () -> forget(path, fd));
+            throw failure;
         }
+        if (regionId == 0) {
+            lockedFd = fd;
+        } else {
+            LibC.load().close(fd);
+        }
+        return mapping;
     }
 
     /** Removes the file of a region that nobody got to use, so that a later try can create it again. */
@@ -151,7 +150,6 @@ final class PoolFiles implements AutoCloseable {
     private static int openLocked(Path path) {
         Path unseen = path.resolveSibling(path.getFileName() + UNSEEN_SUFFIX);
         int fd = open(unseen, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
-        boolean locked = false;
         try {
             if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) != 0) {
                 throw new NativeException(
@@ -159,16 +157,19 @@ final class PoolFiles implements AutoCloseable {
                         NativeException.lastErrno(),
                         "set spark.shuffle.rdma.pool.directory to a file system of this host");
             }
-            Files.move(unseen, path, StandardCopyOption.ATOMIC_MOVE);
-            locked = true;
+            move(unseen, path);
             return fd;
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, () -> LibC.load().close(fd), () -> deleteQuietly(unseen));
+            throw failure;
+        }
+    }
+
+    private static void move(Path from, Path to) {
+        try {
+            Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
-        } finally {
-            if (!locked) {
-                LibC.load().close(fd);
-                deleteQuietly(unseen);
-            }
         }
     }
 

@@ -5,6 +5,7 @@ import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
@@ -93,23 +94,18 @@ final class ExecutorMemory implements AutoCloseable {
         PoolSettings settings = checkedSettings(config);
         List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, settings) : new ArrayList<>();
         Pool pool = null;
-        boolean created = false;
         try {
             pool = Pool.create(settings, region -> register(config, fabrics, region));
             ExecutorMemory memory = new ExecutorMemory(List.copyOf(fabrics), pool, config, counters);
-            LOG.info("pool of up to {} bytes in {}", settings.capBytes(), settings.directory());
-            created = true;
+            LOG.info("Pool of up to {} bytes in {}", settings.capBytes(), settings.directory());
             return memory;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
+            CloseOnFailure.close(e, () -> fabrics.forEach(Fabric::close), pool);
             throw new IllegalStateException("interrupted while creating the pool", e);
-        } finally {
-            if (!created) {
-                fabrics.forEach(Fabric::close);
-                if (pool != null) {
-                    pool.close();
-                }
-            }
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, () -> fabrics.forEach(Fabric::close), pool);
+            throw failure;
         }
     }
 

@@ -1,5 +1,6 @@
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.lifecycle.DaemonThreads;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.Executors;
@@ -39,11 +40,7 @@ final class RemovedShuffleCleaner implements AutoCloseable {
         this.held = held;
         this.removed = removed;
         this.remove = remove;
-        this.timer = Executors.newSingleThreadScheduledExecutor(task -> {
-            Thread thread = new Thread(task, "rdma-sweep-0");
-            thread.setDaemon(true);
-            return thread;
-        });
+        this.timer = Executors.newSingleThreadScheduledExecutor(new DaemonThreads("sweep"));
         var unused = timer.scheduleWithFixedDelay(
                 this::sweepOrLog, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
     }

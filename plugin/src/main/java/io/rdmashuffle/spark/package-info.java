@@ -3,9 +3,9 @@
  * that it owns, and RPC endpoints.
  *
  * <p>May use {@code conf}, {@code directory}, {@code fabric}, {@code fabric.shm}, {@code fabric.verbs}, {@code ffi},
- * {@code memory}, {@code peer}, {@code registry}, {@code shuffle}, {@code shuffle.migrate}, {@code shuffle.read},
- * {@code shuffle.serve}, {@code shuffle.write}, {@code store}, {@code verbs}, Spark and SLF4J. Must never hold static
- * state: several applications may run in one virtual machine, one after another.
+ * {@code lifecycle}, {@code memory}, {@code peer}, {@code registry}, {@code shuffle}, {@code shuffle.migrate}, {@code
+ * shuffle.read}, {@code shuffle.serve}, {@code shuffle.write}, {@code store}, {@code verbs}, Spark and SLF4J. Must
+ * never hold static state: several applications may run in one virtual machine, one after another.
  */
 @NullMarked
 package io.rdmashuffle.spark;

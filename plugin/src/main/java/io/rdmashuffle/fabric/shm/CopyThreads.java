@@ -7,12 +7,12 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
+import io.rdmashuffle.lifecycle.DaemonThreads;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,31 +30,33 @@ final class CopyThreads implements AutoCloseable {
     private static final long IDLE_SECONDS = 30;
     private static final long CLOSE_SECONDS = 10;
 
+    /** The memory of one peer. */
+    @FunctionalInterface
+    interface Source {
+        /** Maps what the slice needs and holds it until the view is closed. */
+        RemoteView open(RemoteSlice slice) throws ReadFailedException;
+    }
+
     private final InFlightLimit limit;
     private final ExecutorService threads;
     private volatile boolean closed;
 
     CopyThreads(int count, InFlightLimit limit) {
         this.limit = limit;
-        AtomicInteger number = new AtomicInteger();
         ThreadPoolExecutor pool = new ThreadPoolExecutor(
-                count, count, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-                    Thread thread = new Thread(task, "rdma-shm-" + number.getAndIncrement());
-                    thread.setDaemon(true);
-                    return thread;
-                });
+                count, count, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), new DaemonThreads("shm"));
         pool.allowCoreThreadTimeOut(true);
         this.threads = pool;
     }
 
     /** Queues a batch unless that would exceed the bytes in flight. */
-    boolean submit(ShmPeer peer, ReadBatch batch) {
+    boolean submit(ReadBatch batch, Source source) {
         if (!limit.tryAcquire(batch.lengthBytes())) {
             return false;
         }
         for (ReadRequest request : batch.requests()) {
             try {
-                threads.execute(() -> run(peer, batch, request));
+                threads.execute(() -> run(source, batch, request));
             } catch (RejectedExecutionException e) {
                 finish(batch, request, new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed", e));
             }
@@ -62,13 +64,13 @@ final class CopyThreads implements AutoCloseable {
         return true;
     }
 
-    private void run(ShmPeer peer, ReadBatch batch, ReadRequest request) {
+    private void run(Source source, ReadBatch batch, ReadRequest request) {
         ReadFailedException failure = null;
         try {
             long written = 0;
             for (RemoteSlice slice : request.sources()) {
                 checkMayRead(batch);
-                try (RemoteView view = peer.open(slice)) {
+                try (RemoteView view = source.open(slice)) {
                     view.memory().copyTo(request.target().memory().slice(written, slice.lengthBytes()));
                 }
                 written += slice.lengthBytes();
@@ -76,8 +78,7 @@ final class CopyThreads implements AutoCloseable {
         } catch (ReadFailedException e) {
             failure = e;
         } catch (RuntimeException | Error e) {
-            // An Error too: whoever waits for this request would otherwise wait for its deadline, and the lease be
-            // lost.
+            // An Error too: the reader would otherwise wait for its deadline, and the lease be lost.
             failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "copy failed", e);
         }
         finish(batch, request, failure);

@@ -39,7 +39,7 @@ final class ShmPeer implements Peer {
 
     @Override
     public boolean read(ReadBatch batch) {
-        return copyThreads.submit(this, batch);
+        return copyThreads.submit(batch, this::open);
     }
 
     @Override
@@ -74,23 +74,17 @@ final class ShmPeer implements Peer {
     }
 
     /** Maps what the slice needs and holds it until the view is closed. */
-    RemoteView open(RemoteSlice slice) throws ReadFailedException {
+    private RemoteView open(RemoteSlice slice) throws ReadFailedException {
         Mapping mapping = retained(slice.regionId());
-        boolean handedOut = false;
         try {
-            MemorySlice memory = mapping.memory().slice(slice.offset(), slice.lengthBytes());
-            handedOut = true;
-            return new MappedView(memory, mapping);
+            return new MappedView(mapping.memory().slice(slice.offset(), slice.lengthBytes()), mapping);
         } catch (IndexOutOfBoundsException e) {
+            mapping.release();
             throw new ReadFailedException(
                     Reason.OUT_OF_BOUNDS,
                     slice + " is outside the region of " + mapping.memory().lengthBytes() + " bytes of executor "
                             + peerId,
                     e);
-        } finally {
-            if (!handedOut) {
-                mapping.release();
-            }
         }
     }
 

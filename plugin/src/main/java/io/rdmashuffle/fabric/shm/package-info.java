@@ -1,8 +1,8 @@
 /**
  * The fabric between processes of one host: each maps the pool of the others, read-only.
  *
- * <p>May use {@code fabric}, {@code ffi}, {@code memory} and SLF4J. Must never write to a peer's memory, or trust
- * that two processes share a host because their names say so.
+ * <p>May use {@code fabric}, {@code ffi}, {@code lifecycle}, {@code memory} and SLF4J. Must never write to a peer's
+ * memory, or trust that two processes share a host because their names say so.
  */
 @NullMarked
 package io.rdmashuffle.fabric.shm;

@@ -1,5 +1,6 @@
 package io.rdmashuffle.shuffle.migrate;
 
+import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
@@ -74,11 +75,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
         this.store = store;
         this.adoption = new OutputAdoption(store, limits);
         this.timeout = timeout;
-        this.timer = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(task, "rdma-migration-0");
-            thread.setDaemon(true);
-            return thread;
-        });
+        this.timer = new ScheduledThreadPoolExecutor(1, new DaemonThreads("migration"));
         timer.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
         timer.allowCoreThreadTimeOut(true);
         timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
@@ -111,7 +108,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
     }
 
     private IncomingBlock.Data data(String name, OutputKey key, int epoch, MigrationTarget target) {
-        ChunkedOutput pooled = new ChunkedOutput(pool, chunkBytes, false);
+        ChunkedOutput pooled = new ChunkedOutput(pool, chunkBytes, 0, false);
         return new IncomingBlock.Data(name, key, epoch, target, this, pooled);
     }
 

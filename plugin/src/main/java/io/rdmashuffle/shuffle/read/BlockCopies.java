@@ -6,6 +6,7 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
@@ -66,12 +67,8 @@ public final class BlockCopies implements AutoCloseable {
         this.readTimeout = readTimeout;
         this.verify = verify;
         // At most one entry per block in flight, which Spark's iterator bounds.
-        ThreadPoolExecutor threads =
-                new ThreadPoolExecutor(1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
-                    Thread thread = new Thread(task, "rdma-fallback-0");
-                    thread.setDaemon(true);
-                    return thread;
-                });
+        ThreadPoolExecutor threads = new ThreadPoolExecutor(
+                1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), new DaemonThreads("fallback"));
         threads.allowCoreThreadTimeOut(true);
         this.fallbacks = threads;
     }

@@ -1,5 +1,6 @@
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.format.RowIterator;
@@ -71,17 +72,14 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         Map<BlockManagerId, BlockSource> sources = new HashMap<>();
         List<WantedBlock> direct = new ArrayList<>();
         List<WantedBlock> others = new ArrayList<>();
-        boolean divided = false;
         try {
             while (blocksByAddress.hasNext()) {
                 Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> owned = blocksByAddress.next();
                 divide(owned._1(), owned._2().iterator(), sources, direct, others);
             }
-            divided = true;
-        } finally {
-            if (!divided) {
-                sources.values().forEach(BlockSource::close);
-            }
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, sources.values().toArray(AutoCloseable[]::new));
+            throw failure;
         }
         InPlaceBlockReader visible =
                 new InPlaceBlockReader(direct, sources, new ReadTally(metrics, services.counters()), services.verify());

@@ -1,5 +1,6 @@
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.lifecycle.DaemonThreads;
 import java.time.Duration;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -18,11 +19,7 @@ public final class FetchDeadlines implements AutoCloseable {
     /** Fails fetches after {@code timeout}. */
     public FetchDeadlines(Duration timeout) {
         this.timeout = timeout;
-        this.timer = new ScheduledThreadPoolExecutor(1, task -> {
-            Thread thread = new Thread(task, "rdma-deadline-0");
-            thread.setDaemon(true);
-            return thread;
-        });
+        this.timer = new ScheduledThreadPoolExecutor(1, new DaemonThreads("deadline"));
         timer.setRemoveOnCancelPolicy(true);
         timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }

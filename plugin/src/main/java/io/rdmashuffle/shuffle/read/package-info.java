@@ -2,9 +2,9 @@
  * Blocks to records: reads blocks in place, copies them one-sidedly or fetches them over Spark's block transfer, and
  * answers each exactly once.
  *
- * <p>May use {@code directory}, {@code fabric}, {@code memory}, {@code peer}, {@code shuffle}, {@code
- * shuffle.buffer}, {@code shuffle.format}, {@code store}, Spark and SLF4J. Must never hand out bytes of a peer before
- * checksum and generation have been compared, or wait without a deadline.
+ * <p>May use {@code directory}, {@code fabric}, {@code lifecycle}, {@code memory}, {@code peer}, {@code shuffle},
+ * {@code shuffle.buffer}, {@code shuffle.format}, {@code store}, Spark and SLF4J. Must never hand out bytes of a peer
+ * before checksum and generation have been compared, or wait without a deadline.
  */
 @NullMarked
 package io.rdmashuffle.shuffle.read;

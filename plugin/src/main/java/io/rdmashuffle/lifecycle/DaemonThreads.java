@@ -1,0 +1,28 @@
+package io.rdmashuffle.lifecycle;
+
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Makes daemon threads named {@code rdma-<role>-<n>}, counted from 0.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns no thread; whoever starts one ends it.
+ */
+public final class DaemonThreads implements ThreadFactory {
+    private final String role;
+    private final AtomicInteger started = new AtomicInteger();
+
+    /** Makes threads for {@code role}, which says in thread dumps what they are for. */
+    public DaemonThreads(String role) {
+        this.role = role;
+    }
+
+    @Override
+    public Thread newThread(Runnable task) {
+        Thread thread = new Thread(task, "rdma-" + role + "-" + started.getAndIncrement());
+        thread.setDaemon(true);
+        return thread;
+    }
+}

@@ -1,0 +1,9 @@
+/**
+ * How parts of the plugin begin and end: the threads that they start, and what happens to resources when a step fails.
+ *
+ * <p>May use the JDK only. Must never know what the threads do or what the resources are.
+ */
+@NullMarked
+package io.rdmashuffle.lifecycle;
+
+import org.jspecify.annotations.NullMarked;
