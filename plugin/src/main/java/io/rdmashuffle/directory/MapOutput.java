@@ -130,6 +130,16 @@ public final class MapOutput implements AutoCloseable {
         return null;
     }
 
+    /**
+     * Returns partitions {@code [start, end)} where they lie; valid while the caller holds a reference.
+     *
+     * @throws DirectoryFormatException if there are no such partitions
+     */
+    public StoredRange stored(int start, int end) throws DirectoryFormatException {
+        BlockRange range = range(start, end);
+        return new StoredRange(range, memory(range));
+    }
+
     /** Returns a range's bytes where they lie; valid while the caller holds a reference. */
     public List<MemorySlice> memory(BlockRange range) {
         List<MemorySlice> bytes = new ArrayList<>(range.slices().size());

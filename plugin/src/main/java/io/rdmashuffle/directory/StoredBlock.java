@@ -4,15 +4,13 @@ import io.rdmashuffle.memory.MemorySlice;
 import java.util.List;
 
 /**
- * One partition of one map output, where it lies in memory that this process sees.
- *
- * <p><b>Threading:</b> immutable. <b>Ownership:</b> owns nothing; whoever found it keeps the memory mapped.
+ * One partition of one map output.
  *
  * @param pieces in order
  * @param lengthBytes of all pieces
  * @param checksum CRC-32C of its bytes as they were written
  */
-public record StoredBlock(List<MemorySlice> pieces, long lengthBytes, int checksum) {
+public record StoredBlock(List<MemorySlice> pieces, long lengthBytes, int checksum) implements StoredBytes {
     static final StoredBlock EMPTY = new StoredBlock(List.of(), 0, 0);
 
     /** Copies all bytes to {@code target[offset..]}, where there must be room. */
@@ -25,7 +23,7 @@ public record StoredBlock(List<MemorySlice> pieces, long lengthBytes, int checks
         }
     }
 
-    /** Returns whether the bytes, where they lie, are those that were written. */
+    @Override
     public boolean isIntact() {
         return Crc32c.of(pieces) == checksum;
     }

@@ -1,7 +1,7 @@
 package io.rdmashuffle.shuffle.migrate;
 
-import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.StoredRange;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
 import io.rdmashuffle.store.MapOutputStore;
@@ -57,9 +57,9 @@ public record DepartingOutputs(MapOutputStore store) {
             return null;
         }
         try {
-            BlockRange all = output.range(0, output.entry().partitions());
-            List<MemorySlice> bytes = output.memory(all);
-            if (!all.matches(bytes)) {
+            StoredRange all = output.stored(0, output.entry().partitions());
+            List<MemorySlice> bytes = all.pieces();
+            if (!all.isIntact()) {
                 LOG.warn("{} is not migrated: the pool's memory was overwritten; its task will run again", key);
                 return List.of();
             }
@@ -68,7 +68,7 @@ public record DepartingOutputs(MapOutputStore store) {
             if (!bytes.isEmpty()) {
                 blocks.add(new Tuple2<>(dataBlockId(key), SliceManagedBuffer.unheld(bytes, output)));
             }
-            blocks.add(new Tuple2<>(indexBlockId(key), new NioManagedBuffer(MigratedIndex.encode(all, age))));
+            blocks.add(new Tuple2<>(indexBlockId(key), new NioManagedBuffer(MigratedIndex.encode(all.range(), age))));
             return blocks;
         } finally {
             output.release();
@@ -83,9 +83,9 @@ public record DepartingOutputs(MapOutputStore store) {
         }
         File data = null;
         try {
-            BlockRange all = output.range(0, output.entry().partitions());
-            List<MemorySlice> bytes = output.memory(all);
-            if (!all.matches(bytes)) {
+            StoredRange all = output.stored(0, output.entry().partitions());
+            List<MemorySlice> bytes = all.pieces();
+            if (!all.isIntact()) {
                 throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
             }
             if (!bytes.isEmpty()) {
@@ -95,7 +95,7 @@ public record DepartingOutputs(MapOutputStore store) {
                     IncomingData.write(bytes, out);
                 }
             }
-            target.commitFiles(key, all.lengths(), data);
+            target.commitFiles(key, all.range().lengths(), data);
         } finally {
             output.release();
             if (data != null) {

@@ -1,5 +1,6 @@
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.store.ShuffleCounter;
 import org.jspecify.annotations.Nullable;
 
@@ -14,7 +15,7 @@ interface BlockSource extends AutoCloseable {
 
     /** Finds a block; null if it is not there: then Spark's fetch has to find out more. */
     @Nullable
-    FoundBlock find(WantedBlock wanted);
+    InPlaceBlock<StoredBlock> find(WantedBlock wanted);
 
     /** Returns what counts the bytes that are read here. */
     ShuffleCounter counter();

@@ -1,9 +1,12 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
 import io.rdmashuffle.shuffle.format.Frames;
+import io.rdmashuffle.shuffle.read.InPlaceBlock.Outcome;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -41,7 +44,7 @@ final class InPlaceBlockReader implements AutoCloseable {
     private @Nullable Large large;
 
     /** A block that is read in pieces. */
-    private record Large(WantedBlock wanted, FoundBlock block, SliceInputStream stream) {}
+    private record Large(WantedBlock wanted, InPlaceBlock<StoredBlock> block, SliceInputStream stream) {}
 
     /**
      * Reads blocks in order.
@@ -103,41 +106,50 @@ final class InPlaceBlockReader implements AutoCloseable {
     /** Copies a block, or opens it to be read in pieces, or notes that it is missed; -1 if it should rather wait. */
     private int take(WantedBlock block, byte[] target, int offset, int room, boolean first) {
         BlockSource source = sources.get(block.owner());
-        FoundBlock found = source == null ? null : source.find(block);
+        InPlaceBlock<StoredBlock> found = source == null ? null : source.find(block);
         if (source == null || found == null) {
             missed.add(block);
             return 0;
         }
-        boolean kept = false;
-        try {
-            StoredBlock bytes = found.bytes();
+        StoredBlock bytes = found.bytes();
+        if (first && bytes.lengthBytes() > room && !Frames.begin(bytes)) {
+            open(block, found, source.counter());
+            return 0;
+        }
+        try (found) {
             if (Frames.begin(bytes)) {
                 // Decompressed as what lies in files is; if these are not its owner's bytes any more, then too.
                 missed.add(block);
                 return 0;
             }
             if (bytes.lengthBytes() > room) {
-                if (!first) {
-                    return -1;
-                }
-                if (isGood(block, found, !verify || bytes.isIntact())) {
-                    large = new Large(block, found, SliceInputStream.over(bytes.pieces(), found.current()));
-                    kept = true;
-                    tally.count(source.counter(), bytes.lengthBytes());
-                }
-                return 0;
+                return -1;
             }
             int length = (int) bytes.lengthBytes();
             bytes.copyTo(target, offset);
-            if (!isGood(block, found, !verify || checksum(target, offset, length) == bytes.checksum())) {
+            if (!isGood(block, found.outcome(!verify || checksum(target, offset, length) == bytes.checksum()))) {
                 return 0;
             }
             tally.count(source.counter(), length);
             return length;
-        } finally {
-            if (!kept) {
-                found.close();
-            }
+        }
+    }
+
+    /** Begins to read a block in pieces. */
+    private void open(WantedBlock block, InPlaceBlock<StoredBlock> found, ShuffleCounter counter) {
+        boolean good;
+        try {
+            good = isGood(block, found.check(verify));
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, found);
+            throw failure;
+        }
+        if (good) {
+            StoredBlock bytes = found.bytes();
+            large = new Large(block, found, SliceInputStream.over(bytes.pieces(), found.current()));
+            tally.count(counter, bytes.lengthBytes());
+        } else {
+            found.close();
         }
     }
 
@@ -147,15 +159,14 @@ final class InPlaceBlockReader implements AutoCloseable {
         return (int) crc.getValue();
     }
 
-    /** Returns whether a block is still its owner's and intact; else notes that it is missed. */
-    private boolean isGood(WantedBlock block, FoundBlock found, boolean intact) {
-        boolean current = found.current().getAsBoolean();
-        if (current && intact) {
+    /** Returns whether a block was read as it was written; else notes that it is missed. */
+    private boolean isGood(WantedBlock block, Outcome outcome) {
+        if (outcome == Outcome.GOOD) {
             return true;
         }
-        if (current) {
+        if (outcome == Outcome.DAMAGED) {
             LOG.warn(
-                    "wrong checksum of {} in the pool of executor {}",
+                    "Wrong checksum of {} in the pool of executor {}",
                     block.id(),
                     block.owner().executorId());
         }

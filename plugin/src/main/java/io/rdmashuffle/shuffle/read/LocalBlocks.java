@@ -24,7 +24,7 @@ record LocalBlocks(MapOutputStore store) implements BlockSource {
     }
 
     @Override
-    public @Nullable FoundBlock find(WantedBlock wanted) {
+    public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock wanted) {
         ShuffleBlockId id = wanted.id();
         MapOutput output = store.acquire(id.shuffleId(), id.mapId());
         if (output == null) {
@@ -34,7 +34,7 @@ record LocalBlocks(MapOutputStore store) implements BlockSource {
             StoredBlock bytes = output.block(id.reduceId());
             // Spark asks for no empty blocks: an index that says so was overwritten.
             if (bytes.lengthBytes() > 0) {
-                return new FoundBlock(bytes, () -> true, output::release);
+                return new InPlaceBlock<>(bytes, () -> true, output::release);
             }
             LOG.warn("{} is empty in the pool and should not be", id);
         } catch (IOException e) {

@@ -1,21 +1,15 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.BlockRange;
-import io.rdmashuffle.directory.DirectoryEntry;
-import io.rdmashuffle.directory.RemoteDirectory.Located;
-import io.rdmashuffle.directory.SlotWatch;
-import io.rdmashuffle.directory.WantedRange;
-import io.rdmashuffle.fabric.ReadFailedException;
-import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.directory.StoredRange;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.BlockKey;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
+import io.rdmashuffle.shuffle.read.InPlaceBlock.Outcome;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
-import java.io.IOException;
-import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -98,139 +92,58 @@ public final class OneSidedBlockClient extends BlockStoreClient {
 
     private void fetchOneSided(
             PeerPath path, String[] blockIds, BlockAnswers answers, NettyFetch overNetty, boolean toMemory) {
-        Map<String, BlockRange> toCopy = new LinkedHashMap<>();
         Map<String, BlockKey> keys = new HashMap<>();
         for (String blockId : blockIds) {
             BlockKey.of(blockId).ifPresent(key -> keys.put(blockId, key));
         }
-        Map<BlockKey, BlockRange> ranges = new HashMap<>();
-        boolean usable = lookUp(path, keys.values(), ranges);
+        BlockPlanner planner = new BlockPlanner(paths, path, toMemory);
+        planner.lookUp(keys.values());
+        Map<String, BlockRange> toCopy = new LinkedHashMap<>();
         for (String blockId : blockIds) {
-            ShuffleCounter otherwise = ShuffleCounter.NETTY_BYTES;
-            try {
-                BlockKey key = keys.get(blockId);
-                Located located =
-                        key == null || !usable ? null : path.directory().locate(key.shuffleId(), key.mapId());
-                if (located != null && located.entry().place() == DirectoryEntry.Place.FILE) {
-                    otherwise = ShuffleCounter.FILE_BYTES;
-                }
-                if (key != null && located != null && located.entry().place() == DirectoryEntry.Place.POOL) {
-                    BlockRange known = ranges.get(key);
-                    BlockRange range =
-                            known != null ? known : path.directory().range(located.entry(), key.start(), key.end());
-                    // Spark asks for no empty blocks: an index that says so is one whose memory was given away and
-                    // cleared.
-                    boolean hasBytes = !range.slices().isEmpty();
-                    SlotWatch watch = hasBytes ? path.directory().watch(key.shuffleId(), located.generation()) : null;
-                    if (watch != null && readInPlace(path, blockId, range, watch, answers)) {
-                        continue;
-                    }
-                    if (hasBytes && watch == null && toMemory) {
-                        toCopy.put(blockId, range);
-                        continue;
-                    }
-                }
-            } catch (ReadFailedException e) {
-                usable = false;
-                giveUp(path, e);
-            } catch (IOException e) {
-                LOG.warn(
-                        "block {} of executor {} is fetched over Spark's block transfer",
-                        blockId,
-                        path.executorId(),
-                        e);
+            BlockPlan plan = planner.plan(blockId, keys.get(blockId));
+            if (plan instanceof BlockPlan.InPlace here) {
+                readInPlace(path, blockId, here.block(), answers, overNetty);
+            } else if (plan instanceof BlockPlan.Copy copy) {
+                toCopy.put(blockId, copy.range());
+            } else if (plan instanceof BlockPlan.Netty other) {
+                overNetty.add(blockId, other.counter());
             }
-            overNetty.add(blockId, otherwise);
         }
         if (!toCopy.isEmpty()) {
             copies.start(path, toCopy, answers, overNetty);
         }
     }
 
-    private void giveUp(PeerPath path, ReadFailedException cause) {
-        if (cause.reason() != ReadFailedException.Reason.NO_ROOM) {
-            paths.failed(path, cause);
-        }
-    }
-
-    /**
-     * Finds out at once where blocks lie; one that is missing afterwards is asked for by itself, so that it fails by itself.
-     *
-     * @return false if asking again would be in vain, and take as long
-     */
-    private boolean lookUp(PeerPath path, Collection<BlockKey> keys, Map<BlockKey, BlockRange> ranges) {
-        List<BlockKey> found = new ArrayList<>(keys.size());
-        List<WantedRange> wanted = new ArrayList<>(keys.size());
+    /** Answers with the peer's own memory, watched while it is read; over Spark's block transfer if it is not the block. */
+    private void readInPlace(
+            PeerPath path,
+            String blockId,
+            InPlaceBlock<StoredRange> found,
+            BlockAnswers answers,
+            NettyFetch overNetty) {
+        Outcome outcome;
         try {
-            for (BlockKey key : keys) {
-                Located located = path.directory().locate(key.shuffleId(), key.mapId());
-                if (located != null && located.entry().place() == DirectoryEntry.Place.POOL) {
-                    found.add(key);
-                    wanted.add(new WantedRange(located.entry(), key.start(), key.end()));
-                }
-            }
-            List<@Nullable BlockRange> read = path.directory().ranges(wanted);
-            for (int i = 0; i < found.size(); i++) {
-                BlockRange range = read.get(i);
-                if (range != null) {
-                    ranges.put(found.get(i), range);
-                }
-            }
-        } catch (ReadFailedException e) {
-            if (e.reason() != ReadFailedException.Reason.OUT_OF_BOUNDS) {
-                giveUp(path, e);
-                return false;
-            }
-            // One entry that leads nowhere must not cost the others their path.
-        } catch (IOException e) {
-            LOG.debug("blocks of executor {} are looked up one by one", path.executorId(), e);
+            outcome = found.check(verify);
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, found);
+            throw failure;
         }
-        return true;
-    }
-
-    /**
-     * Answers with the peer's own memory, watched while it is read; false if this path can only copy. Owns the watch.
-     *
-     * @throws IOException if the bytes are not what the writer wrote
-     */
-    private boolean readInPlace(PeerPath path, String blockId, BlockRange range, SlotWatch watch, BlockAnswers answers)
-            throws IOException {
-        RemoteBytes bytes = null;
-        boolean handedOver = false;
+        if (outcome != Outcome.GOOD) {
+            found.close();
+            LOG.warn(
+                    "Block {} in the memory of executor {} is {}: fetching it over Spark's block transfer",
+                    blockId,
+                    path.executorId(),
+                    outcome.reason());
+            overNetty.add(blockId, ShuffleCounter.NETTY_BYTES);
+            return;
+        }
+        // From here on no other path has the block: once it is withdrawn, the reader's stream fails.
+        ManagedBuffer block = new SliceManagedBuffer(found.bytes().pieces(), found.memory(), found.current());
         try {
-            bytes = RemoteBytes.inPlace(path.peer(), range.slices());
-            if (bytes == null) {
-                return false;
-            }
-            if (verify && !range.matches(bytes.slices())) {
-                throw new IOException("wrong checksum in the memory of executor " + path.executorId());
-            }
-            if (!watch.isCurrent()) {
-                // Now another path may still have the block; from here on the reader's stream would fail.
-                throw new IOException("executor " + path.executorId() + " has withdrawn the shuffle meanwhile");
-            }
-            RemoteBytes held = bytes;
-            ManagedBuffer block = new SliceManagedBuffer(
-                    bytes.slices(),
-                    () -> {
-                        held.close();
-                        watch.close();
-                    },
-                    watch::isCurrent);
-            handedOver = true;
-            try {
-                answers.succeeded(blockId, block, path.counter());
-            } finally {
-                block.release();
-            }
-            return true;
+            answers.succeeded(blockId, block, path.counter());
         } finally {
-            if (!handedOver) {
-                if (bytes != null) {
-                    bytes.close();
-                }
-                watch.close();
-            }
+            block.release();
         }
     }
 

@@ -65,7 +65,7 @@ final class PeerBlocks implements BlockSource {
     }
 
     @Override
-    public @Nullable FoundBlock find(WantedBlock wanted) {
+    public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock wanted) {
         if (broken) {
             return null;
         }
@@ -83,7 +83,7 @@ final class PeerBlocks implements BlockSource {
         return null;
     }
 
-    private @Nullable FoundBlock find(ShuffleBlockId id) throws IOException {
+    private @Nullable InPlaceBlock<StoredBlock> find(ShuffleBlockId id) throws IOException {
         Located located = path.directory().locate(id.shuffleId(), id.mapId());
         if (located == null || located.entry().place() != DirectoryEntry.Place.POOL) {
             return null;
@@ -95,7 +95,7 @@ final class PeerBlocks implements BlockSource {
         }
         StoredBlock bytes = MapOutputIndex.block(entry, this::region, id.reduceId());
         // Spark asks for no empty blocks: an index that says so is one whose memory was given away and cleared.
-        return bytes.lengthBytes() == 0 ? null : new FoundBlock(bytes, slot::isCurrent, () -> {});
+        return bytes.lengthBytes() == 0 ? null : new InPlaceBlock<>(bytes, slot::isCurrent, () -> {});
     }
 
     /** Returns a region of the peer; it stays mapped until this is closed. */

@@ -1,7 +1,7 @@
 package io.rdmashuffle.shuffle.serve;
 
-import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.StoredRange;
 import io.rdmashuffle.shuffle.BlockKey;
 import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
@@ -104,12 +104,11 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
     /** Looks at the bytes under the reference that the caller took; whoever uses the buffer takes one of its own. */
     private ManagedBuffer poolBlock(BlockKey key, MapOutput output) {
         try {
-            BlockRange range = output.range(key.start(), key.end());
-            var bytes = output.memory(range);
-            if (verify && !range.matches(bytes)) {
+            StoredRange block = output.stored(key.start(), key.end());
+            if (verify && !block.isIntact()) {
                 throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
             }
-            return SliceManagedBuffer.unheld(bytes, output);
+            return SliceManagedBuffer.unheld(block.pieces(), output);
         } catch (IOException e) {
             throw Unchecked.raise(e);
         } finally {

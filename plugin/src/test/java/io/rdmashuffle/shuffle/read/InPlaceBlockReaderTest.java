@@ -62,13 +62,13 @@ class InPlaceBlockReaderTest {
         }
 
         @Override
-        public @Nullable FoundBlock find(WantedBlock block) {
+        public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock block) {
             StoredBlock bytes = blocks.get(block.id().mapId());
             if (bytes == null) {
                 return null;
             }
             open++;
-            return new FoundBlock(bytes, () -> current, () -> open--);
+            return new InPlaceBlock<>(bytes, () -> current, () -> open--);
         }
 
         @Override

@@ -1,0 +1,19 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.memory.MemorySlice;
+import java.util.List;
+
+/**
+ * Partitions of one map output where they lie in memory that this process sees.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * <p><b>Ownership:</b> owns nothing; whoever found the bytes keeps their memory mapped.
+ */
+public interface StoredBytes {
+    /** Returns the bytes, in order. */
+    List<MemorySlice> pieces();
+
+    /** Returns whether the bytes, where they lie, are those that were written. */
+    boolean isIntact();
+}

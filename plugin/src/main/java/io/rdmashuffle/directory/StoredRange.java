@@ -1,0 +1,17 @@
+package io.rdmashuffle.directory;
+
+import io.rdmashuffle.memory.MemorySlice;
+import java.util.List;
+
+/**
+ * Consecutive partitions of one map output, each with a checksum of its own.
+ *
+ * @param range lengths and checksums
+ * @param pieces the bytes of its slices
+ */
+public record StoredRange(BlockRange range, List<MemorySlice> pieces) implements StoredBytes {
+    @Override
+    public boolean isIntact() {
+        return range.matches(pieces);
+    }
+}

@@ -1,0 +1,139 @@
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.DirectoryEntry.Place;
+import io.rdmashuffle.directory.RemoteDirectory.Located;
+import io.rdmashuffle.directory.SlotWatch;
+import io.rdmashuffle.directory.StoredRange;
+import io.rdmashuffle.directory.WantedRange;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
+import io.rdmashuffle.peer.PeerPath;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.shuffle.BlockKey;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Decides for each block of one fetch how it is brought here, from the peer's directory and indexes.
+ *
+ * <p><b>Threading:</b> one thread.
+ */
+final class BlockPlanner {
+    private static final Logger LOG = LoggerFactory.getLogger(BlockPlanner.class);
+
+    private final PeerPaths paths;
+    private final PeerPath path;
+    private final boolean mayCopy;
+    private final Map<BlockKey, BlockRange> ranges = new HashMap<>();
+    /** False once a read has failed: asking again would be in vain, and take as long. */
+    private boolean usable = true;
+
+    /**
+     * Begins a fetch.
+     *
+     * @param path to the peer
+     * @param mayCopy false where blocks are too large for memory
+     */
+    BlockPlanner(PeerPaths paths, PeerPath path, boolean mayCopy) {
+        this.paths = paths;
+        this.path = path;
+        this.mayCopy = mayCopy;
+    }
+
+    /** Finds out at once where blocks lie; one that is missing afterwards is asked for by itself, so that it fails by itself. */
+    void lookUp(Collection<BlockKey> keys) {
+        List<BlockKey> found = new ArrayList<>(keys.size());
+        List<WantedRange> wanted = new ArrayList<>(keys.size());
+        try {
+            for (BlockKey key : keys) {
+                Located located = path.directory().locate(key.shuffleId(), key.mapId());
+                if (located != null && located.entry().place() == Place.POOL) {
+                    found.add(key);
+                    wanted.add(new WantedRange(located.entry(), key.start(), key.end()));
+                }
+            }
+            List<@Nullable BlockRange> read = path.directory().ranges(wanted);
+            for (int i = 0; i < found.size(); i++) {
+                BlockRange range = read.get(i);
+                if (range != null) {
+                    ranges.put(found.get(i), range);
+                }
+            }
+        } catch (ReadFailedException e) {
+            // One entry that leads nowhere must not cost the others their path.
+            if (e.reason() != ReadFailedException.Reason.OUT_OF_BOUNDS) {
+                giveUp(e);
+            }
+        } catch (IOException e) {
+            LOG.debug("blocks of executor {} are looked up one by one", path.executorId(), e);
+        }
+    }
+
+    /** Returns the plan for one block; {@code key} is null for what is no block of a map output. */
+    BlockPlan plan(String blockId, @Nullable BlockKey key) {
+        if (key == null || !usable) {
+            return BlockPlan.NETTY;
+        }
+        try {
+            Located located = path.directory().locate(key.shuffleId(), key.mapId());
+            if (located == null) {
+                return BlockPlan.NETTY;
+            }
+            return switch (located.entry().place()) {
+                case POOL -> pooled(key, located);
+                case FILE -> new BlockPlan.Netty(ShuffleCounter.FILE_BYTES);
+                case WITHDRAWN -> BlockPlan.NETTY;
+            };
+        } catch (ReadFailedException e) {
+            giveUp(e);
+        } catch (IOException e) {
+            LOG.warn("block {} of executor {} is fetched over Spark's block transfer", blockId, path.executorId(), e);
+        }
+        return BlockPlan.NETTY;
+    }
+
+    private BlockPlan pooled(BlockKey key, Located located) throws IOException {
+        BlockRange known = ranges.get(key);
+        BlockRange range = known != null ? known : path.directory().range(located.entry(), key.start(), key.end());
+        // Spark asks for no empty blocks: an index that says so is one whose memory was given away and cleared.
+        if (range.slices().isEmpty()) {
+            return BlockPlan.NETTY;
+        }
+        SlotWatch watch = path.directory().watch(key.shuffleId(), located.generation());
+        if (watch == null) {
+            return mayCopy ? new BlockPlan.Copy(range) : BlockPlan.NETTY;
+        }
+        try {
+            RemoteBytes bytes = RemoteBytes.inPlace(path.peer(), range.slices());
+            if (bytes == null) {
+                watch.close();
+                return BlockPlan.NETTY;
+            }
+            return new BlockPlan.InPlace(
+                    new InPlaceBlock<>(new StoredRange(range, bytes.slices()), watch::isCurrent, () -> {
+                        bytes.close();
+                        watch.close();
+                    }));
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, watch);
+            throw failure;
+        }
+    }
+
+    private void giveUp(ReadFailedException cause) {
+        usable = false;
+        if (cause.reason() != ReadFailedException.Reason.NO_ROOM) {
+            paths.failed(path, cause);
+        }
+    }
+}
