@@ -35,11 +35,6 @@ public final class ChunkedOutput {
     private MemorySlice current = new MemorySlice(0, 0);
     private long position;
 
-    /** Creates an output without bytes, of which nobody knows how many it will have. */
-    public ChunkedOutput(Pool pool, long chunkBytes, boolean refused) {
-        this(pool, chunkBytes, 0, refused);
-    }
-
     /**
      * Creates an output without bytes.
      *

@@ -102,14 +102,13 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /** Notes that an output that another executor wrote lies in files now; false if its shuffle has been removed since. */
-    public synchronized boolean adoptFile(
-            int shuffleId, int epoch, long mapId, int partitions, long dataBytes, long bornNanos)
+    public synchronized boolean adoptFile(OutputKey key, int epoch, int partitions, long dataBytes, long bornNanos)
             throws InterruptedException {
-        if (isGone(shuffleId, epoch, bornNanos)) {
+        if (isGone(key.shuffleId(), epoch, bornNanos)) {
             return false;
         }
         counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
-        publish(shuffleId, DirectoryEntry.file(mapId, partitions, dataBytes));
+        publish(key.shuffleId(), DirectoryEntry.file(key.mapId(), partitions, dataBytes));
         return true;
     }
 
@@ -143,13 +142,13 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /** Notes that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
-    public synchronized void addFile(int shuffleId, int epoch, long mapId, int partitions, long dataBytes)
+    public synchronized void addFile(OutputKey key, int epoch, int partitions, long dataBytes)
             throws InterruptedException {
-        if (closed || epoch(shuffleId) != epoch) {
+        if (closed || epoch(key.shuffleId()) != epoch) {
             return;
         }
         counters.add(ShuffleCounter.MAP_OUTPUTS_FILED, 1);
-        publish(shuffleId, DirectoryEntry.file(mapId, partitions, dataBytes));
+        publish(key.shuffleId(), DirectoryEntry.file(key.mapId(), partitions, dataBytes));
     }
 
     /** Returns a pool output with a reference that the caller releases; null if there is none. */

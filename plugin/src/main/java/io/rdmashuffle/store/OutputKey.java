@@ -6,4 +6,9 @@ package io.rdmashuffle.store;
  * @param shuffleId shuffle
  * @param mapId task attempt that wrote the output
  */
-public record OutputKey(int shuffleId, long mapId) {}
+public record OutputKey(int shuffleId, long mapId) {
+    @Override
+    public String toString() {
+        return "map output " + mapId + " of shuffle " + shuffleId;
+    }
+}

@@ -78,7 +78,7 @@ class MapOutputStoreTest {
         assertThatThrownBy(() -> store.add(1, epoch, late))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("removed while its map task 10 ran");
-        store.addFile(1, epoch, 11, 4, 100);
+        store.addFile(new OutputKey(1, 11), epoch, 4, 100);
         assertThat(store.acquire(1, 10)).isNull();
         assertThat(pool.usage().usedBytes()).isEqualTo(emptyBytes);
     }

@@ -48,8 +48,7 @@ record OutputAdoption(MapOutputStore store, PoolLimits limits) {
             return store.adopt(key.shuffleId(), data.epoch(), output, bornNanos);
         }
         data.target().commitFiles(key, index.lengths(), bytes.toFile());
-        boolean wanted =
-                store.adoptFile(key.shuffleId(), data.epoch(), key.mapId(), partitions, index.totalBytes(), bornNanos);
+        boolean wanted = store.adoptFile(key, data.epoch(), partitions, index.totalBytes(), bornNanos);
         if (!wanted) {
             data.target().removeFiles(key);
         }

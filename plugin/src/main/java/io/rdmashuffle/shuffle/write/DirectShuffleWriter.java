@@ -8,11 +8,14 @@ import io.rdmashuffle.shuffle.format.RecordEncoder;
 import io.rdmashuffle.shuffle.format.RowRecords;
 import io.rdmashuffle.shuffle.format.SerializedRecords;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
+import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.OutputRefusedException;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
+import java.util.zip.CheckedOutputStream;
 import java.util.zip.Checksum;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
@@ -49,8 +52,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private static final int BUFFER_BYTES = 64 << 10;
 
     private final ShuffleDependency<K, V, ?> dependency;
-    private final int shuffleId;
-    private final long mapId;
+    private final OutputKey key;
     private final int epoch;
     private final TaskMetrics taskMetrics;
     private final ShuffleWriteMetricsReporter metrics;
@@ -71,8 +73,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             ShuffleWriteMetricsReporter metrics,
             WriteServices services) {
         this.dependency = handle.dependency();
-        this.shuffleId = handle.shuffleId();
-        this.mapId = mapId;
+        this.key = new OutputKey(handle.shuffleId(), mapId);
         this.epoch = services.components().epoch(handle.shuffleId());
         this.taskMetrics = context.taskMetrics();
         this.metrics = metrics;
@@ -95,7 +96,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         status = MapStatus$.MODULE$.apply(
                 services.blockManager().shuffleServerId(),
                 lengths,
-                mapId,
+                key.mapId(),
                 RowBasedChecksum.getAggregatedChecksumValue(rowChecksums));
     }
 
@@ -153,55 +154,52 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
 
     private long[] commit() throws IOException {
-        PoolExecutorComponents outputs = services.components();
+        long bytes = scratch.recordBytes() + (spilled == null ? 0 : spilled.lengthBytes());
         boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
-        long bytes = recordBytes();
-        if (mayCompress && outputs.isShortOf(bytes)) {
-            return commit(outputs.createOutputWriter(shuffleId, epoch, mapId, partitions), compressed());
-        }
-        try {
-            BlockOutputs bare = new BlockOutputs(new Checksum[0], FrameMarkGuard::new);
-            return commit(outputs.createPoolOutputWriter(shuffleId, epoch, mapId, partitions, bytes), bare);
-        } catch (OutputRefusedException e) {
-            LOG.debug("map output {} of shuffle {} goes to files: {}", mapId, shuffleId, e.getMessage());
-        }
-        if (!mayCompress) {
-            try {
-                BlockOutputs bare =
-                        new BlockOutputs(createPartitionChecksums(partitions, services.conf()), FrameMarkGuard::new);
-                return commit(outputs.createFileOutputWriter(shuffleId, epoch, mapId, partitions), bare);
-            } catch (OutputRefusedException e) {
-                LOG.debug("map output {} of shuffle {} is compressed: {}", mapId, shuffleId, e.getMessage());
+        boolean poolIsShort = services.components().isShortOf(bytes);
+        for (Destination destination : Destination.inOrder(mayCompress, poolIsShort)) {
+            long[] written = writtenTo(destination, bytes);
+            if (written != null) {
+                return written;
             }
         }
-        // Files are slow, and read through Spark's streams anyway.
-        return commit(outputs.createFileOutputWriter(shuffleId, epoch, mapId, partitions), compressed());
+        throw new IllegalStateException("no destination took " + key);
     }
 
-    private BlockOutputs compressed() {
-        Frames frames = new Frames(CompressionCodec$.MODULE$.createCodec(services.conf()));
-        return new BlockOutputs(createPartitionChecksums(partitions, services.conf()), frames::compress);
-    }
-
-    private long recordBytes() {
-        return scratch.recordBytes() + (spilled == null ? 0 : spilled.lengthBytes());
-    }
-
-    private long[] commit(ShuffleMapOutputWriter out, BlockOutputs blocks) throws IOException {
+    /** Returns the lengths by partition; null if the destination has refused the output, and then holds nothing of it. */
+    private long @Nullable [] writtenTo(Destination destination, long bytes) throws IOException {
+        BlockForm form = form(destination);
+        ShuffleMapOutputWriter out =
+                services.components().createOutputWriter(key, epoch, partitions, destination, bytes);
         try {
             for (int p = 0; p < partitions; p++) {
                 if (has(p)) {
-                    try (OutputStream stream = blocks.open(p, out)) {
+                    try (OutputStream stream = form.open(p, out)) {
                         writeTo(stream, p);
                     }
                 }
             }
-            return out.commitAllPartitions(getChecksumValues(blocks.checksums()))
-                    .getPartitionLengths();
+            return out.commitAllPartitions(getChecksumValues(form.checksums())).getPartitionLengths();
+        } catch (OutputRefusedException e) {
+            out.abort(e);
+            LOG.debug("{} does not go to {}: {}", key, destination, e.getMessage());
+            return null;
         } catch (IOException | RuntimeException e) {
             out.abort(e);
             throw e;
         }
+    }
+
+    private BlockForm form(Destination destination) {
+        // Spark's checksum files lie beside its shuffle files only.
+        Checksum[] checksums = destination == Destination.POOL_BARE
+                ? new Checksum[0]
+                : createPartitionChecksums(partitions, services.conf());
+        return new BlockForm(
+                checksums,
+                destination.isCompressed()
+                        ? new Frames(CompressionCodec$.MODULE$.createCodec(services.conf()))::compress
+                        : FrameMarkGuard::new);
     }
 
     /** Writes a partition's records in the order in which they came. */
@@ -234,5 +232,21 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             }
         }
         return Option.empty();
+    }
+
+    /**
+     * What blocks become on their way out.
+     *
+     * @param checksums take each partition's bytes as they are stored, for Spark's checksum files; empty if there are to be none
+     * @param records bare or compressed
+     */
+    @SuppressWarnings("ArrayRecordComponent")
+    private record BlockForm(Checksum[] checksums, UnaryOperator<OutputStream> records) {
+        /** Opens a partition of a map output; the caller closes it before the next. */
+        OutputStream open(int partition, ShuffleMapOutputWriter out) throws IOException {
+            OutputStream stored = out.getPartitionWriter(partition).openStream();
+            return records.apply(
+                    checksums.length == 0 ? stored : new CheckedOutputStream(stored, checksums[partition]));
+        }
     }
 }

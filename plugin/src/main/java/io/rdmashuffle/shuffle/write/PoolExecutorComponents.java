@@ -3,6 +3,7 @@ package io.rdmashuffle.shuffle.write;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.OutputRefusedException;
 import io.rdmashuffle.store.PoolLimits;
 import java.io.IOException;
@@ -50,11 +51,12 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     @Override
     public ShuffleMapOutputWriter createMapOutputWriter(int shuffleId, long mapTaskId, int numPartitions) {
-        return createOutputWriter(shuffleId, store.epoch(shuffleId), mapTaskId, numPartitions);
+        OutputKey key = new OutputKey(shuffleId, mapTaskId);
+        return createOutputWriter(key, store.epoch(shuffleId), numPartitions, Destination.POOL_COMPRESSED, 0);
     }
 
     /** Returns what {@link MapOutputStore#epoch} says; for writers that begin to write long after their tasks have. */
-    public int epoch(int shuffleId) {
+    int epoch(int shuffleId) {
         return store.epoch(shuffleId);
     }
 
@@ -62,62 +64,30 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * Returns whether memory is short for so many bytes more: the pool would be fuller than it may be with bytes that could be
      * fewer.
      */
-    public boolean isShortOf(long bytes) {
+    boolean isShortOf(long bytes) {
         return !limits.leavesRoom(pool.usage().usedBytes(), bytes);
     }
 
     /**
-     * Writes a map output into the pool or not at all: it throws {@link OutputRefusedException} where there is no room.
+     * Creates the writer of one map output.
      *
      * @param epoch when the task began
-     * @param expectedBytes as many are asked for at once, so that they lie in one piece where that is possible
+     * @param destination where to; into {@link Destination#POOL_BARE} it writes all or nothing, and throws
+     *     {@link OutputRefusedException} where there is no room
+     * @param expectedBytes as many are asked for at once, so that they lie in one piece where that is possible; 0 if that
+     *     is not known
      */
-    public ShuffleMapOutputWriter createPoolOutputWriter(
-            int shuffleId, int epoch, long mapId, int partitions, long expectedBytes) {
-        return writer(shuffleId, epoch, mapId, partitions, output(partitions, expectedBytes), () -> {
-            throw new OutputRefusedException("no room in the pool");
+    ShuffleMapOutputWriter createOutputWriter(
+            OutputKey key, int epoch, int partitions, Destination destination, long expectedBytes) {
+        ChunkedOutput output = destination.isPooled()
+                ? output(partitions, expectedBytes)
+                : new ChunkedOutput(pool, chunkBytes, 0, true);
+        PoolMapOutputWriter writer = new PoolMapOutputWriter(key, epoch, partitions, store, output, () -> {
+            if (destination == Destination.POOL_BARE) {
+                throw new OutputRefusedException("no room in the pool");
+            }
+            return files.createMapOutputWriter(key.shuffleId(), key.mapId(), partitions);
         });
-    }
-
-    /**
-     * Writes a map output into the pool, or into Spark's shuffle files where there is no room.
-     *
-     * @param epoch when the task began
-     */
-    public ShuffleMapOutputWriter createOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
-        return writerOrFile(shuffleId, epoch, mapId, partitions, output(partitions));
-    }
-
-    /**
-     * Writes a map output into Spark's shuffle files.
-     *
-     * @param epoch when the task began
-     */
-    public ShuffleMapOutputWriter createFileOutputWriter(int shuffleId, int epoch, long mapId, int partitions) {
-        ChunkedOutput none = new ChunkedOutput(pool, chunkBytes, true);
-        return writerOrFile(shuffleId, epoch, mapId, partitions, none);
-    }
-
-    private PoolMapOutputWriter writerOrFile(
-            int shuffleId, int epoch, long mapId, int partitions, ChunkedOutput output) {
-        return writer(
-                shuffleId,
-                epoch,
-                mapId,
-                partitions,
-                output,
-                () -> files.createMapOutputWriter(shuffleId, mapId, partitions));
-    }
-
-    private PoolMapOutputWriter writer(
-            int shuffleId,
-            int epoch,
-            long mapId,
-            int partitions,
-            ChunkedOutput output,
-            PoolMapOutputWriter.FileOutputs fileOutputs) {
-        PoolMapOutputWriter writer =
-                new PoolMapOutputWriter(shuffleId, mapId, partitions, store, epoch, output, fileOutputs);
         TaskContext task = TaskContext.get();
         if (task != null) {
             task.addTaskCompletionListener((TaskCompletionListener) ended -> writer.abandon());
@@ -127,18 +97,16 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
 
     @Override
     public Optional<SingleSpillShuffleMapOutputWriter> createSingleFileMapOutputWriter(int shuffleId, long mapId) {
-        return Optional.of(new PoolSingleSpillWriter(shuffleId, mapId, store, this::output, () -> {
-            try {
-                return files.createSingleFileMapOutputWriter(shuffleId, mapId)
-                        .orElseThrow(() -> new IllegalStateException("Spark's local files take no single spills"));
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }));
-    }
-
-    private ChunkedOutput output(int partitions) {
-        return output(partitions, 0);
+        return Optional.of(new PoolSingleSpillWriter(
+                new OutputKey(shuffleId, mapId), store, partitions -> output(partitions, 0), () -> {
+                    try {
+                        return files.createSingleFileMapOutputWriter(shuffleId, mapId)
+                                .orElseThrow(
+                                        () -> new IllegalStateException("Spark's local files take no single spills"));
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                }));
     }
 
     private ChunkedOutput output(int partitions, long expectedBytes) {

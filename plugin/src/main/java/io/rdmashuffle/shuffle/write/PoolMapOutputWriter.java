@@ -5,6 +5,7 @@ import io.rdmashuffle.directory.SliceCursor;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.OutputRefusedException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -43,8 +44,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         ShuffleMapOutputWriter open() throws IOException;
     }
 
-    private final int shuffleId;
-    private final long mapId;
+    private final OutputKey key;
     private final MapOutputStore store;
     private final int epoch;
     private final ChunkedOutput pooled;
@@ -56,15 +56,13 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
     private @Nullable ShuffleMapOutputWriter file;
 
     PoolMapOutputWriter(
-            int shuffleId,
-            long mapId,
+            OutputKey key,
+            int epoch,
             int partitions,
             MapOutputStore store,
-            int epoch,
             ChunkedOutput pooled,
             FileOutputs fileWriters) {
-        this.shuffleId = shuffleId;
-        this.mapId = mapId;
+        this.key = key;
         this.store = store;
         this.epoch = epoch;
         this.pooled = pooled;
@@ -87,10 +85,10 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
     public MapOutputCommitMessage commitAllPartitions(long[] sparkChecksums) throws IOException {
         try {
             if (file == null) {
-                MapOutput output = pooled.toMapOutput(mapId, lengths, checksums);
+                MapOutput output = pooled.toMapOutput(key.mapId(), lengths, checksums);
                 if (output != null) {
                     committed = true;
-                    store.add(shuffleId, epoch, output);
+                    store.add(key.shuffleId(), epoch, output);
                     return MapOutputCommitMessage.of(lengths);
                 }
                 moveToFile(-1);
@@ -101,7 +99,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
                 total += length;
             }
             committed = true;
-            store.addFile(shuffleId, epoch, mapId, lengths.length, total);
+            store.addFile(key, epoch, lengths.length, total);
             return message;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -123,7 +121,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
             try {
                 abort(new IOException("the task ended without a commit"));
             } catch (IOException e) {
-                LOG.warn("cannot remove the unfinished files of map output {} of shuffle {}", mapId, shuffleId, e);
+                LOG.warn("Cannot remove the unfinished files of {}", key, e);
             }
         }
     }

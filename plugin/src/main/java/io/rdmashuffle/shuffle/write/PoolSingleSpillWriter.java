@@ -5,6 +5,7 @@ import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.SliceCursor;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputKey;
 import java.io.File;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -23,23 +24,20 @@ import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
  * <p><b>Threading:</b> none; for one task thread.
  */
 public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputWriter {
-    private final int shuffleId;
-    private final long mapId;
+    private final OutputKey key;
     private final MapOutputStore store;
     private final int epoch;
     private final IntFunction<ChunkedOutput> outputs;
     private final Supplier<SingleSpillShuffleMapOutputWriter> fileWriters;
 
     PoolSingleSpillWriter(
-            int shuffleId,
-            long mapId,
+            OutputKey key,
             MapOutputStore store,
             IntFunction<ChunkedOutput> outputs,
             Supplier<SingleSpillShuffleMapOutputWriter> fileWriters) {
-        this.shuffleId = shuffleId;
-        this.mapId = mapId;
+        this.key = key;
         this.store = store;
-        this.epoch = store.epoch(shuffleId);
+        this.epoch = store.epoch(key.shuffleId());
         this.outputs = outputs;
         this.fileWriters = fileWriters;
     }
@@ -48,21 +46,18 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
     public void transferMapSpillFile(File spill, long[] lengths, long[] sparkChecksums) throws IOException {
         long total = Arrays.stream(lengths).sum();
         ChunkedOutput pooled = outputs.apply(lengths.length);
-        boolean done = false;
         try {
-            done = toPool(spill, lengths, total, pooled);
-            if (!done) {
+            if (!toPool(spill, lengths, total, pooled)) {
                 pooled.discard();
                 fileWriters.get().transferMapSpillFile(spill, lengths, sparkChecksums);
-                store.addFile(shuffleId, epoch, mapId, lengths.length, total);
+                store.addFile(key, epoch, lengths.length, total);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("interrupted while publishing a map output");
         } finally {
-            if (!done) {
-                pooled.discard();
-            }
+            // Holds nothing once the output is in the store.
+            pooled.discard();
         }
     }
 
@@ -78,11 +73,11 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
         for (int p = 0; p < lengths.length; p++) {
             checksums[p] = Crc32c.of(cursor.take(lengths[p]));
         }
-        MapOutput output = pooled.toMapOutput(mapId, lengths, checksums);
+        MapOutput output = pooled.toMapOutput(key.mapId(), lengths, checksums);
         if (output == null) {
             return false;
         }
-        store.add(shuffleId, epoch, output);
+        store.add(key.shuffleId(), epoch, output);
         Files.deleteIfExists(spill.toPath());
         return true;
     }

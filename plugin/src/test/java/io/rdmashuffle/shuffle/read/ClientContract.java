@@ -19,6 +19,7 @@ import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
@@ -192,7 +193,7 @@ abstract class ClientContract {
 
     @Test
     void blocksOfFilesComeOverNettyAndAreCountedAsFiles() throws Exception {
-        store.addFile(SHUFFLE, store.epoch(SHUFFLE), 99, PARTITIONS, 10);
+        store.addFile(new OutputKey(SHUFFLE, 99), store.epoch(SHUFFLE), PARTITIONS, 10);
         netty.blocks().put(id(99, 0), new byte[] {1, 2, 3});
         List<String> ids = List.of(id(99, 0), oneWithBytes());
         fetch(client(LONG, LONG), ids);
@@ -299,7 +300,7 @@ abstract class ClientContract {
     void theDeadlineAnswersWhatNobodyElseDoes() throws Exception {
         OneSidedBlockClient client = client(LONG, Duration.ofMillis(50));
         netty.silent = true;
-        store.addFile(SHUFFLE, store.epoch(SHUFFLE), 99, PARTITIONS, 10);
+        store.addFile(new OutputKey(SHUFFLE, 99), store.epoch(SHUFFLE), PARTITIONS, 10);
         fetch(client, List.of(id(99, 0), id(99, 1), oneWithBytes()));
         assertThat(answered.failure(id(99, 0))).hasMessageContaining("spark.shuffle.rdma.fetch.timeout");
         assertRight(List.of(oneWithBytes()));

@@ -15,6 +15,7 @@ import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.ByteArrayOutputStream;
@@ -73,7 +74,7 @@ class PoolWritersTest {
     }
 
     private ChunkedOutput output() {
-        return new ChunkedOutput(pool, CHUNK, false);
+        return new ChunkedOutput(pool, CHUNK, 0, false);
     }
 
     private byte[][] content(int partitions, int maxBytes) {
@@ -129,7 +130,7 @@ class PoolWritersTest {
     private boolean writeAnywhere(long mapId, byte[][] content) throws IOException {
         FakeFiles files = new FakeFiles(content.length);
         PoolMapOutputWriter writer = new PoolMapOutputWriter(
-                SHUFFLE, mapId, content.length, store, store.epoch(SHUFFLE), output(), () -> files);
+                new OutputKey(SHUFFLE, mapId), store.epoch(SHUFFLE), content.length, store, output(), () -> files);
         write(writer, content);
         long[] lengths = writer.commitAllPartitions(new long[0]).getPartitionLengths();
         long[] expected = Stream.of(content).mapToLong(part -> part.length).toArray();
@@ -204,9 +205,9 @@ class PoolWritersTest {
         byte[][] content = content(5, 300);
         content[0] = new byte[] {1, 2, 3};
         FakeFiles files = new FakeFiles(content.length);
-        ChunkedOutput refused = new ChunkedOutput(pool, CHUNK, true);
-        PoolMapOutputWriter writer =
-                new PoolMapOutputWriter(SHUFFLE, 1, content.length, store, store.epoch(SHUFFLE), refused, () -> files);
+        ChunkedOutput refused = new ChunkedOutput(pool, CHUNK, 0, true);
+        PoolMapOutputWriter writer = new PoolMapOutputWriter(
+                new OutputKey(SHUFFLE, 1), store.epoch(SHUFFLE), content.length, store, refused, () -> files);
         write(writer, content);
         writer.commitAllPartitions(new long[0]);
         assertThat(files.isCommitted()).isTrue();
@@ -218,8 +219,8 @@ class PoolWritersTest {
 
     @Test
     void abortGivesEverythingBack() throws Exception {
-        PoolMapOutputWriter inPool =
-                new PoolMapOutputWriter(SHUFFLE, 1, 2, store, store.epoch(SHUFFLE), output(), () -> new FakeFiles(2));
+        PoolMapOutputWriter inPool = new PoolMapOutputWriter(
+                new OutputKey(SHUFFLE, 1), store.epoch(SHUFFLE), 2, store, output(), () -> new FakeFiles(2));
         OutputStream out = inPool.getPartitionWriter(0).openStream();
         out.write(new byte[5000]);
         inPool.abort(new IOException("task failed"));
@@ -227,8 +228,8 @@ class PoolWritersTest {
 
         Lease occupied = TestPools.reserve(pool, Purpose.RECEIVE, CAP - GRANULE);
         FakeFiles files = new FakeFiles(2);
-        PoolMapOutputWriter inFile =
-                new PoolMapOutputWriter(SHUFFLE, 2, 2, store, store.epoch(SHUFFLE), output(), () -> files);
+        PoolMapOutputWriter inFile = new PoolMapOutputWriter(
+                new OutputKey(SHUFFLE, 2), store.epoch(SHUFFLE), 2, store, output(), () -> files);
         inFile.getPartitionWriter(0).openStream().write(new byte[5000]);
         inFile.abort(new IOException("task failed"));
         assertThat(files.isAborted()).isTrue();
@@ -238,8 +239,8 @@ class PoolWritersTest {
 
     @Test
     void partitionsComeInOrderAndClosedStreamsTakeNothing() throws Exception {
-        PoolMapOutputWriter writer =
-                new PoolMapOutputWriter(SHUFFLE, 1, 3, store, store.epoch(SHUFFLE), output(), () -> new FakeFiles(3));
+        PoolMapOutputWriter writer = new PoolMapOutputWriter(
+                new OutputKey(SHUFFLE, 1), store.epoch(SHUFFLE), 3, store, output(), () -> new FakeFiles(3));
         OutputStream out = writer.getPartitionWriter(1).openStream();
         out.close();
         assertThatThrownBy(() -> out.write(1)).isInstanceOf(IOException.class);
@@ -262,7 +263,7 @@ class PoolWritersTest {
             Path spill = Files.write(directory.resolve("spill"), all.toByteArray());
             Lease occupied = TestPools.reserve(pool, Purpose.RECEIVE, CAP - free * GRANULE);
             FakeFiles files = new FakeFiles(content.length);
-            new PoolSingleSpillWriter(SHUFFLE, free, store, partitions -> output(), () -> files)
+            new PoolSingleSpillWriter(new OutputKey(SHUFFLE, free), store, partitions -> output(), () -> files)
                     .transferMapSpillFile(spill.toFile(), lengths, new long[0]);
             if (files.isCommitted()) {
                 assertThat(files.spill()).isEqualTo(all.toByteArray());
@@ -282,8 +283,8 @@ class PoolWritersTest {
     @Test
     void aSpillFileThatIsTooShortFailsAndLeavesNothing() throws Exception {
         Path spill = Files.write(directory.resolve("spill"), new byte[100]);
-        PoolSingleSpillWriter writer =
-                new PoolSingleSpillWriter(SHUFFLE, 1, store, partitions -> output(), () -> new FakeFiles(1));
+        PoolSingleSpillWriter writer = new PoolSingleSpillWriter(
+                new OutputKey(SHUFFLE, 1), store, partitions -> output(), () -> new FakeFiles(1));
         assertThatThrownBy(() -> writer.transferMapSpillFile(spill.toFile(), new long[] {200}, new long[0]))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("100 of 200");
