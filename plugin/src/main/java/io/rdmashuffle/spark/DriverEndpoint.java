@@ -8,11 +8,13 @@ import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -61,7 +63,7 @@ final class DriverEndpoint implements AutoCloseable {
     }
 
     /** Asks all members at once for their counters and waits for those that answer in time. */
-    Map<String, Map<String, Long>> collectStatistics(Duration timeout) {
+    Map<String, Map<ShuffleCounter, Long>> collectStatistics(Duration timeout) {
         Map<String, Future<RegistryEnvelope>> answers = new LinkedHashMap<>();
         for (Member member : registry.members()) {
             RpcEndpointRef endpoint = endpoints.get(member.executorId());
@@ -71,11 +73,11 @@ final class DriverEndpoint implements AutoCloseable {
                         RegistryAsk.start(endpoint, codec, new StatisticsRequest(), null, timeout));
             }
         }
-        Map<String, Map<String, Long>> counters = new HashMap<>();
+        Map<String, Map<ShuffleCounter, Long>> counters = new HashMap<>();
         answers.forEach((executorId, answer) -> {
             try {
                 if (RegistryAsk.await(answer, codec, timeout) instanceof StatisticsReply reply) {
-                    counters.put(executorId, reply.counters());
+                    counters.put(executorId, byCounter(reply.counters()));
                 }
             } catch (Exception e) {
                 // Scala throws RpcTimeoutException and SparkException without declaring them.
@@ -83,6 +85,11 @@ final class DriverEndpoint implements AutoCloseable {
             }
         });
         return counters;
+    }
+
+    private static Map<ShuffleCounter, Long> byCounter(Map<String, Long> named) {
+        return named.entrySet().stream()
+                .collect(Collectors.toMap(entry -> ShuffleCounter.valueOf(entry.getKey()), Map.Entry::getValue));
     }
 
     @Override

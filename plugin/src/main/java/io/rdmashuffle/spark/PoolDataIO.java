@@ -18,7 +18,16 @@ import org.slf4j.LoggerFactory;
 public final class PoolDataIO implements ShuffleDataIO {
     private static final Logger LOG = LoggerFactory.getLogger(PoolDataIO.class);
 
+    /** Spark's setting that names this class. */
+    static final String KEY = "spark.shuffle.sort.io.plugin.class";
+
     private final SparkConf conf;
+
+    /** A shuffle manager that has a pool. */
+    interface Owner {
+        /** Returns where writers put map outputs. */
+        ShuffleExecutorComponents executorComponents();
+    }
 
     /** Called by Spark through reflection. */
     public PoolDataIO(SparkConf conf) {
@@ -33,12 +42,10 @@ public final class PoolDataIO implements ShuffleDataIO {
 
     @Override
     public ShuffleExecutorComponents executor() {
-        if (SparkEnv.get().shuffleManager() instanceof RdmaShuffleManager manager) {
-            return manager.executorComponents();
+        if (SparkEnv.get().shuffleManager() instanceof Owner owner) {
+            return owner.executorComponents();
         }
-        LOG.warn(
-                "{} was left over from an application with the RDMA shuffle and is ignored; remove it",
-                SortFallback.DATA_IO_KEY);
+        LOG.warn("{} was left over from an application with the RDMA shuffle and is ignored; remove it", KEY);
         return new LocalDiskShuffleExecutorComponents(conf);
     }
 }

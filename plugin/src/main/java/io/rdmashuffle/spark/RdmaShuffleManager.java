@@ -6,7 +6,6 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
-import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
 import io.rdmashuffle.shuffle.read.DirectShuffleReader;
 import io.rdmashuffle.shuffle.read.RdmaShuffleReader;
 import io.rdmashuffle.shuffle.read.ReadServices;
@@ -14,18 +13,14 @@ import io.rdmashuffle.shuffle.serve.PoolBlockResolver;
 import io.rdmashuffle.shuffle.write.DirectShuffleWriter;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
 import io.rdmashuffle.shuffle.write.WriteServices;
-import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounter;
-import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -40,7 +35,6 @@ import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
 import org.apache.spark.shuffle.sort.SortShuffleManager$;
-import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.BlockStatus;
@@ -61,11 +55,12 @@ import scala.reflect.ClassTag$;
  * <p>It is a {@link SortShuffleManager} because Spark copies every row for any manager that is not one
  * ({@code ShuffleExchangeExec.needToCopyObjectsBeforeShuffle}), and because that is the complete fall-back.
  *
- * <p><b>Threading:</b> thread-safe; parts are created once, under the manager's lock.
+ * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns everything of this plugin in the process; {@link #stop()}, which Spark may call twice, ends it.
+ * <p><b>Ownership:</b> owns what this plugin runs in the process, {@link ExecutorRuntime} and {@link DriverEndpoint};
+ * {@link #stop()}, which Spark may call twice, ends both.
  */
-public class RdmaShuffleManager extends SortShuffleManager {
+public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(RdmaShuffleManager.class);
 
     private final SparkConf conf;
@@ -74,14 +69,11 @@ public class RdmaShuffleManager extends SortShuffleManager {
     private final boolean isLocal;
     private final boolean sortOnly;
     private final PoolLimits limits;
-    private final ShuffleCounters counters = new ShuffleCounters();
+    private final RegistryWire wire;
+    private final ExecutorRuntime runtime;
     /** Null where sort shuffle serves the application, which a Spark that lacks what this class extends must be able to. */
     private final @Nullable PoolBlockResolver resolver;
 
-    private final RegistryWire wire;
-    private volatile @Nullable ExecutorMemory memory;
-    private volatile @Nullable ExecutorNetwork network;
-    private @Nullable RemovedShuffleCleaner sweep;
     private @Nullable DriverEndpoint registry;
     private boolean stopped;
 
@@ -107,6 +99,14 @@ public class RdmaShuffleManager extends SortShuffleManager {
         this.isLocal = isDriver && conf.get("spark.master", "").matches("local(\\[.*])?");
         this.config = ShuffleSettings.read(conf);
         this.limits = ExecutorMemory.limits(config);
+        var mapIdsByShuffle = super.shuffleBlockResolver().taskIdMapsForShuffle();
+        this.runtime = new ExecutorRuntime(
+                conf,
+                config,
+                isLocal,
+                wire,
+                () -> mapIdsByShuffle.keySet().stream().map(Integer.class::cast).collect(Collectors.toSet()),
+                this::unregisterShuffle);
         String reason = SortFallback.reason(conf, config).orElse(null);
         this.sortOnly = reason != null;
         if (reason != null && isDriver) {
@@ -118,13 +118,13 @@ public class RdmaShuffleManager extends SortShuffleManager {
         } else {
             this.resolver = new PoolBlockResolver(
                     conf,
-                    super.shuffleBlockResolver().taskIdMapsForShuffle(),
-                    this::storeOrNull,
-                    this::incomingOrNull,
+                    mapIdsByShuffle,
+                    runtime::storeOrNull,
+                    runtime::incomingOrNull,
                     RdmaShuffleManager::reportBlock,
-                    counters,
+                    runtime.counters(),
                     config.fetchVerifyChecksum());
-            conf.set(SortFallback.DATA_IO_KEY, PoolDataIO.class.getName());
+            conf.set(PoolDataIO.KEY, PoolDataIO.class.getName());
             prepareMemory();
         }
     }
@@ -132,7 +132,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     /** Executors get their pool now, so that a host that cannot hold it says so at start; a local driver is only checked. */
     private void prepareMemory() {
         if (!isDriver) {
-            memory();
+            runtime.memory();
         } else if (isLocal) {
             ExecutorMemory.checkedSettings(config);
         }
@@ -180,7 +180,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
     public <K, V> ShuffleWriter<K, V> getWriter(
             ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
         if (!sortOnly) {
-            network().ensureAnnounced();
+            runtime.ensureAnnounced();
         }
         if (handle instanceof DirectShuffleHandle<?, ?, ?> direct) {
             rememberMap(handle.shuffleId(), mapId);
@@ -214,7 +214,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
         if (sortOnly || base.dependency().isShuffleMergeFinalizedMarked()) {
             return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
         }
-        ReadServices services = network().readServices();
+        ReadServices services = runtime.readServices();
         Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = services.mapOutputTracker()
                 .getMapSizesByExecutorId(handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition);
         boolean inBatches = SortShuffleManager$.MODULE$.canUseBatchFetch(startPartition, endPartition, context);
@@ -225,15 +225,7 @@ public class RdmaShuffleManager extends SortShuffleManager {
 
     @Override
     public boolean unregisterShuffle(int shuffleId) {
-        ExecutorMemory held = memory;
-        if (held != null) {
-            held.store().removeShuffle(shuffleId);
-            held.incoming().removeShuffle(shuffleId);
-        }
-        ExecutorNetwork joined = network;
-        if (joined != null) {
-            joined.paths().forgetShuffle(shuffleId);
-        }
+        runtime.removeShuffle(shuffleId);
         return super.unregisterShuffle(shuffleId);
     }
 
@@ -244,29 +236,13 @@ public class RdmaShuffleManager extends SortShuffleManager {
                 return;
             }
             stopped = true;
-            if (memory != null) {
-                LOG.info("what this shuffle did here: {}", localStatistics());
-            }
-            closeQuietly(sweep);
-            closeQuietly(network);
-            closeQuietly(memory);
-            closeQuietly(registry);
+            runtime.close();
+            ExecutorRuntime.closeOrWarn(registry);
             if (isDriver && !sortOnly) {
-                closeQuietly(() -> Pool.removeAbandoned(Path.of(config.poolDirectory())));
+                ExecutorRuntime.closeOrWarn(() -> Pool.removeAbandoned(Path.of(config.poolDirectory())));
             }
         }
         super.stop();
-    }
-
-    /** One part that fails to close must not keep the others open. */
-    private static void closeQuietly(@Nullable AutoCloseable part) {
-        try {
-            if (part != null) {
-                part.close();
-            }
-        } catch (Exception e) {
-            LOG.warn("a part of the shuffle manager did not close cleanly", e);
-        }
     }
 
     /** Asks every executor for its counters; driver only. Executors that do not answer in time are left out. */
@@ -276,58 +252,18 @@ public class RdmaShuffleManager extends SortShuffleManager {
             started = registry;
         }
         Map<String, Map<ShuffleCounter, Long>> byExecutor = new HashMap<>();
-        if (memory != null) {
-            byExecutor.put(SparkEnv.get().executorId(), localStatistics());
+        if (runtime.hasMemory()) {
+            byExecutor.put(SparkEnv.get().executorId(), runtime.statistics());
         }
         if (started != null) {
-            started.collectStatistics(timeout)
-                    .forEach((executorId, values) -> byExecutor.put(executorId, byCounter(values)));
+            byExecutor.putAll(started.collectStatistics(timeout));
         }
         return new ClusterStatistics(byExecutor, started == null ? 0 : started.messagesReceived());
     }
 
-    /** Returns the counters of this process. */
-    Map<ShuffleCounter, Long> localStatistics() {
-        Map<ShuffleCounter, Long> values = counters.snapshot();
-        ExecutorMemory held = memory;
-        if (held != null) {
-            held.addGauges(values);
-        }
-        ExecutorNetwork joined = network;
-        if (joined != null) {
-            values.put(ShuffleCounter.PEER_MAPPINGS, joined.paths().openRegions());
-        }
-        return values;
-    }
-
-    /** Returns where Spark's writers put map outputs; for {@link PoolDataIO}. */
-    PoolExecutorComponents executorComponents() {
-        ExecutorMemory held = memory();
-        return new PoolExecutorComponents(
-                held.pool(),
-                held.store(),
-                config.poolChunkSizeBytes(),
-                limits,
-                new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver()));
-    }
-
-    private Set<Integer> heldShuffles() {
-        Set<Integer> held = new HashSet<>(memory().store().shuffleIds());
-        held.addAll(network().paths().shuffleIds());
-        for (Object writtenHere : resolver().taskIdMapsForShuffle().keySet()) {
-            held.add((Integer) writtenHere);
-        }
-        return held;
-    }
-
-    private @Nullable MapOutputStore storeOrNull() {
-        ExecutorMemory held = memory;
-        return held == null ? null : held.store();
-    }
-
-    private @Nullable IncomingOutputs incomingOrNull() {
-        ExecutorMemory held = memory;
-        return held == null ? null : held.incoming();
+    @Override
+    public PoolExecutorComponents executorComponents() {
+        return runtime.executorComponents(resolver());
     }
 
     /** Spark knows migrated blocks as files on disk, wherever they are. */
@@ -336,60 +272,10 @@ public class RdmaShuffleManager extends SortShuffleManager {
         SparkEnv.get().blockManager().reportBlockStatus(blockId, onDisk, 0);
     }
 
-    private ExecutorMemory memory() {
-        ExecutorMemory held = memory;
-        if (held == null) {
-            synchronized (this) {
-                held = memory;
-                if (held == null) {
-                    requireRunning();
-                    held = ExecutorMemory.create(conf, config, counters, !isLocal);
-                    memory = held;
-                }
-            }
-        }
-        return held;
-    }
-
-    private ExecutorNetwork network() {
-        ExecutorNetwork joined = network;
-        if (joined == null) {
-            synchronized (this) {
-                joined = network;
-                if (joined == null) {
-                    requireRunning();
-                    joined = new ExecutorNetwork(
-                            SparkEnv.get(), config, memory(), counters, this::localStatistics, wire);
-                    network = joined;
-                    if (!isLocal) {
-                        joined.announce();
-                        sweep = new RemovedShuffleCleaner(
-                                this::heldShuffles,
-                                joined::removedShuffles,
-                                this::unregisterShuffle,
-                                config.registrySweepInterval());
-                    }
-                }
-            }
-        }
-        return joined;
-    }
-
     private synchronized void startRegistry(ShuffleDependency<?, ?, ?> dependency) {
         if (registry == null && !stopped) {
             registry = new DriverEndpoint(
                     dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv(), wire);
         }
-    }
-
-    private void requireRunning() {
-        if (stopped) {
-            throw new IllegalStateException("the shuffle manager has been stopped");
-        }
-    }
-
-    private static Map<ShuffleCounter, Long> byCounter(Map<String, Long> named) {
-        return named.entrySet().stream()
-                .collect(Collectors.toMap(entry -> ShuffleCounter.valueOf(entry.getKey()), Map.Entry::getValue));
     }
 }

@@ -10,14 +10,12 @@ import scala.util.Properties;
 
 /** Settings under which a whole application is served by Spark's sort shuffle instead, and why. */
 final class SortFallback {
-    static final String DATA_IO_KEY = "spark.shuffle.sort.io.plugin.class";
-
     private SortFallback() {}
 
     /** Removes the key that an earlier application with the pool left in a configuration that was used again. */
     static void removeOwnDataIO(SparkConf conf) {
-        if (conf.get(DATA_IO_KEY, "").equals(PoolDataIO.class.getName())) {
-            conf.remove(DATA_IO_KEY);
+        if (conf.get(PoolDataIO.KEY, "").equals(PoolDataIO.class.getName())) {
+            conf.remove(PoolDataIO.KEY);
         }
     }
 
@@ -52,9 +50,9 @@ final class SortFallback {
         if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
             return Optional.of("spark.shuffle.useOldFetchProtocol=true; set it to false");
         }
-        String dataIo = conf.get(DATA_IO_KEY, PoolDataIO.class.getName());
+        String dataIo = conf.get(PoolDataIO.KEY, PoolDataIO.class.getName());
         if (!dataIo.equals(PoolDataIO.class.getName())) {
-            return Optional.of(DATA_IO_KEY + "=" + dataIo + " puts map outputs elsewhere; remove it");
+            return Optional.of(PoolDataIO.KEY + "=" + dataIo + " puts map outputs elsewhere; remove it");
         }
         return Optional.empty();
     }

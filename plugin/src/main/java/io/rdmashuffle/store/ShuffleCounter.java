@@ -1,5 +1,7 @@
 package io.rdmashuffle.store;
 
+import java.util.Locale;
+
 /** What every executor counts and the driver can add up; the names appear in metrics, the demo and tests. */
 public enum ShuffleCounter {
     /** Shuffle bytes that tasks read from their own executor's pool. */
@@ -31,6 +33,8 @@ public enum ShuffleCounter {
     /** Map outputs taken over from executors that were decommissioned, into the pool or as files, since the start. */
     MAP_OUTPUTS_MIGRATED("mapOutputsMigrated");
 
+    private static final long MEBIBYTE = 1L << 20;
+
     private final String label;
 
     ShuffleCounter(String label) {
@@ -40,5 +44,12 @@ public enum ShuffleCounter {
     /** Returns the short name, in lower camel case, that metrics and JSON use. */
     public String label() {
         return label;
+    }
+
+    /** Returns a value of this counter for a log: bytes in MiB, everything else as it is. */
+    public String format(long value) {
+        return name().endsWith("_BYTES") && value != 0
+                ? String.format(Locale.ROOT, "%.1f MiB", value / (double) MEBIBYTE)
+                : Long.toString(value);
     }
 }

@@ -1,0 +1,231 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
+import io.rdmashuffle.shuffle.read.ReadServices;
+import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.IntConsumer;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one process runs for the shuffle: its memory, its network, the removal of shuffles that the driver has forgotten, and
+ * what it counts. Each part is created when it is first asked for.
+ *
+ * <p><b>Threading:</b> thread-safe; parts are created once, under this object's lock.
+ *
+ * <p><b>Ownership:</b> owns its parts; {@link #close()} ends them in the order in which they depend on one another.
+ */
+final class ExecutorRuntime implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
+
+    private final SparkConf conf;
+    private final ShuffleConfig config;
+    private final boolean isLocal;
+    private final RegistryWire wire;
+    private final Supplier<Set<Integer>> shufflesInFiles;
+    private final IntConsumer unregister;
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private volatile @Nullable ExecutorMemory memory;
+    private volatile @Nullable ExecutorNetwork network;
+    private @Nullable RemovedShuffleCleaner cleaner;
+    private boolean closed;
+
+    /**
+     * Prepares; nothing is created yet.
+     *
+     * @param isLocal whether this process is the whole application, so that it has no peers
+     * @param wire carries questions to the driver
+     * @param shufflesInFiles shuffles of which this process has written Spark's files
+     * @param unregister removes a shuffle from this process
+     */
+    ExecutorRuntime(
+            SparkConf conf,
+            ShuffleConfig config,
+            boolean isLocal,
+            RegistryWire wire,
+            Supplier<Set<Integer>> shufflesInFiles,
+            IntConsumer unregister) {
+        this.conf = conf;
+        this.config = config;
+        this.isLocal = isLocal;
+        this.wire = wire;
+        this.shufflesInFiles = shufflesInFiles;
+        this.unregister = unregister;
+    }
+
+    ShuffleCounters counters() {
+        return counters;
+    }
+
+    /**
+     * Creates the pool if it does not exist.
+     *
+     * @throws IllegalArgumentException if this host cannot hold it, saying what to raise
+     */
+    ExecutorMemory memory() {
+        ExecutorMemory held = memory;
+        if (held == null) {
+            synchronized (this) {
+                held = memory;
+                if (held == null) {
+                    requireOpen();
+                    held = ExecutorMemory.create(conf, config, counters, !isLocal);
+                    memory = held;
+                }
+            }
+        }
+        return held;
+    }
+
+    private ExecutorNetwork network() {
+        ExecutorNetwork joined = network;
+        if (joined == null) {
+            synchronized (this) {
+                joined = network;
+                if (joined == null) {
+                    requireOpen();
+                    joined = new ExecutorNetwork(SparkEnv.get(), config, memory(), counters, this::statistics, wire);
+                    network = joined;
+                    if (!isLocal) {
+                        joined.announce();
+                        cleaner = new RemovedShuffleCleaner(
+                                this::heldShuffles,
+                                joined::removedShuffles,
+                                unregister,
+                                config.registrySweepInterval());
+                    }
+                }
+            }
+        }
+        return joined;
+    }
+
+    /** Joins the others, or announces this process again if the driver has not taken it yet; cheap when it has. */
+    void ensureAnnounced() {
+        network().ensureAnnounced();
+    }
+
+    ReadServices readServices() {
+        return network().readServices();
+    }
+
+    /**
+     * Returns where writers put map outputs.
+     *
+     * @param resolver commits the files of outputs that the pool cannot take
+     */
+    PoolExecutorComponents executorComponents(IndexShuffleBlockResolver resolver) {
+        ExecutorMemory held = memory();
+        return new PoolExecutorComponents(
+                held.pool(),
+                held.store(),
+                config.poolChunkSizeBytes(),
+                ExecutorMemory.limits(config),
+                new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
+    }
+
+    /** Returns the map outputs in the pool; null while there is no pool. */
+    @Nullable
+    MapOutputStore storeOrNull() {
+        ExecutorMemory held = memory;
+        return held == null ? null : held.store();
+    }
+
+    /** Returns what takes over outputs of other executors; null while there is no pool. */
+    @Nullable
+    IncomingOutputs incomingOrNull() {
+        ExecutorMemory held = memory;
+        return held == null ? null : held.incoming();
+    }
+
+    /** Drops everything that is here, or known of peers, of a shuffle. */
+    void removeShuffle(int shuffleId) {
+        ExecutorMemory held = memory;
+        if (held != null) {
+            held.store().removeShuffle(shuffleId);
+            held.incoming().removeShuffle(shuffleId);
+        }
+        ExecutorNetwork joined = network;
+        if (joined != null) {
+            joined.paths().forgetShuffle(shuffleId);
+        }
+    }
+
+    private Set<Integer> heldShuffles() {
+        Set<Integer> held = new HashSet<>(memory().store().shuffleIds());
+        held.addAll(network().paths().shuffleIds());
+        held.addAll(shufflesInFiles.get());
+        return held;
+    }
+
+    /** Returns whether there is a pool, so that there is something to count. */
+    boolean hasMemory() {
+        return memory != null;
+    }
+
+    /** Returns the counters of this process. */
+    Map<ShuffleCounter, Long> statistics() {
+        Map<ShuffleCounter, Long> values = counters.snapshot();
+        ExecutorMemory held = memory;
+        if (held != null) {
+            held.addGauges(values);
+        }
+        ExecutorNetwork joined = network;
+        if (joined != null) {
+            values.put(ShuffleCounter.PEER_MAPPINGS, joined.paths().openRegions());
+        }
+        return values;
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new IllegalStateException("the shuffle manager has been stopped");
+        }
+    }
+
+    /** Ends everything; idempotent. */
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        if (memory != null) {
+            LOG.info(
+                    "RDMA shuffle statistics: {}",
+                    statistics().entrySet().stream()
+                            .map(entry -> entry.getKey().label() + " "
+                                    + entry.getKey().format(entry.getValue()))
+                            .collect(Collectors.joining(", ")));
+        }
+        closeOrWarn(cleaner);
+        closeOrWarn(network);
+        closeOrWarn(memory);
+    }
+
+    /** One part that fails to close must not keep the others open. */
+    static void closeOrWarn(@Nullable AutoCloseable part) {
+        try {
+            if (part != null) {
+                part.close();
+            }
+        } catch (Exception e) {
+            LOG.warn("A part of the RDMA shuffle did not close cleanly", e);
+        }
+    }
+}
