@@ -1,0 +1,50 @@
+package io.rdmashuffle.house;
+
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Prints how many classes each package has, how many arrows lie between them, and how many of them use each other in a circle.
+ *
+ * <pre>
+ *  java -cp plugin/target/test-classes:$(cat plugin/target/test-classpath.txt) \
+ *      io.rdmashuffle.house.HouseReport plugin/target/classes native-verbs/target/classes
+ * </pre>
+ */
+final class HouseReport {
+    private HouseReport() {}
+
+    /** Takes folders of class files, of any commit. */
+    public static void main(String[] folders) {
+        House house = new House(new ClassFileImporter()
+                .importPaths(Arrays.stream(folders).map(Path::of).toList()));
+        System.out.printf("%-44s %8s %8s %8s%n", "package (.. with those below)", "classes", "arrows", "circle");
+        Set<String> wings = new TreeSet<>();
+        for (String name : house.packages().nodes()) {
+            print(name, house.inside(name));
+            for (String other : house.packages().nodes()) {
+                if (other.startsWith(name + ".")) {
+                    wings.add(name);
+                }
+            }
+        }
+        wings.forEach(name -> print(name + "..", house.below(name)));
+        print("packages", house.packages());
+        house.packages().cycles().forEach(cycle -> System.out.println("package cycle: " + cycle));
+        for (String name : house.packages().nodes()) {
+            house.inside(name).cycles().forEach(cycle -> System.out.println("class cycle: " + cycle));
+        }
+    }
+
+    private static void print(String name, Graph graph) {
+        List<Set<String>> cycles = graph.cycles();
+        int largest = cycles.isEmpty() ? 0 : cycles.get(0).size();
+        System.out.printf(
+                Locale.ROOT, "%-44s %8d %8d %8d%n", name, graph.nodes().size(), graph.arrows(), largest);
+    }
+}

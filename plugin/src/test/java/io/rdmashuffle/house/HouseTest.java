@@ -1,0 +1,192 @@
+package io.rdmashuffle.house;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static io.rdmashuffle.house.House.ROOT;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * The order of the house. Which package may use which is said once, in each package-info's sentence "May use ..."; here it is
+ * compared with what the classes do, both ways.
+ */
+@Tag("unit")
+@Timeout(120)
+class HouseTest {
+    private static final List<Path> SOURCES =
+            List.of(Path.of("src/main/java"), Path.of("../native-verbs/src/main/java"));
+
+    private static final JavaClasses CLASSES = new ClassFileImporter()
+            .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+            .importPackages("io.rdmashuffle");
+
+    private static final House HOUSE = new House(CLASSES);
+
+    private static Map<String, MayUse> said() {
+        Map<String, MayUse> said = new TreeMap<>();
+        for (Path sources : SOURCES) {
+            MayUse.packagesIn(sources).forEach(name -> said.put(name, MayUse.of(sources, name)));
+        }
+        return said;
+    }
+
+    @TestFactory
+    Stream<DynamicTest> aPackageUsesWhatItsPackageInfoSays() {
+        return said().entrySet().stream()
+                .map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> {
+                    String name = entry.getKey();
+                    assertThat(HOUSE.packages().targetsOf(name))
+                            .as("packages of this project that %s uses, and says that it may", name)
+                            .containsExactlyInAnyOrderElementsOf(
+                                    entry.getValue().ours());
+                    Set<String> libraries = HOUSE.foreign(name).stream()
+                            .map(MayUse::libraryOf)
+                            .filter(library -> !library.isEmpty())
+                            .collect(Collectors.toCollection(TreeSet::new));
+                    assertThat(libraries)
+                            .as("libraries that %s uses, and says that it may", name)
+                            .containsExactlyInAnyOrderElementsOf(
+                                    entry.getValue().libraries());
+                }));
+    }
+
+    @Test
+    void everyPackageSaysWhatItMayUse() {
+        assertThat(said().keySet())
+                .containsExactlyInAnyOrderElementsOf(HOUSE.packages().nodes());
+        assertThat(HOUSE.packages().nodes()).contains(ROOT + "ffi", ROOT + "memory", ROOT + "shuffle", ROOT + "spark");
+    }
+
+    @Test
+    void packagesFormNoCircle() {
+        assertThat(HOUSE.packages().cycles()).isEmpty();
+        SlicesRuleDefinition.slices()
+                .matching("io.rdmashuffle.(**)")
+                .should()
+                .beFreeOfCycles()
+                .check(CLASSES);
+    }
+
+    /** Circles that are one thing stand in {@code class-cycles.txt}, each with its reason; a line that no longer holds fails too. */
+    @Test
+    void classesOfAPackageFormNoCircle() throws IOException {
+        Set<String> circles = new TreeSet<>();
+        for (String name : HOUSE.packages().nodes()) {
+            for (Set<String> cycle : HOUSE.inside(name).cycles()) {
+                circles.add(name.substring(ROOT.length()) + ": "
+                        + cycle.stream()
+                                .map(type -> type.substring(name.length() + 1))
+                                .collect(Collectors.joining(" ")));
+            }
+        }
+        assertThat(circles).containsExactlyInAnyOrderElementsOf(acceptedCircles());
+    }
+
+    private static List<String> acceptedCircles() throws IOException {
+        try (InputStream file = HouseTest.class.getResourceAsStream("class-cycles.txt")) {
+            return new String(Objects.requireNonNull(file).readAllBytes(), StandardCharsets.UTF_8)
+                    .lines()
+                    .filter(line -> !line.isBlank() && !line.startsWith("#"))
+                    .toList();
+        }
+    }
+
+    @Test
+    void onlyShuffleAndSparkKnowSpark() {
+        noClasses()
+                .that(not(resideInAnyPackage(ROOT + "shuffle..", ROOT + "spark..")))
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("org.apache.spark..", "scala.."))
+                .because("Spark changes, and the rest must not change with it")
+                .check(CLASSES);
+    }
+
+    @Test
+    void providersDoNotKnowEachOther() {
+        SlicesRuleDefinition.slices()
+                .matching("io.rdmashuffle.fabric.(*)..")
+                .should()
+                .notDependOnEachOther()
+                .check(CLASSES);
+    }
+
+    @Test
+    void onlySparkKnowsWhichProvidersThereAre() {
+        noClasses()
+                .that(not(resideInAPackage("io.rdmashuffle.fabric.*..")).and(not(resideInAPackage(ROOT + "spark"))))
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.rdmashuffle.fabric.*..")
+                .because("spark chooses the fabrics; everything else sees the interface")
+                .check(CLASSES);
+    }
+
+    @Test
+    void onlyTheFabricItselfKnowsWhatIsBelowIt() {
+        noClasses()
+                .that(not(resideInAPackage("io.rdmashuffle.fabric.verbs..")))
+                .should()
+                .dependOnClassesThat()
+                .resideInAPackage("io.rdmashuffle.fabric.verbs.*")
+                .allowEmptyShould(true)
+                .check(CLASSES);
+    }
+
+    @Test
+    void onlyFfiTouchesNativeLibraries() {
+        noClasses()
+                .that(not(resideInAPackage(ROOT + "ffi")))
+                .should()
+                .dependOnClassesThat(resideInAnyPackage("jnr..", "com.kenai.jffi..", "sun.misc.."))
+                .check(CLASSES);
+    }
+
+    @Test
+    void theSentenceIsReadAcrossLinesAndWithoutPrefixes() {
+        MayUse read = MayUse.parse(ROOT + "x", """
+                /**
+                 * For tests. May use {@code memory}, {@code
+                 * io.rdmashuffle.fabric} and SLF4J; must never use {@code spark}. Kryo is not meant.
+                 */
+                """);
+        assertThat(read.ours()).containsExactlyInAnyOrder(ROOT + "memory", ROOT + "fabric");
+        assertThat(read.libraries()).containsExactly("SLF4J");
+        assertThatThrownBy(() -> MayUse.parse(ROOT + "x", "/** Nothing. */"))
+                .hasMessageContaining("does not say what it may use");
+    }
+
+    @Test
+    void aCircleIsFound() {
+        Graph graph = new Graph();
+        graph.addArrow("a", "b");
+        graph.addArrow("b", "c");
+        graph.addArrow("c", "b");
+        graph.addArrow("c", "d");
+        assertThat(graph.cycles()).containsExactly(Set.of("b", "c"));
+        assertThat(graph.arrows()).isEqualTo(4);
+    }
+}
