@@ -70,8 +70,12 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     private final boolean sortOnly;
     private final PoolLimits limits;
     private final RegistryWire wire;
-    private final ExecutorRuntime runtime;
-    /** Null where sort shuffle serves the application, which a Spark that lacks what this class extends must be able to. */
+    /**
+     * Null where sort shuffle serves the application: on a Spark that lacks members, nothing that needs them may be
+     * called.
+     */
+    private final @Nullable ExecutorRuntime runtime;
+
     private final @Nullable PoolBlockResolver resolver;
 
     private @Nullable DriverEndpoint registry;
@@ -99,40 +103,47 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         this.isLocal = isDriver && conf.get("spark.master", "").matches("local(\\[.*])?");
         this.config = ShuffleSettings.read(conf);
         this.limits = ExecutorMemory.limits(config);
-        var mapIdsByShuffle = super.shuffleBlockResolver().taskIdMapsForShuffle();
-        this.runtime = new ExecutorRuntime(
-                conf,
-                config,
-                isLocal,
-                wire,
-                () -> mapIdsByShuffle.keySet().stream().map(Integer.class::cast).collect(Collectors.toSet()),
-                this::unregisterShuffle);
         String reason = SortFallback.reason(conf, config).orElse(null);
         this.sortOnly = reason != null;
         if (reason != null && isDriver) {
-            LOG.warn("Spark's sort shuffle serves this application: {}", reason);
+            LOG.warn("Using Spark's sort shuffle for this application: {}", reason);
         }
         if (sortOnly) {
+            this.runtime = null;
             this.resolver = null;
             SortFallback.removeOwnDataIO(conf);
         } else {
+            var mapIdsByShuffle = super.shuffleBlockResolver().taskIdMapsForShuffle();
+            ExecutorRuntime executor = new ExecutorRuntime(
+                    conf,
+                    config,
+                    isLocal,
+                    wire,
+                    () -> mapIdsByShuffle.keySet().stream()
+                            .map(Integer.class::cast)
+                            .collect(Collectors.toSet()),
+                    this::unregisterShuffle);
+            this.runtime = executor;
             this.resolver = new PoolBlockResolver(
                     conf,
                     mapIdsByShuffle,
-                    runtime::storeOrNull,
-                    runtime::incomingOrNull,
+                    executor::storeOrNull,
+                    executor::incomingOrNull,
                     RdmaShuffleManager::reportBlock,
-                    runtime.counters(),
+                    executor.counters(),
                     config.fetchVerifyChecksum());
             conf.set(PoolDataIO.KEY, PoolDataIO.class.getName());
             prepareMemory();
         }
     }
 
-    /** Executors get their pool now, so that a host that cannot hold it says so at start; a local driver is only checked. */
+    /**
+     * Executors get their pool now, so that a host that cannot hold it says so at start; a local driver is only
+     * checked.
+     */
     private void prepareMemory() {
         if (!isDriver) {
-            runtime.memory();
+            runtime().memory();
         } else if (isLocal) {
             ExecutorMemory.checkedSettings(config);
         }
@@ -144,6 +155,10 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         return ours == null ? super.shuffleBlockResolver() : ours;
     }
 
+    private ExecutorRuntime runtime() {
+        return Objects.requireNonNull(runtime, "sort shuffle serves this application");
+    }
+
     private PoolBlockResolver resolver() {
         return Objects.requireNonNull(resolver, "sort shuffle serves this application");
     }
@@ -152,7 +167,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
         if (!sortOnly) {
             limits.reasonAgainst(dependency.partitioner().numPartitions())
-                    .ifPresent(reason -> LOG.warn("shuffle {} uses Spark's shuffle files: {}", shuffleId, reason));
+                    .ifPresent(reason -> LOG.warn("Shuffle {} uses Spark's shuffle files: {}", shuffleId, reason));
             if (!isLocal) {
                 startRegistry(dependency);
             }
@@ -171,7 +186,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
             return false;
         }
         Optional<String> reason = DirectShuffleEligibility.reasonAgainst(conf, dependency);
-        reason.ifPresent(why -> LOG.debug("shuffle {} goes through Spark's streams: {}", shuffleId, why));
+        reason.ifPresent(why -> LOG.debug("Shuffle {} is not direct: {}", shuffleId, why));
         return reason.isEmpty();
     }
 
@@ -180,7 +195,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     public <K, V> ShuffleWriter<K, V> getWriter(
             ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
         if (!sortOnly) {
-            runtime.ensureAnnounced();
+            runtime().ensureAnnounced();
         }
         if (handle instanceof DirectShuffleHandle<?, ?, ?> direct) {
             rememberMap(handle.shuffleId(), mapId);
@@ -214,7 +229,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         if (sortOnly || base.dependency().isShuffleMergeFinalizedMarked()) {
             return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
         }
-        ReadServices services = runtime.readServices();
+        ReadServices services = runtime().readServices();
         Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = services.mapOutputTracker()
                 .getMapSizesByExecutorId(handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition);
         boolean inBatches = SortShuffleManager$.MODULE$.canUseBatchFetch(startPartition, endPartition, context);
@@ -225,7 +240,10 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
 
     @Override
     public boolean unregisterShuffle(int shuffleId) {
-        runtime.removeShuffle(shuffleId);
+        ExecutorRuntime running = runtime;
+        if (running != null) {
+            running.removeShuffle(shuffleId);
+        }
         return super.unregisterShuffle(shuffleId);
     }
 
@@ -236,10 +254,12 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                 return;
             }
             stopped = true;
-            runtime.close();
-            ExecutorRuntime.closeOrWarn(registry);
-            if (isDriver && !sortOnly) {
-                ExecutorRuntime.closeOrWarn(() -> Pool.removeAbandoned(Path.of(config.poolDirectory())));
+            if (runtime != null) {
+                runtime.close();
+                ExecutorRuntime.closeOrWarn(registry);
+                if (isDriver) {
+                    ExecutorRuntime.closeOrWarn(() -> Pool.removeAbandoned(Path.of(config.poolDirectory())));
+                }
             }
         }
         super.stop();
@@ -252,8 +272,9 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
             started = registry;
         }
         Map<String, Map<ShuffleCounter, Long>> byExecutor = new HashMap<>();
-        if (runtime.hasMemory()) {
-            byExecutor.put(SparkEnv.get().executorId(), runtime.statistics());
+        ExecutorRuntime running = runtime;
+        if (running != null && running.hasMemory()) {
+            byExecutor.put(SparkEnv.get().executorId(), running.statistics());
         }
         if (started != null) {
             byExecutor.putAll(started.collectStatistics(timeout));
@@ -263,7 +284,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
 
     @Override
     public PoolExecutorComponents executorComponents() {
-        return runtime.executorComponents(resolver());
+        return runtime().executorComponents(resolver());
     }
 
     /** Spark knows migrated blocks as files on disk, wherever they are. */
