@@ -29,7 +29,10 @@ public record PortSelector(String device, int port, int gidIndex) {
     private static final Pattern TEXT =
             Pattern.compile("([A-Za-z0-9][A-Za-z0-9_.-]{0,62})(?::([0-9]{1,3})(?::([0-9]{1,4}))?)?");
 
-    /** Reads {@code mlx5_0}, {@code mlx5_0:1} or {@code mlx5_0:1:3}, several of them apart by commas; {@code auto} is none. */
+    /**
+     * Reads {@code mlx5_0}, {@code mlx5_0:1} or {@code mlx5_0:1:3}, several of them apart by commas; {@code auto} is
+     * none.
+     */
     public static List<PortSelector> parse(String text) {
         if (text.equalsIgnoreCase(AUTO)) {
             return List.of();

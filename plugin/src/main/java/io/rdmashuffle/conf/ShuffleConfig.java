@@ -212,7 +212,8 @@ public final class ShuffleConfig {
      * Reads and checks everything.
      *
      * @param lookup the raw text of a key, null where the key is absent
-     * @param presentKeys every key that is set; those that do not start with {@link #PREFIX}, in whatever case, are ignored
+     * @param presentKeys every key that is set; those that do not start with {@link #PREFIX}, in whatever case, are
+     *     ignored
      * @throws ConfigException with one line per problem
      */
     public static ShuffleConfig read(Function<String, @Nullable String> lookup, Set<String> presentKeys) {

@@ -47,7 +47,7 @@ public record DirectoryEntry(
                     return place;
                 }
             }
-            throw new DirectoryFormatException("directory entry with a place unknown here: " + code);
+            throw new DirectoryFormatException("directory entry with unknown place " + code);
         }
     }
 
@@ -64,7 +64,7 @@ public record DirectoryEntry(
     /** Throws unless this output has partitions {@code [start, end)}, at least one. */
     void checkPartitions(int start, int end) throws DirectoryFormatException {
         if (start < 0 || start >= end || end > partitions) {
-            throw new DirectoryFormatException("partitions [" + start + ", " + end + ") of " + this);
+            throw new DirectoryFormatException("no partitions [" + start + ", " + end + ") in " + this);
         }
     }
 
@@ -105,7 +105,7 @@ public record DirectoryEntry(
                 || entry.dataRegion < 0
                 || entry.dataOffset < 0
                 || entry.dataBytes < 0) {
-            throw new DirectoryFormatException("directory entry with impossible numbers: " + entry);
+            throw new DirectoryFormatException("directory entry with invalid numbers: " + entry);
         }
         return entry;
     }

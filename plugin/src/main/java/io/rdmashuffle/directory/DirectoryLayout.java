@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *    12   4  slots                           8   4  region of the shuffle's segment
  *    16  16  incarnation of the executor    12   4  entries in the segment
  *    32  28  zero                           16   8  offset of the segment in its region
- *    60   4  CRC-32C                        24   8  generation: grows when the slot gets a shuffle, and when it loses it
+ *    60   4  CRC-32C                        24   8  generation: grows when the slot gets or loses a shuffle
  *                                           32  28  zero
  *                                           60   4  CRC-32C
  *
@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  *    60   4  CRC-32C
  * </pre>
  *
- * A reader that sees a wrong checksum has met a write half done and reads again; see {@link RemoteDirectory}.
+ * A reader that sees a wrong checksum has read a half-written record and reads it again; see {@link RemoteDirectory}.
  */
 final class DirectoryLayout {
     /** Bytes of header, slot and entry. */

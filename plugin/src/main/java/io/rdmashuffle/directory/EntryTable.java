@@ -5,17 +5,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Entries of one shuffle by map id, as a reader remembers them: one array, so that a look-up touches one place in memory. A
- * reduce task looks up every map output there is, and between two tasks other data has pushed this out of the caches.
+ * Entries of one shuffle by map id, as a reader remembers them: one array, so that a look-up touches one place in
+ * memory. A reduce task looks up every map output there is, and between two tasks other data has pushed this out of the
+ * caches.
  *
- * <p>Open addressing, at most four fifths full. A cell is map id; place and partitions; extents and region; offset of the index;
- * bytes of data; offset of data; region of data. A second word of 0 is an empty cell.
+ * <p>Open addressing, at most four fifths full. A cell is map id; place and partitions; extents and region; offset of
+ * the index; bytes of data; offset of data; region of data. A second word of 0 is an empty cell.
  *
  * <p><b>Threading:</b> immutable.
  */
 final class EntryTable {
     private static final int CELL_LONGS = 7;
-    private static final int LEAST_CELLS = 8;
+    private static final int MIN_CELLS = 8;
     private static final long HASH = 0x9E3779B97F4A7C15L;
 
     private final long[] cells;
@@ -23,7 +24,7 @@ final class EntryTable {
     private final int hashShift;
 
     private EntryTable(int atMost) {
-        int least = Math.max(LEAST_CELLS, Math.addExact(atMost, atMost / 4 + 1));
+        int least = Math.max(MIN_CELLS, Math.addExact(atMost, atMost / 4 + 1));
         int length = Integer.highestOneBit(least - 1) << 1;
         this.cells = new long[Math.multiplyExact(length, CELL_LONGS)];
         this.hashShift = Long.SIZE - Integer.numberOfTrailingZeros(length);

@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the indexes of a peer's map outputs: one alone, or many at once.
  *
- * <p>A reduce task needs a few bytes of each of thousands of indexes, none of which is in a cache. One after the other, each
- * costs a round trip to the peer, or where memory is mapped, several accesses to it. Many at once, the round trips and the accesses
- * overlap.
+ * <p>A reduce task needs a few bytes of each of thousands of indexes, none of which is in a cache. One after the other,
+ * each costs a round trip to the peer, or where memory is mapped, several accesses to it. Many at once, the round trips
+ * and the accesses overlap.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -30,7 +30,7 @@ final class IndexReads {
 
     private final Peer peer;
     private final BlockingReads reads;
-    /** Keeps the compiler from leaving out loads whose value nobody needs yet. */
+    /** Keeps the compiler from leaving out loads whose value is not used yet. */
     @SuppressWarnings("UnusedVariable")
     private long touched;
 
@@ -42,7 +42,7 @@ final class IndexReads {
     /**
      * Reads from one index.
      *
-     * @throws IOException if it cannot be read or makes no sense
+     * @throws IOException if it cannot be read or is damaged
      */
     BlockRange one(WantedRange wanted) throws IOException {
         DirectoryEntry entry = wanted.entry();
@@ -171,7 +171,7 @@ final class IndexReads {
         BlockRange of(WantedRange wanted) throws DirectoryFormatException;
     }
 
-    /** Null for what makes no sense; there is no decoding for an output without an index. */
+    /** Null for a damaged index; there is no decoding for an output without an index. */
     private static @Nullable BlockRange decode(WantedRange wanted, @Nullable Decoding index) {
         try {
             wanted.entry().checkPartitions(wanted.start(), wanted.end());

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> immutable but for the reference count, which is thread-safe.
  *
- * <p><b>Ownership:</b> owns its leases. {@link #close()} gives up the owner's reference; the leases go back when the last
- * local reader has released too.
+ * <p><b>Ownership:</b> owns its leases. {@link #close()} gives up the owner's reference; the leases go back when the
+ * last local reader has released too.
  */
 public final class MapOutput implements AutoCloseable {
     private final DirectoryEntry entry;
@@ -146,7 +146,8 @@ public final class MapOutput implements AutoCloseable {
         for (RemoteSlice slice : range.slices()) {
             MemorySlice region = region(slice.regionId());
             if (region == null) {
-                throw new IllegalStateException("index of map " + entry.mapId() + " names a foreign region");
+                throw new IllegalStateException(
+                        "index of map " + entry.mapId() + " names a region that is not its own");
             }
             bytes.add(region.slice(slice.offset(), slice.lengthBytes()));
         }

@@ -15,10 +15,11 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The owner's side of the directory: publishes map outputs so that peers find them without asking anybody.
+ * The owner's side of the directory: publishes map outputs so that peers find them without a message.
  *
- * <p>An entry becomes visible as a whole: first its record, then the slot that counts it. A segment that is full is copied
- * into one of twice the size; the old one stays until the shuffle is withdrawn, because a peer may be reading it.
+ * <p>An entry becomes visible as a whole: first its record, then the slot that counts it. A segment that is full is
+ * copied into one of twice the size; the old one stays until the shuffle is withdrawn, because a peer may be reading
+ * it.
  *
  * <p><b>Threading:</b> thread-safe; one lock, held for a few stores.
  *
@@ -52,9 +53,9 @@ public final class MapOutputDirectory implements AutoCloseable {
         long bytes = DirectoryLayout.tableBytes(slots);
         Lease table = pool.reserve(Purpose.DIRECTORY, bytes, bytes, Duration.ZERO);
         if (table == null) {
-            throw new IllegalArgumentException(
-                    "the pool has no room for a directory of " + bytes
-                            + " bytes; raise spark.shuffle.rdma.pool.maxSize or lower spark.shuffle.rdma.directory.maxShuffles");
+            throw new IllegalArgumentException("the pool has no room for a directory of " + bytes
+                    + " bytes; raise spark.shuffle.rdma.pool.maxSize or lower"
+                    + " spark.shuffle.rdma.directory.maxShuffles");
         }
         MemorySlice memory = table.memory().slice(0, bytes);
         memory.clear();
@@ -106,11 +107,12 @@ public final class MapOutputDirectory implements AutoCloseable {
             return;
         }
         MemorySlice slot = slot(shuffleId);
-        // The one word that readers in place compare: from here to the next shuffle's first entry it is nobody's.
+        // The one word that readers in place compare: from here to the next shuffle's first entry it belongs to no
+        // shuffle.
         slot.putLong(DirectoryLayout.SLOT_GENERATION, segment.generation + 1);
         slot.putInt(DirectoryLayout.SLOT_LIVE, 0);
         DirectoryLayout.seal(slot);
-        // Readers see that before any byte of the shuffle can be anybody else's.
+        // Readers see that before any byte of the shuffle can be reused.
         VarHandle.fullFence();
         segment.close();
     }

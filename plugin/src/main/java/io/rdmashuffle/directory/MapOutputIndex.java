@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Where each partition of one map output lies, and its checksum.
  *
- * <p>The data is a logical sequence of bytes, partition after partition; extents say which pieces of the pool that sequence
- * is made of. Data in one piece, the rule, needs none: the {@link DirectoryEntry} says where that is.
+ * <p>The data is a logical sequence of bytes, partition after partition; extents say which pieces of the pool that
+ * sequence is made of. Data in one piece, the rule, needs none: the {@link DirectoryEntry} says where that is.
  *
  * <pre>
  *  bytes     little-endian; E extents, P partitions
@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  *   8        length
  * </pre>
  *
- * What tells of a partition lies together, 20 bytes: a reduce task wants that of every map output, and pays for each piece with
- * a READ, or with a page and a cache line that it touches. An extent ends where the next one starts. P and E are in the entry. A
- * damaged index leads to bytes whose checksum is wrong, so it carries none of its own; the mark, a function of map id and
- * partition, does the same for a sound row that is somebody else's.
+ * What tells of a partition lies together, 20 bytes: a reduce task wants that of every map output, and pays for each
+ * piece with a READ, or with a page and a cache line that it touches. An extent ends where the next one starts. P and E
+ * are in the entry. A damaged index leads to bytes whose checksum is wrong, so it carries none of its own; the mark, a
+ * function of map id and partition, does the same for a sound row of another map output.
  */
 public final class MapOutputIndex {
     private static final long EXTENT_BYTES = 24;
@@ -36,6 +36,18 @@ public final class MapOutputIndex {
     private static final long MAP_FACTOR = 0x9E3779B97F4A7C15L;
 
     private static final long PARTITION_FACTOR = 0xC2B2AE3D27D4EB4FL;
+
+    /** The regions of one pool, for a reader that follows its indexes. */
+    @FunctionalInterface
+    public interface Regions {
+        /**
+         * Returns the whole of a region; null if the pool has none of that number.
+         *
+         * @throws IOException if it cannot be mapped
+         */
+        @Nullable
+        MemorySlice of(int regionId) throws IOException;
+    }
 
     private MapOutputIndex() {}
 
@@ -91,7 +103,9 @@ public final class MapOutputIndex {
         }
     }
 
-    /** Returns which parts of an index are needed for partitions {@code [start, end)}: rows, and extents if it has any. */
+    /**
+     * Returns which parts of an index are needed for partitions {@code [start, end)}: rows, and extents if it has any.
+     */
     public static List<RemoteSlice> slicesFor(DirectoryEntry entry, int start, int end)
             throws DirectoryFormatException {
         RemoteSlice rows = new RemoteSlice(entry.indexRegion(), rowsOffset(entry, start, end), rowsBytes(start, end));
@@ -109,7 +123,7 @@ public final class MapOutputIndex {
         return rowOffset(entry, start);
     }
 
-    /** Returns where in its region a partition's row is; anything, of an entry that makes no sense. */
+    /** Returns where in its region a partition's row is; any number for a damaged entry. */
     static long rowOffset(DirectoryEntry entry, int partition) {
         return entry.indexOffset() + extentBytes(entry.extents()) + ROW_BYTES * partition;
     }
@@ -169,12 +183,12 @@ public final class MapOutputIndex {
     }
 
     /**
-     * Finds one partition in memory that this process sees.
+     * Finds one partition in memory mapped into this process.
      *
      * @throws DirectoryFormatException if the numbers cannot be, for example because the owner has reused the memory
-     * @throws IOException if a region cannot be seen
+     * @throws IOException if a region cannot be mapped
      */
-    public static StoredBlock block(DirectoryEntry entry, RegionMemory regions, int partition) throws IOException {
+    public static StoredBlock block(DirectoryEntry entry, Regions regions, int partition) throws IOException {
         entry.checkPartitions(partition, partition + 1);
         if (entry.extents() == 0) {
             return StoredBlock.EMPTY;
@@ -206,18 +220,20 @@ public final class MapOutputIndex {
         return new StoredBlock(List.of(pieces), to - from, checksum);
     }
 
-    private static MemorySlice part(DirectoryEntry entry, RegionMemory regions, int region, long offset, long length)
+    private static MemorySlice part(DirectoryEntry entry, Regions regions, int region, long offset, long length)
             throws IOException {
         MemorySlice memory = regions.of(region);
         if (memory == null || offset < 0 || length > memory.lengthBytes() - offset) {
             throw new DirectoryFormatException(
                     "map " + entry.mapId() + " leads to " + length + " bytes at " + offset + " of region " + region
-                            + (memory == null ? ", which is not there" : " of " + memory.lengthBytes()));
+                            + (memory == null ? ", which does not exist" : " of " + memory.lengthBytes()));
         }
         return memory.slice(offset, length);
     }
 
-    /** Returns what bytes {@code [from, to)} of the data are made of; {@code extents} are null where there is one piece. */
+    /**
+     * Returns what bytes {@code [from, to)} of the data are made of; {@code extents} are null where there is one piece.
+     */
     private static List<RemoteSlice> pieces(DirectoryEntry entry, @Nullable MemorySlice extents, long from, long to)
             throws DirectoryFormatException {
         if (from == to) {
@@ -226,7 +242,7 @@ public final class MapOutputIndex {
         if (extents == null) {
             long offset = entry.dataOffset() + from;
             if (offset < 0) {
-                throw new DirectoryFormatException("data of map " + entry.mapId() + " begins nowhere");
+                throw new DirectoryFormatException("data of map " + entry.mapId() + " begins at a negative offset");
             }
             return List.of(new RemoteSlice(entry.dataRegion(), offset, to - from));
         }

@@ -5,6 +5,7 @@ import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
@@ -21,39 +22,39 @@ import org.jspecify.annotations.Nullable;
  * The reader's side of a peer's directory: entries are read in bulk, once per shuffle, and again only on a miss.
  *
  * <p>An entry never changes while its shuffle lives and map ids are never used twice. A shuffle that was removed and is
- * written again, which Spark does, has another generation in its slot. The owner publishes before it reports success, so a map output that the driver knows of
- * and a fresh read does not show is not in this peer's directory.
+ * written again, which Spark does, has another generation in its slot. The owner publishes before it reports success,
+ * so a map output that the driver knows of and a fresh read does not show is not in this peer's directory.
  *
  * <p><b>Threading:</b> thread-safe; one thread refreshes a shuffle while others wait for it, each read has a deadline.
  *
- * <p><b>Ownership:</b> owns nothing; whoever owns the peer closes that.
+ * <p><b>Ownership:</b> owns nothing; the owner of the peer closes it.
  */
 public final class RemoteDirectory {
-    /** A half-written record is whole after a few stores of its owner, which may have lost its processor amid them. */
-    private static final Duration PATIENCE = Duration.ofMillis(500);
+    /** A half-written record is complete after a few stores of its owner, which may be descheduled between them. */
+    private static final Duration RETRY_TIMEOUT = Duration.ofMillis(500);
 
     private static final long FIRST_PAUSE_NANOS = 20_000;
-    private static final long LONGEST_PAUSE_NANOS = 1_000_000;
+    private static final long MAX_PAUSE_NANOS = 1_000_000;
 
     private final Peer peer;
     private final DirectoryLocation location;
     private final BlockingReads reads;
     private final IndexReads indexes;
-    private final Duration patience;
+    private final Duration timeout;
     private final Map<Integer, KnownShuffle> shuffles = new ConcurrentHashMap<>();
 
     /** Reads the directory at {@code location} of {@code peer}. */
     public RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads) {
-        this(peer, location, reads, PATIENCE);
+        this(peer, location, reads, RETRY_TIMEOUT);
     }
 
     /** Gives a record that long to become whole; for tests that damage many. */
-    RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, Duration patience) {
+    RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, Duration timeout) {
         this.peer = peer;
         this.location = location;
         this.reads = reads;
         this.indexes = new IndexReads(peer, reads);
-        this.patience = patience;
+        this.timeout = timeout;
     }
 
     /**
@@ -66,7 +67,7 @@ public final class RemoteDirectory {
     /**
      * Finds a map output; null if the peer's directory has none of that id.
      *
-     * @throws IOException if the directory cannot be read or makes no sense
+     * @throws IOException if the directory cannot be read or is damaged
      */
     public @Nullable DirectoryEntry find(int shuffleId, long mapId) throws IOException {
         Located located = locate(shuffleId, mapId);
@@ -96,7 +97,7 @@ public final class RemoteDirectory {
     /**
      * Reads from a map output's index where partitions {@code [start, end)} lie.
      *
-     * @throws IOException if the index cannot be read or makes no sense
+     * @throws IOException if the index cannot be read or is damaged
      */
     public BlockRange range(DirectoryEntry entry, int start, int end) throws IOException {
         return indexes.one(new WantedRange(entry, start, end));
@@ -105,7 +106,7 @@ public final class RemoteDirectory {
     /**
      * Reads from many map outputs' indexes at once where partitions lie: for a task that needs a little of each.
      *
-     * @return in the same order; null where an index makes no sense, or there is none, and {@link #range} would say why
+     * @return in the same order; null where an index is damaged or missing, and {@link #range} would say why
      * @throws IOException if the peer cannot be read
      */
     public List<@Nullable BlockRange> ranges(List<WantedRange> wanted) throws IOException {
@@ -154,7 +155,10 @@ public final class RemoteDirectory {
         private final int shuffleId;
         private volatile Known known = new Known(EntryTable.empty(), 0);
         private int read;
-        /** Whether the last patience was in vain: what is damaged for good must not cost every block of it that much. */
+        /**
+         * Whether the last retries timed out: a record damaged for good must not cost every block of its shuffle a
+         * timeout.
+         */
         private boolean gaveUp;
 
         KnownShuffle(int shuffleId) {
@@ -166,7 +170,7 @@ public final class RemoteDirectory {
             if (located != null) {
                 return located;
             }
-            long deadline = System.nanoTime() + (gaveUp ? 0 : patience.toNanos());
+            long deadline = System.nanoTime() + (gaveUp ? 0 : timeout.toNanos());
             long pauseNanos = FIRST_PAUSE_NANOS;
             try {
                 do {
@@ -175,14 +179,14 @@ public final class RemoteDirectory {
                         return known.get(mapId);
                     }
                     LockSupport.parkNanos(pauseNanos);
-                    pauseNanos = Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
+                    pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
                 } while (System.nanoTime() - deadline < 0);
             } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
                 throw damaged("directory of shuffle " + shuffleId, e);
             }
             gaveUp = true;
-            throw new DirectoryFormatException("directory of shuffle " + shuffleId
-                    + " still has a wrong checksum after " + patience + " of reading it");
+            throw new DirectoryFormatException("directory of shuffle " + shuffleId + " has had a wrong checksum for "
+                    + Quantities.duration(timeout));
         }
 
         /** Reads slot and entries; false when a record was caught half written. */
@@ -203,8 +207,7 @@ public final class RemoteDirectory {
                     return true;
                 }
                 if (state != 1) {
-                    throw new DirectoryFormatException(
-                            "slot of shuffle " + shuffleId + " in a state unknown here: " + state);
+                    throw new DirectoryFormatException("slot of shuffle " + shuffleId + " in unknown state " + state);
                 }
                 published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
                 startOver(slot.getLong(DirectoryLayout.SLOT_GENERATION));
@@ -220,7 +223,9 @@ public final class RemoteDirectory {
             return readEntries(segment, published);
         }
 
-        /** What was read of an earlier generation is gone at its owner: Spark may remove a shuffle and write it again. */
+        /**
+         * What was read of an earlier generation is gone at its owner: Spark may remove a shuffle and write it again.
+         */
         private void startOver(long current) {
             if (current != known.generation()) {
                 known = new Known(EntryTable.empty(), current);
@@ -242,7 +247,7 @@ public final class RemoteDirectory {
                 }
                 return true;
             } finally {
-                // What is whole is known, whatever follows it.
+                // Complete entries are kept, whatever follows them.
                 read += added.size();
                 known = known.with(added);
             }

@@ -4,11 +4,11 @@ import io.rdmashuffle.memory.MemorySlice;
 import java.util.List;
 
 /**
- * Partitions of one map output where they lie in memory that this process sees.
+ * Partitions of one map output where they lie in memory mapped into this process.
  *
  * <p><b>Threading:</b> immutable.
  *
- * <p><b>Ownership:</b> owns nothing; whoever found the bytes keeps their memory mapped.
+ * <p><b>Ownership:</b> owns nothing; the reader that found the bytes keeps their memory mapped.
  */
 public interface StoredBytes {
     /** Returns the bytes, in order. */

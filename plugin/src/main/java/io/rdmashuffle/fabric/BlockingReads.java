@@ -5,6 +5,7 @@ import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.text.Quantities;
 import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.List;
@@ -16,25 +17,26 @@ import java.util.concurrent.TimeoutException;
 /**
  * Reads small things from a peer and waits for them: in place where the fabric can, through a leased buffer where not.
  *
- * <p><b>Threading:</b> thread-safe; the calling thread waits, never longer than the timeout plus the fabric's own grace.
+ * <p><b>Threading:</b> thread-safe; the calling thread waits, never longer than the timeout plus the fabric's own
+ * grace.
  */
 public final class BlockingReads {
     /** Between two attempts at a fabric whose bytes in flight are at their bound. */
     private static final long RETRY_MILLIS = 1;
 
     private final Pool pool;
-    private final Duration patience;
+    private final Duration reserveTimeout;
     private final Duration timeout;
 
     /**
      * Reads into leases of {@code pool}.
      *
-     * @param patience how long to wait for a lease when the pool is full
+     * @param reserveTimeout how long to wait for a lease when the pool is full
      * @param timeout deadline of each read
      */
-    public BlockingReads(Pool pool, Duration patience, Duration timeout) {
+    public BlockingReads(Pool pool, Duration reserveTimeout, Duration timeout) {
         this.pool = pool;
-        this.patience = patience;
+        this.reserveTimeout = reserveTimeout;
         this.timeout = timeout;
     }
 
@@ -59,9 +61,9 @@ public final class BlockingReads {
 
     private ReadRequest copy(Peer peer, List<RemoteSlice> slices) throws ReadFailedException, InterruptedException {
         long length = slices.stream().mapToLong(RemoteSlice::lengthBytes).sum();
-        Lease target = pool.reserve(Purpose.RECEIVE, length, length, patience);
+        Lease target = pool.reserve(Purpose.RECEIVE, length, length, reserveTimeout);
         if (target == null) {
-            throw new ReadFailedException(Reason.NO_ROOM, "no room in the pool for " + length + " bytes");
+            throw new ReadFailedException(Reason.NO_ROOM, "no receive lease of " + length + " bytes in the pool");
         }
         long deadline = System.nanoTime() + timeout.toNanos();
         CompletableFuture<ReadRequest> arrival = new CompletableFuture<>();
@@ -69,7 +71,8 @@ public final class BlockingReads {
         try {
             while (!peer.read(batch)) {
                 if (batch.isExpired()) {
-                    throw new ReadFailedException(Reason.TIMED_OUT, "too many bytes in flight for " + timeout);
+                    throw new ReadFailedException(
+                            Reason.TIMED_OUT, "no room in flight for " + Quantities.duration(timeout));
                 }
                 Thread.sleep(RETRY_MILLIS);
             }
@@ -89,8 +92,8 @@ public final class BlockingReads {
             }
             throw new ReadFailedException(Reason.TRANSPORT_ERROR, "read failed", e);
         } catch (TimeoutException e) {
-            ReadFailedException late =
-                    new ReadFailedException(Reason.TIMED_OUT, "the fabric did not answer within " + timeout, e);
+            ReadFailedException late = new ReadFailedException(
+                    Reason.TIMED_OUT, "no completion within " + Quantities.duration(timeout), e);
             abandon(arrival, late);
             throw late;
         } catch (InterruptedException e) {

@@ -7,7 +7,7 @@ import io.rdmashuffle.memory.RegionListener;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> whoever creates a fabric closes it, after the peers that came from it and before the pool whose
+ * <p><b>Ownership:</b> the creator of a fabric closes it, after the peers that came from it and before the pool whose
  * regions it registered.
  */
 public interface Fabric extends RegionListener, AutoCloseable {

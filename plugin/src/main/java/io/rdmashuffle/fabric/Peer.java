@@ -7,16 +7,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> whoever connected closes it. Closing fails the reads that are outstanding; views stay valid until
- * they are closed themselves.
+ * <p><b>Ownership:</b> the caller of {@code connect} closes it. Closing fails the reads that are outstanding; views
+ * stay valid until they are closed themselves.
  */
 public interface Peer extends AutoCloseable {
     /**
      * Starts the requests of a batch, in any order; each completes exactly once, through the batch's listener, on a
      * thread of the fabric or on the caller's.
      *
-     * @return false when the bound on bytes in flight is reached; nothing was started, and the caller tries again after a
-     *     completion or takes another path
+     * @return false when the bound on bytes in flight is reached; nothing was started, and the caller tries again after
+     *     a completion or takes another path
      */
     boolean read(ReadBatch batch);
 
@@ -36,7 +36,9 @@ public interface Peer extends AutoCloseable {
     @Nullable
     RemoteView region(int regionId) throws ReadFailedException;
 
-    /** Lets go of regions that were opened; views that are in use keep theirs, and the next read opens what it needs. */
+    /**
+     * Lets go of regions that were opened; views that are in use keep theirs, and the next read opens what it needs.
+     */
     void releaseRegions();
 
     /** Returns how many of the peer's regions are held open (mapped, or known by rkey) now. */

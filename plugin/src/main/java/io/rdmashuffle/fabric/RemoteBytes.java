@@ -8,8 +8,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The bytes of several slices of one peer, readable here until {@link #close()}: in place or copied, the reader need not
- * know.
+ * The bytes of several slices of one peer, readable here until {@link #close()}: in place or copied, the reader need
+ * not know.
  *
  * <p><b>Threading:</b> immutable.
  *

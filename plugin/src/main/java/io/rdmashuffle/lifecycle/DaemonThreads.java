@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns no thread; whoever starts one ends it.
+ * <p><b>Ownership:</b> owns no thread; the part that starts one ends it.
  */
 public final class DaemonThreads implements ThreadFactory {
     private final String role;

@@ -8,8 +8,8 @@ import java.util.Map;
 /**
  * What tells one file from every other file that this kernel knows: device and inode.
  *
- * <p>Each tmpfs mount has a device number of its own, so two containers on one host whose {@code /dev/shm} are different
- * mounts never mistake one for the other.
+ * <p>Each tmpfs mount has a device number of its own, so two containers on one host whose {@code /dev/shm} are
+ * different mounts never mistake one for the other.
  *
  * <p><b>Source:</b> inode(7).
  *

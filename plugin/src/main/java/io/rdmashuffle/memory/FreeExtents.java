@@ -7,8 +7,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The free ranges of one region: first fit, neighbours merged on release.
  *
- * <p>All offsets and lengths are multiples of {@link #GRANULE_BYTES}, so that no two leases share a cache line. First fit
- * from the low end keeps the high end free for long runs.
+ * <p>All offsets and lengths are multiples of {@link #GRANULE_BYTES}, so that no two leases share a cache line. First
+ * fit from the low end keeps the high end free for long runs.
  *
  * <p><b>Threading:</b> none; the {@link Pool}'s lock guards it.
  */

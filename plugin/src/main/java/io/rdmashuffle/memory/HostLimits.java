@@ -11,7 +11,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What this host allows a pool to be, read once at start, so that a pool too large is refused then and not at hour three.
+ * What this host allows a pool to be, read once at start, so that a pool too large is refused then and not at hour
+ * three.
  *
  * <p><b>Source:</b> proc(5) (/proc/self/limits), cgroups(7) (memory.max, memory.limit_in_bytes).
  *
@@ -50,9 +51,9 @@ public record HostLimits(
         if (cap > directoryFreeBytes) {
             throw new IllegalArgumentException(String.format(
                     Locale.ROOT,
-                    "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds the %d bytes free in %s; enlarge that file system"
-                            + " (docker: --shm-size, Kubernetes: an emptyDir of medium Memory there), name another tmpfs in"
-                            + " spark.shuffle.rdma.pool.directory, or lower the key",
+                    "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds the %d bytes free in %s; enlarge that file"
+                            + " system (docker: --shm-size, Kubernetes: an emptyDir of medium Memory there), name"
+                            + " another tmpfs in spark.shuffle.rdma.pool.directory, or lower the key",
                     cap,
                     directoryFreeBytes,
                     settings.directory()));
@@ -85,7 +86,7 @@ public record HostLimits(
             return Files.getFileStore(directory).getUsableSpace();
         } catch (IOException e) {
             throw new UncheckedIOException(
-                    "cannot look at " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
+                    "cannot access " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
         }
     }
 

@@ -7,8 +7,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p><b>Threading:</b> one holder at a time; {@link #close()} may come from any thread, once.
  *
- * <p><b>Ownership:</b> the holder closes it; closing twice throws, because the second close would free somebody else's
- * bytes. The region stays mapped for as long as the lease is open, even if the pool is closed meanwhile.
+ * <p><b>Ownership:</b> the holder closes it; closing twice throws, because the second close would free bytes of another
+ * lease. The region stays mapped for as long as the lease is open, even if the pool is closed meanwhile.
  */
 public final class Lease implements AutoCloseable {
     private final Owner owner;

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One {@code MAP_SHARED} mapping of a file, unmapped when the owner has closed it and the last user has let go.
+ * One {@code MAP_SHARED} mapping of a file, unmapped when the owner has closed it and the last user has released it.
  *
  * <p>Unmapping under a reader would end the virtual machine with SIGSEGV, so users {@link #retain()} around each access
  * that may race with {@link #close()}.

@@ -10,8 +10,8 @@ import java.nio.file.Path;
  *
  * <p><b>Threading:</b> stateless.
  *
- * <p><b>Ownership:</b> the caller owns the mapping. It stays valid after the owner has died or removed the file: unlinking
- * does not take pages away, and pools never truncate.
+ * <p><b>Ownership:</b> the caller owns the mapping. It stays valid after the owner has died or removed the file:
+ * unlinking does not take pages away, and pools never truncate.
  */
 public final class PeerFile {
     private PeerFile() {}
@@ -23,7 +23,7 @@ public final class PeerFile {
      * @throws io.rdmashuffle.ffi.NativeException if it may not be opened or mapped
      */
     public static Mapping map(Path region) throws IOException {
-        // A pipe of that name would otherwise keep the caller until somebody writes to it.
+        // A pipe of that name would otherwise keep the caller until a writer opens it.
         int fd = PoolFiles.open(region, LibC.O_RDONLY | LibC.O_NONBLOCK);
         try {
             // The length of the open file, not of whatever has the name now.

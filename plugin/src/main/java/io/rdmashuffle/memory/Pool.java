@@ -2,6 +2,7 @@ package io.rdmashuffle.memory;
 
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
+import io.rdmashuffle.text.Quantities;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,8 +18,8 @@ import org.slf4j.LoggerFactory;
  * Shared memory under a hard cap, handed out as leases; it grows region by region and never gives regions back before
  * {@link #close()}, so that registrations stay O(regions).
  *
- * <p><b>Threading:</b> thread-safe; one lock, held for a few map operations. Growing happens outside the lock, one thread
- * at a time.
+ * <p><b>Threading:</b> thread-safe; one lock, held for a few map operations. Growing happens outside the lock, one
+ * thread at a time.
  *
  * <p><b>Ownership:</b> owns its files and mappings. Leases are owned by their holders; a region whose leases are still
  * out when the pool closes stays mapped until the last of them is back.
@@ -52,7 +53,7 @@ public final class Pool implements AutoCloseable {
     private Pool(PoolSettings settings, RegionListener listener) {
         this.settings = settings;
         this.listener = listener;
-        this.pageBytes = PageSize.of(settings.directory());
+        this.pageBytes = settings.pageBytes();
         this.files = PoolFiles.create(settings.directory());
     }
 
@@ -156,8 +157,8 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Leases nothing from now on, as if the pool were full: peers may go on reading what is given back after this, because it
-     * becomes nobody else's.
+     * Leases nothing from now on, as if the pool were full: peers may go on reading what is given back after this,
+     * because it is never leased again.
      */
     public void retire() {
         lock.lock();
@@ -170,7 +171,7 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Removes the files at once and unmaps what nobody uses any more; later calls do nothing.
+     * Removes the files at once and unmaps what is not leased; later calls do nothing.
      *
      * @throws IllegalStateException if leases are out; it says how many bytes for which purpose
      */
@@ -234,10 +235,10 @@ public final class Pool implements AutoCloseable {
         } catch (NativeException | IllegalStateException e) {
             // The file system is full, a device refuses the registration, or the pool was closed meanwhile.
             LOG.warn(
-                    "the pool stays at {} bytes although spark.shuffle.rdma.pool.maxSize is {}; map outputs beyond it"
-                            + " become ordinary shuffle files",
-                    capacityBytes,
-                    settings.capBytes(),
+                    "Cannot grow the pool: it stays at {} (spark.shuffle.rdma.pool.maxSize is {}); map outputs that do"
+                            + " not fit go to Spark's shuffle files",
+                    Quantities.mebibytes(capacityBytes),
+                    Quantities.mebibytes(settings.capBytes()),
                     e);
         } finally {
             lock.lock();
@@ -266,7 +267,7 @@ public final class Pool implements AutoCloseable {
         try {
             if (settings.adviseHugepages() && !region.mapping().adviseHugepages() && id == 0) {
                 LOG.warn(
-                        "no transparent huge pages in {}; see shmem_enabled, or use a hugetlbfs", settings.directory());
+                        "No transparent huge pages in {}: see shmem_enabled, or use a hugetlbfs", settings.directory());
             }
             listener.regionAdded(region);
         } catch (Throwable failure) {

@@ -27,13 +27,13 @@ import org.slf4j.LoggerFactory;
  *   &lt;directory&gt;/rdma-shuffle-&lt;uid&gt;-&lt;token&gt;.1    region 1, ...
  * </pre>
  *
- * The token is a random UUID, so that two applications of one user never meet. The kernel drops the lock when the owner dies,
- * however it dies, and the lock is seen across process-id namespaces. Files are private to the user (0600).
+ * The token is a random UUID, so that two applications of one user never meet. The kernel drops the lock when the owner
+ * dies, however it dies, and the lock is seen across process-id namespaces. Files are private to the user (0600).
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns its files and the descriptor of region 0; {@link #close()} removes both, and a shutdown hook
- * does so when the process is asked to end before anyone closed.
+ * <p><b>Ownership:</b> owns its files and the descriptor of region 0; {@link #close()} removes both, and a shutdown
+ * hook does so when the process is asked to end before anyone closed.
  *
  * <p><b>Source:</b> flock(2) (locks belong to the open file description, not to the process), open(2), fallocate(2).
  */
@@ -104,7 +104,7 @@ final class PoolFiles implements AutoCloseable {
         return mapping;
     }
 
-    /** Removes the file of a region that nobody got to use, so that a later try can create it again. */
+    /** Removes the file of a region that was never used, so that a later try can create it again. */
     synchronized void removeRegion(int regionId) {
         if (!closed) {
             forget(path(regionId), regionId == 0 ? lockedFd : -1);
@@ -120,14 +120,14 @@ final class PoolFiles implements AutoCloseable {
         }
     }
 
-    /** Removes every file; the bytes live on in whoever still maps them. Later calls do nothing. */
+    /** Removes every file; processes that have them mapped keep the bytes. Later calls do nothing. */
     @Override
     public void close() {
         removeAll();
         try {
             Runtime.getRuntime().removeShutdownHook(removeAtExit);
         } catch (IllegalStateException shuttingDown) {
-            LOG.debug("closed during shutdown; the hook finds nothing left to do", shuttingDown);
+            LOG.debug("Closed during shutdown: nothing is left for the shutdown hook", shuttingDown);
         }
     }
 
@@ -199,7 +199,7 @@ final class PoolFiles implements AutoCloseable {
                     "cannot list " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
         }
         if (pools > 0) {
-            LOG.info("removed the shared memory of {} dead pool(s) in {}", pools, directory);
+            LOG.info("Removed the pool files of {} dead process(es) in {}", pools, directory);
         }
         return pools;
     }
@@ -209,7 +209,7 @@ final class PoolFiles implements AutoCloseable {
         if (fd < 0) {
             int errno = NativeException.lastErrno();
             if (!Errno.ENOENT.is(errno)) {
-                LOG.warn("cannot look at {}: {}", locked, Errno.describe(errno));
+                LOG.warn("Cannot open {}: {}", locked, Errno.describe(errno));
             }
             return false;
         }
@@ -217,7 +217,7 @@ final class PoolFiles implements AutoCloseable {
             if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) != 0) {
                 return false;
             }
-            // We hold the lock, so the owner is dead and nobody else removes these files.
+            // We hold the lock, so the owner is dead and no other process removes these files.
             String name = String.valueOf(locked.getFileName());
             removeRegions(directory, name.substring(0, name.length() - LOCKED_SUFFIX.length()), locked);
             return true;
@@ -234,7 +234,7 @@ final class PoolFiles implements AutoCloseable {
                 }
             }
         } catch (IOException e) {
-            LOG.warn("cannot list the files of {} in {}", stem, directory, e);
+            LOG.warn("Cannot list the files of {} in {}", stem, directory, e);
             return;
         }
         deleteQuietly(lockedLast);
@@ -259,7 +259,7 @@ final class PoolFiles implements AutoCloseable {
         try {
             Files.deleteIfExists(path);
         } catch (IOException e) {
-            LOG.warn("cannot remove {}; the next start tries again", path, e);
+            LOG.warn("Cannot remove {}; the next start tries again", path, e);
         }
     }
 }

@@ -1,5 +1,8 @@
 package io.rdmashuffle.memory;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
@@ -12,4 +15,16 @@ import java.nio.file.Path;
  * @param adviseHugepages whether to ask for transparent huge pages
  */
 public record PoolSettings(
-        Path directory, long capBytes, long initialBytes, long regionBytes, boolean adviseHugepages) {}
+        Path directory, long capBytes, long initialBytes, long regionBytes, boolean adviseHugepages) {
+    /**
+     * Returns the unit in which the directory's file system maps files: the page on tmpfs, the huge page on hugetlbfs.
+     */
+    long pageBytes() {
+        try {
+            return Files.getFileStore(directory).getBlockSize();
+        } catch (IOException e) {
+            throw new UncheckedIOException(
+                    "cannot access " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
+        }
+    }
+}

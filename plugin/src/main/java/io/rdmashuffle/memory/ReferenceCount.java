@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * Runs an action once, when the owner has closed and every reference has been released.
  *
- * <p><b>Threading:</b> thread-safe and lock-free; the action runs on whichever thread lets go last.
+ * <p><b>Threading:</b> thread-safe and lock-free; the action runs on the thread that releases last.
  */
 public final class ReferenceCount implements AutoCloseable {
     private final Runnable onLast;

@@ -10,6 +10,7 @@ import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.MembershipListener;
 import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -79,20 +80,22 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         Route route = routes.get(path.executorId());
         if (route != null && route.quarantine(path)) {
             LOG.warn(
-                    "one-sided reads from executor {} failed; Spark's block transfer serves it for {}"
+                    "One-sided reads from executor {} failed: using Spark's block transfer for {}"
                             + " (spark.shuffle.rdma.peer.quarantine)",
                     path.executorId(),
-                    quarantine,
+                    Quantities.duration(quarantine),
                     cause);
         }
     }
 
-    /** Drops what is known of a shuffle's outputs everywhere, and the mappings of peers from whom nothing else is read. */
+    /**
+     * Drops the cached entries of a shuffle, and the mappings of peers from which nothing else is read.
+     */
     public void forgetShuffle(int shuffleId) {
         routes.values().forEach(route -> route.forget(shuffleId));
     }
 
-    /** Returns the shuffles of whose outputs something is known. */
+    /** Returns the shuffles with cached directory entries. */
     public Set<Integer> shuffleIds() {
         return routes.values().stream()
                 .flatMap(route -> route.shuffleIds().stream())
@@ -179,7 +182,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return path == null ? 0 : path.peer().openRegions();
         }
 
-        /** Closes for good: whoever still holds this route gets no path from it that nobody would close. */
+        /** Closes for good: a caller that still holds this route gets no new path, which would never be closed. */
         synchronized void retire() {
             retired = true;
             close();
@@ -215,9 +218,12 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         /** Says why at INFO for the first peer that a fabric does not reach; the others are like it. */
         private void explain(Fabric fabric, String reason) {
             if (explained.add(fabric.name())) {
-                LOG.info("{} does not reach every peer: {} (spark.shuffle.rdma.fabric.mode)", fabric.name(), reason);
+                LOG.info(
+                        "Fabric {} does not reach every peer: {} (spark.shuffle.rdma.fabric.mode)",
+                        fabric.name(),
+                        reason);
             } else {
-                LOG.debug("{} does not reach executor {}: {}", fabric.name(), executorId, reason);
+                LOG.debug("Fabric {} does not reach executor {}: {}", fabric.name(), executorId, reason);
             }
         }
     }

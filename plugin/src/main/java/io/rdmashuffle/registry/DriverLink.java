@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 final class DriverLink {
     private static final Logger LOG = LoggerFactory.getLogger(DriverLink.class);
     private static final long FIRST_PAUSE_NANOS = Duration.ofSeconds(1).toNanos();
-    private static final long LONGEST_PAUSE_NANOS = Duration.ofSeconds(30).toNanos();
+    private static final long MAX_PAUSE_NANOS = Duration.ofSeconds(30).toNanos();
 
     private final DriverChannel channel;
     private final Duration timeout;
@@ -78,7 +78,7 @@ final class DriverLink {
                     timeout.toMillis(),
                     cause);
         }
-        pauseNanos = pauseNanos == 0 ? FIRST_PAUSE_NANOS : Math.min(2 * pauseNanos, LONGEST_PAUSE_NANOS);
+        pauseNanos = pauseNanos == 0 ? FIRST_PAUSE_NANOS : Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
         pauseEndNanos = nanoClock.getAsLong() + pauseNanos;
     }
 }

@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param executorId Spark's name of the executor
  * @param incarnation drawn anew by every process, so that two processes of one name are told apart
- * @param addresses by fabric name, bytes that only that fabric reads; fabrics that the executor does not offer are missing
+ * @param addresses by fabric name, bytes that only that fabric reads; fabrics that the executor does not offer are
+ *     missing
  */
 public record Member(String executorId, UUID incarnation, Map<String, byte[]> addresses) {
     /** Most fabrics of one member. */

@@ -12,8 +12,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Hands changes to listeners one at a time and in order, without a lock held.
  *
- * <p><b>Threading:</b> safe. {@link #add} is called under the lock that orders the changes; {@link #deliver} outside it.
- * Whoever calls {@code deliver} while another thread delivers leaves its changes to that thread.
+ * <p><b>Threading:</b> safe. {@link #add} is called under the lock that orders the changes; {@link #deliver} outside
+ * it. Whoever calls {@code deliver} while another thread delivers leaves its changes to that thread.
  */
 final class MembershipEvents {
     private static final Logger LOG = LoggerFactory.getLogger(MembershipEvents.class);

@@ -17,8 +17,9 @@ import org.jspecify.annotations.Nullable;
  * What an executor knows of the membership, from messages that may be lost, doubled or out of order.
  *
  * <p>For each executor id the newest version wins, so the order of arrival does not matter. {@code complete} is the
- * version up to which nothing is missing; updates beyond it that arrived before their turn wait in {@code ahead} only as
- * numbers, their content is applied at once. While {@code ahead} is not empty a message is missing and the view is stale.
+ * version up to which nothing is missing; updates beyond it that arrived before their turn wait in {@code ahead} only
+ * as numbers, their content is applied at once. While {@code ahead} is not empty a message is missing and the view is
+ * stale.
  *
  * <p><b>Threading:</b> not safe; {@link RegistryAgent} guards it.
  */

@@ -22,9 +22,9 @@ import org.slf4j.LoggerFactory;
 /**
  * An executor's side: announces the executor, keeps a view of the others, and asks the driver about those it misses.
  *
- * <p><b>Threading:</b> safe. It has no thread of its own: questions are asked on the thread that looks up, without a lock
- * held, and take at most {@code spark.shuffle.rdma.registry.timeout}; while the driver does not answer, most lookups do
- * not even try. Listeners hear of changes one at a time and in order.
+ * <p><b>Threading:</b> safe. It has no thread of its own: questions are asked on the thread that looks up, without a
+ * lock held, and take at most {@code spark.shuffle.rdma.registry.timeout}; while the driver does not answer, most
+ * lookups do not even try. Listeners hear of changes one at a time and in order.
  *
  * <p><b>Ownership:</b> the channel stays the caller's.
  */
@@ -41,7 +41,7 @@ public final class RegistryAgent implements AutoCloseable {
     private final Object lock = new Object();
     private final MembershipView view;
     private final RecentAnswers answers;
-    /** Members that somebody could not reach: the next lookup asks the driver although the view has them. */
+    /** Members that could not be reached: the next lookup asks the driver although the view has them. */
     private final Set<String> doubted = new HashSet<>();
 
     private @Nullable Member self;
@@ -50,7 +50,7 @@ public final class RegistryAgent implements AutoCloseable {
     private volatile boolean closed;
 
     /**
-     * Creates an agent that knows nobody.
+     * Creates an agent without members.
      *
      * @param timeout of one question to the driver
      */
@@ -71,8 +71,8 @@ public final class RegistryAgent implements AutoCloseable {
     }
 
     /**
-     * Tells the driver where this executor can be reached, again if its addresses changed. If the driver does not answer,
-     * later lookups of unknown peers, and {@link #ensureAnnounced}, try again.
+     * Tells the driver where this executor can be reached, again if its addresses changed. If the driver does not
+     * answer, later lookups of unknown peers, and {@link #ensureAnnounced}, try again.
      *
      * @return whether the driver has taken it
      */
@@ -111,8 +111,8 @@ public final class RegistryAgent implements AutoCloseable {
     }
 
     /**
-     * Returns the member of that executor id: from the view, or else by asking the driver once. Empty if there is none or
-     * the driver does not answer in time; an empty answer holds for a second.
+     * Returns the member of that executor id: from the view, or else by asking the driver once. Empty if there is none
+     * or the driver does not answer in time; an empty answer holds for a second.
      */
     public Optional<Member> lookup(String executorId) {
         synchronized (lock) {

@@ -84,7 +84,7 @@ public final class RegistryCodec {
         }
     }
 
-    /** Gives the Kryo back whatever happens: creating one costs far more than a message that makes no sense. */
+    /** Gives the Kryo back whatever happens: creating one costs far more than a malformed message. */
     private RegistryMessage read(Input input, Class<? extends RegistryMessage> type) {
         Kryo kryo = kryos.obtain();
         try {

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * What driver and executors tell each other; {@link RegistryCodec} turns messages into bytes.
  *
- * <p>Versions count the changes of the membership that the driver saw: version 0 is the empty membership, and each change
- * adds one.
+ * <p>Versions count the changes of the membership that the driver saw: version 0 is the empty membership, and each
+ * change adds one.
  *
  * <p><b>Threading:</b> all messages are immutable.
  */
@@ -20,7 +20,7 @@ public sealed interface RegistryMessage {
     /** Driver's answer to an announcement that came after the end of its incarnation. */
     record AnnounceRefused(String reason) implements RegistryMessage {}
 
-    /** Driver's answer to an announcement: everybody, the announcer included, as of {@code version}. */
+    /** Driver's answer to an announcement: all members, the announcer included, as of {@code version}. */
     record Snapshot(long version, List<Member> members) implements RegistryMessage {
         public Snapshot {
             members = List.copyOf(members);
@@ -55,7 +55,9 @@ public sealed interface RegistryMessage {
         }
     }
 
-    /** Executor to driver: I hold something of these shuffles; which of them are gone? Answered by {@link ShufflesGone}. */
+    /**
+     * Executor to driver: I hold something of these shuffles; which of them are gone? Answered by {@link ShufflesGone}.
+     */
     record ShufflesHeld(Set<Integer> shuffleIds) implements RegistryMessage {
         public ShufflesHeld {
             shuffleIds = Set.copyOf(shuffleIds);

@@ -20,10 +20,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The driver's side: knows every member, answers announcements and lookups at once, and pushes each change to all others.
+ * The driver's side: knows every member, answers announcements and lookups at once, and pushes each change to all
+ * others.
  *
- * <p>It receives one announcement per executor, one lookup per miss and now and then the shuffles that an executor holds, never a
- * message per map output.
+ * <p>It receives one announcement per executor, one lookup per miss and now and then the shuffles that an executor
+ * holds, never a message per map output.
  *
  * <p><b>Threading:</b> safe. Pushes are sent without a lock held, so two of them may overtake each other; executors put
  * them in order by version.
@@ -32,12 +33,12 @@ import org.slf4j.LoggerFactory;
  */
 public final class RegistryServer {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryServer.class);
-    /** Far more than can still have an announcement on its way. */
-    private static final int REMEMBERED_DEPARTED = 4096;
+    /** Far more than can still have an announcement in flight. */
+    private static final int MAX_DEPARTED = 4096;
 
     private final Object lock = new Object();
     private final Map<String, Registration> registrations = new LinkedHashMap<>();
-    private final DepartedMembers departed = new DepartedMembers(REMEMBERED_DEPARTED);
+    private final DepartedMembers departed = new DepartedMembers(MAX_DEPARTED);
     private final AtomicLong messagesReceived = new AtomicLong();
     private final IntPredicate shuffleExists;
     private long version;
@@ -102,7 +103,7 @@ public final class RegistryServer {
                     .filter(id -> !shuffleExists.test(id))
                     .collect(Collectors.toSet()));
         }
-        LOG.warn("The registry's driver ignores a {}", request.getClass().getSimpleName());
+        LOG.warn("Ignoring an unexpected {}", request.getClass().getSimpleName());
         return null;
     }
 
@@ -127,7 +128,7 @@ public final class RegistryServer {
         others.forEach(other -> other.push(update));
     }
 
-    /** Returns everybody, in the order of their first announcements. */
+    /** Returns all members, in the order of their first announcements. */
     public List<Member> members() {
         synchronized (lock) {
             return registrations.values().stream().map(each -> each.member).toList();
@@ -153,7 +154,7 @@ public final class RegistryServer {
         Snapshot answer;
         synchronized (lock) {
             if (departed.contains(member)) {
-                LOG.info("Refused a late announcement of {}", member);
+                LOG.info("Refused an announcement of {}: it has been removed from the application", member);
                 return new AnnounceRefused(member + " has been removed from the application");
             }
             Registration before = registrations.put(executorId, new Registration(member, channel));

@@ -1,8 +1,8 @@
 package io.rdmashuffle.registry;
 
 /**
- * What lies between the registry and whatever carries its messages. The plain one is nothing; tests lose, double and delay
- * messages in theirs.
+ * What lies between the registry and whatever carries its messages. The plain one is nothing; tests lose, double and
+ * delay messages in theirs.
  *
  * <p><b>Threading:</b> the channels that it returns keep what {@link DriverChannel} and {@link MemberChannel} promise.
  */

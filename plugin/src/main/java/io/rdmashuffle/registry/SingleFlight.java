@@ -9,13 +9,13 @@ import java.util.concurrent.TimeUnit;
 /**
  * Lets one thread do a piece of work while the others that want the same wait for it.
  *
- * <p><b>Threading:</b> safe; nobody waits longer than it says.
+ * <p><b>Threading:</b> thread-safe; no caller waits longer than its own timeout.
  */
 final class SingleFlight {
     private final ConcurrentMap<String, CountDownLatch> flights = new ConcurrentHashMap<>();
 
     /**
-     * Runs {@code work} unless another thread is at it, in which case that thread is waited for.
+     * Runs {@code work} unless another thread runs it already; then waits for that thread.
      *
      * @param timeout how long to wait for the other thread; an interrupt ends the wait too and stays set
      */

@@ -16,14 +16,14 @@ public final class DirectShuffleEligibility {
             return Optional.of("spark.io.encryption.enabled=true");
         }
         if (conf.contains(COMPRESS) && conf.getBoolean(COMPRESS, true)) {
-            return Optional.of(COMPRESS + "=true was asked for");
+            return Optional.of(COMPRESS + "=true is set");
         }
         if (dependency.mapSideCombine()) {
-            return Optional.of("it combines before it writes");
+            return Optional.of("it combines on the map side");
         }
         if (!dependency.serializer().supportsRelocationOfSerializedObjects()) {
             return Optional.of(
-                    "records of " + dependency.serializer().getClass().getSimpleName() + " depend on one another");
+                    dependency.serializer().getClass().getSimpleName() + " does not support relocation of its records");
         }
         return Optional.empty();
     }

@@ -4,7 +4,8 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 
 /**
- * Tells writers and readers alike, in every executor, that blocks of this shuffle are bare records: the driver decides once.
+ * Marks a shuffle as direct: its blocks are records without Spark's streams around them. The driver decides once, for
+ * all executors.
  *
  * @param <K> key
  * @param <V> value

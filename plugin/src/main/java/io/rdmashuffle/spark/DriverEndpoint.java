@@ -9,6 +9,7 @@ import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -27,8 +28,8 @@ import org.slf4j.LoggerFactory;
 import scala.concurrent.Future;
 
 /**
- * The registry's place on the driver: an RPC endpoint that executors announce themselves to, and a listener for those that
- * Spark loses.
+ * The registry's place on the driver: an RPC endpoint that executors announce themselves to, and a listener for those
+ * that Spark loses.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -81,7 +82,7 @@ final class DriverEndpoint implements AutoCloseable {
                 }
             } catch (Exception e) {
                 // Scala throws RpcTimeoutException and SparkException without declaring them.
-                LOG.info("executor {} did not tell its counters within {}", executorId, timeout, e);
+                LOG.info("No statistics of executor {} within {}", executorId, Quantities.duration(timeout), e);
             }
         });
         return counters;

@@ -17,6 +17,7 @@ import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
+import io.rdmashuffle.text.Quantities;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -87,7 +88,7 @@ final class ExecutorMemory implements AutoCloseable {
     /**
      * Creates the pool of a process.
      *
-     * @param hasPeers false in local mode, where nobody else ever reads
+     * @param hasPeers false in local mode, where no peer ever reads
      * @throws IllegalArgumentException if this host cannot hold the pool, saying what to raise
      */
     static ExecutorMemory create(SparkConf conf, ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
@@ -97,7 +98,7 @@ final class ExecutorMemory implements AutoCloseable {
         try {
             pool = Pool.create(settings, region -> register(config, fabrics, region));
             ExecutorMemory memory = new ExecutorMemory(List.copyOf(fabrics), pool, config, counters);
-            LOG.info("Pool of up to {} bytes in {}", settings.capBytes(), settings.directory());
+            LOG.info("Pool of up to {} in {}", Quantities.mebibytes(settings.capBytes()), settings.directory());
             return memory;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -180,7 +181,7 @@ final class ExecutorMemory implements AutoCloseable {
         try {
             pool.close();
         } catch (IllegalStateException leaked) {
-            LOG.warn("blocks were still in use when the shuffle manager stopped", leaked);
+            LOG.warn("Blocks were still in use when the shuffle manager stopped", leaked);
         }
     }
 }

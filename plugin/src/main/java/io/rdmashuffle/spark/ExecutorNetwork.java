@@ -52,8 +52,8 @@ final class ExecutorNetwork implements AutoCloseable {
     private final Member member;
 
     /**
-     * Prepares to join. A driver that does not answer is no failure: later lookups try again, and Spark's block transfer
-     * serves until then.
+     * Prepares to join. A driver that does not answer is no failure: later lookups try again, and Spark's block
+     * transfer serves until then.
      *
      * @param statistics this executor's counters, for the driver
      * @param wire carries questions to the driver
@@ -103,7 +103,7 @@ final class ExecutorNetwork implements AutoCloseable {
         this.member = new Member(env.executorId(), memory.incarnation(), memory.addresses());
     }
 
-    /** Announces this executor to the driver; in local mode there is nobody to announce to. */
+    /** Announces this executor to the driver; not used in local mode, which has no peers. */
     void announce() {
         agent.announce(member);
     }

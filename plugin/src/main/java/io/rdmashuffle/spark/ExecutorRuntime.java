@@ -23,8 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one process runs for the shuffle: its memory, its network, the removal of shuffles that the driver has forgotten, and
- * what it counts. Each part is created when it is first asked for.
+ * What one process runs for the shuffle: its memory, its network, the removal of shuffles that the driver has
+ * forgotten, and what it counts. Each part is created when it is first asked for.
  *
  * <p><b>Threading:</b> thread-safe; parts are created once, under this object's lock.
  *

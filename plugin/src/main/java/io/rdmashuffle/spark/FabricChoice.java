@@ -51,7 +51,7 @@ final class FabricChoice {
         return fabrics;
     }
 
-    /** Says why RDMA is not used: as a warning only to somebody who asked for nothing else. */
+    /** Says why RDMA is not used: as a warning only where nothing but RDMA was asked for. */
     static void explain(FabricMode mode, Exception why) {
         if (mode == FabricMode.VERBS) {
             LOG.warn("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode=verbs)", why.getMessage());
@@ -64,7 +64,7 @@ final class FabricChoice {
     private static Fabric verbs(SparkConf conf, ShuffleConfig config, PoolSettings pool)
             throws RdmaUnavailableException {
         if (isEncryptedOnTheWire(conf) && !conf.getBoolean("spark.io.encryption.enabled", false)) {
-            throw new RdmaUnavailableException("Spark encrypts what it sends, RDMA would not;"
+            throw new RdmaUnavailableException("Spark encrypts its connections and RDMA would not;"
                     + " spark.io.encryption.enabled=true encrypts the blocks themselves");
         }
         if (!config.verbs().onDemandPaging()) {

@@ -11,7 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Points Spark's own writers at the pool; {@link RdmaShuffleManager} sets {@code spark.shuffle.sort.io.plugin.class} to it.
+ * Points Spark's own writers at the pool; {@link RdmaShuffleManager} sets {@code spark.shuffle.sort.io.plugin.class} to
+ * it.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -45,7 +46,7 @@ public final class PoolDataIO implements ShuffleDataIO {
         if (SparkEnv.get().shuffleManager() instanceof Owner owner) {
             return owner.executorComponents();
         }
-        LOG.warn("{} was left over from an application with the RDMA shuffle and is ignored; remove it", KEY);
+        LOG.warn("Ignoring {}: it is left over from an application with the RDMA shuffle; remove it", KEY);
         return new LocalDiskShuffleExecutorComponents(conf);
     }
 }

@@ -16,7 +16,7 @@ import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
 
 /**
- * Carries registry messages between Spark's RPC and whoever understands them, on driver and executor alike.
+ * Carries registry messages between Spark's RPC and their handler, on driver and executor alike.
  *
  * <p><b>Threading:</b> Spark delivers one message at a time.
  */
@@ -48,10 +48,10 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
         return new Envelopes(envelope -> {
             try {
                 if (handler.handle(codec.decode(envelope.payload()), envelope.replyTo()) != null) {
-                    LOG.debug("nobody waits for the answer to a one-way registry message");
+                    LOG.debug("Dropping the answer to a one-way registry message");
                 }
             } catch (RegistryCodecException e) {
-                LOG.warn("dropped a registry message that makes no sense", e);
+                LOG.warn("Dropping a malformed registry message", e);
             }
         });
     }
@@ -62,7 +62,7 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
             try {
                 RegistryMessage answer = handler.handle(codec.decode(envelope.payload()), envelope.replyTo());
                 if (answer == null) {
-                    context.sendFailure(new IllegalArgumentException("not a message that has an answer here"));
+                    context.sendFailure(new IllegalArgumentException("this endpoint does not answer such messages"));
                 } else {
                     context.reply(new RegistryEnvelope(codec.encode(answer), null));
                 }

@@ -1,6 +1,7 @@
 package io.rdmashuffle.spark;
 
 import io.rdmashuffle.lifecycle.DaemonThreads;
+import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.Executors;
@@ -13,15 +14,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes shuffles of whose removal this executor was not told. After a fetch failure the driver takes the executor for lost until
- * its next heartbeat ({@code DAGScheduler.removeExecutorAndUnregisterOutputs}); a removal in that time goes past it, and a pool
- * that nobody clears is full one day.
+ * Removes map outputs of shuffles that the driver has unregistered without this executor hearing of it. After a fetch
+ * failure the driver takes the executor for lost until its next heartbeat ({@code
+ * DAGScheduler.removeExecutorAndUnregisterOutputs}); a removal in that time does not reach it, and the map outputs
+ * would stay in the pool for good.
  *
  * <p><b>Threading:</b> one daemon thread, which runs the functions given. <b>Ownership:</b> owns the thread.
  */
 final class RemovedShuffleCleaner implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RemovedShuffleCleaner.class);
-    private static final Duration END = Duration.ofSeconds(5);
+    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
     private final Supplier<Set<Integer>> held;
     private final UnaryOperator<Set<Integer>> removed;
@@ -29,9 +31,9 @@ final class RemovedShuffleCleaner implements AutoCloseable {
     private final ScheduledExecutorService timer;
 
     /**
-     * Sweeps at every interval from now on.
+     * Asks the driver at every interval from now on.
      *
-     * @param held the shuffles of which something is here
+     * @param held the shuffles of which this executor holds or knows something
      * @param removed which of those the driver has removed
      * @param remove removes one here
      */
@@ -49,25 +51,27 @@ final class RemovedShuffleCleaner implements AutoCloseable {
         try {
             sweep();
         } catch (RuntimeException e) {
-            // The timer would not come again.
-            LOG.warn("shuffles that were removed elsewhere stay here until the next attempt", e);
+            // An exception would end the schedule.
+            LOG.warn("Cannot remove map outputs of unregistered shuffles; trying again later", e);
         }
     }
 
     private void sweep() {
         for (int shuffleId : removed.apply(held.get())) {
-            LOG.info("shuffle {} is gone, and nobody said so: its map outputs here are removed", shuffleId);
+            LOG.info("Removing map outputs of shuffle {}: unregistered at the driver", shuffleId);
             remove.accept(shuffleId);
         }
     }
 
-    /** Ends a sweep that is under way, waiting for it a few seconds at most. Idempotent. */
+    /** Ends a removal that is running, waiting for it a few seconds at most. Idempotent. */
     @Override
     public void close() {
         timer.shutdownNow();
         try {
-            if (!timer.awaitTermination(END.toNanos(), TimeUnit.NANOSECONDS)) {
-                LOG.warn("a sweep for removed shuffles has not ended after {}", END);
+            if (!timer.awaitTermination(CLOSE_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
+                LOG.warn(
+                        "The removal of unregistered shuffles is still running after {}",
+                        Quantities.duration(CLOSE_TIMEOUT));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

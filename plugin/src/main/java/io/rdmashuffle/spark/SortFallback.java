@@ -27,7 +27,7 @@ final class SortFallback {
     /** Likewise, with another idea of which Spark will do; for tests. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config, SparkSupport support) {
         if (config.fabricMode() == FabricMode.SORT) {
-            return Optional.of("spark.shuffle.rdma.fabric.mode=sort asks for it");
+            return Optional.of("spark.shuffle.rdma.fabric.mode=sort");
         }
         Optional<SparkSupport.Member> missing = support.missing(SortFallback.class.getClassLoader());
         if (missing.isPresent()) {
@@ -36,7 +36,7 @@ final class SortFallback {
                     + missing.get());
         }
         if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
-            return Optional.of("registered memory is laid out little-endian and this machine is not");
+            return Optional.of("this machine is big-endian; the layout of registered memory is little-endian");
         }
         if (conf.getBoolean("spark.shuffle.service.enabled", false)) {
             return Optional.of(
@@ -52,7 +52,7 @@ final class SortFallback {
         }
         String dataIo = conf.get(PoolDataIO.KEY, PoolDataIO.class.getName());
         if (!dataIo.equals(PoolDataIO.class.getName())) {
-            return Optional.of(PoolDataIO.KEY + "=" + dataIo + " puts map outputs elsewhere; remove it");
+            return Optional.of(PoolDataIO.KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
         }
         return Optional.empty();
     }

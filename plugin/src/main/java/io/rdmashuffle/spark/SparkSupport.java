@@ -8,10 +8,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Whether this jar runs on the Spark that it was loaded by: looks for the members that its classes link to and that differ between
- * versions of Spark and Scala, before anything of them is called.
+ * Whether this jar runs on the Spark that it was loaded by: looks for the members that its classes link to and that
+ * differ between versions of Spark and Scala, before anything of them is called.
  *
- * <p>A member that is missing would otherwise end the application in a {@code NoSuchMethodError}, at start or in a task.
+ * <p>A member that is missing would otherwise end the application in a {@code NoSuchMethodError}, at start or in a
+ * task.
  *
  * <p><b>Threading:</b> immutable.
  */

@@ -15,16 +15,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bytes of one map output, appended to leases as they come; neighbouring chunks become one lease where the pool allows. Never
- * waits for room: what a full pool refuses goes to files at once.
+ * Bytes of one map output, appended to leases as they come; neighbouring chunks become one lease where the pool allows.
+ * Never waits for room: what a full pool refuses goes to files at once.
  *
  * <p><b>Threading:</b> none; for one task thread.
  *
  * <p><b>Ownership:</b> owns the leases until {@link #toMapOutput} hands them over; {@link #discard()} otherwise.
  */
 public final class ChunkedOutput {
-    /** When no whole chunk is free any more, pieces down to this part of it still help. */
-    private static final long SMALLEST_PART = 16;
+    /** Where no whole chunk is free, leases down to this fraction of one are taken. */
+    private static final long MAX_CHUNK_PARTS = 16;
 
     private final Pool pool;
     private final long chunkBytes;
@@ -110,7 +110,9 @@ public final class ChunkedOutput {
         return slices;
     }
 
-    /** Turns the bytes into a map output; null when the pool has no room for its index, and then nothing has changed. */
+    /**
+     * Turns the bytes into a map output; null when the pool has no room for its index, and then nothing has changed.
+     */
     @Nullable
     public MapOutput toMapOutput(long mapId, long[] lengths, int[] checksums) throws InterruptedIOException {
         seal();
@@ -151,7 +153,7 @@ public final class ChunkedOutput {
             }
         }
         try {
-            long least = Math.max(1, chunkBytes / SMALLEST_PART);
+            long least = Math.max(1, chunkBytes / MAX_CHUNK_PARTS);
             long most = leases.isEmpty() ? Math.max(wanted, expectedBytes) : wanted;
             Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, most, Duration.ZERO);
             if (next == null) {
@@ -185,6 +187,6 @@ public final class ChunkedOutput {
 
     private static InterruptedIOException interrupted() {
         Thread.currentThread().interrupt();
-        return new InterruptedIOException("interrupted while taking room in the pool");
+        return new InterruptedIOException("interrupted while reserving pool memory");
     }
 }

@@ -18,14 +18,14 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe; one lock, held for a few look-ups and stores.
  *
- * <p><b>Ownership:</b> owns the outputs that were added. They are freed when their shuffle is removed, and an output of a
- * task that began before the removal is freed at once.
+ * <p><b>Ownership:</b> owns the outputs that were added. They are freed when their shuffle is removed, and an output of
+ * a task that began before the removal is freed at once.
  */
 public final class MapOutputStore implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(MapOutputStore.class);
 
-    /** Tasks that began before a removal longer ago than this many are not told apart any more. */
-    private static final int REMEMBERED_REMOVALS = 10_000;
+    /** Removals that are remembered; tasks older than all of these are not recognised as stragglers. */
+    private static final int MAX_REMOVALS = 10_000;
 
     private final MapOutputDirectory directory;
     private final ShuffleCounters counters;
@@ -77,8 +77,8 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /**
-     * Takes over an output that another executor wrote and sent. One of the same id that is here already stays, and the new
-     * one is freed: readers may know where the old one lies.
+     * Takes over an output that another executor wrote and sent. One of the same id that is here already stays, and the
+     * new one is freed: readers may know where the old one lies.
      *
      * @param epoch what {@link #epoch} said when the output began to arrive
      * @param bornNanos when it was written, on this process's clock
@@ -101,7 +101,9 @@ public final class MapOutputStore implements AutoCloseable {
         return true;
     }
 
-    /** Notes that an output that another executor wrote lies in files now; false if its shuffle has been removed since. */
+    /**
+     * Notes that an output that another executor wrote lies in files now; false if its shuffle has been removed since.
+     */
     public synchronized boolean adoptFile(OutputKey key, int epoch, int partitions, long dataBytes, long bornNanos)
             throws InterruptedException {
         if (isGone(key.shuffleId(), epoch, bornNanos)) {
@@ -112,7 +114,10 @@ public final class MapOutputStore implements AutoCloseable {
         return true;
     }
 
-    /** Returns whether an output that was written then, and began to arrive in that epoch, is of a shuffle that was removed. */
+    /**
+     * Returns whether an output that was written then, and began to arrive in that epoch, is of a shuffle that was
+     * removed.
+     */
     public synchronized boolean isGone(int shuffleId, int epoch, long bornNanos) {
         Removal last = removals.get(shuffleId);
         return closed || epoch(shuffleId) != epoch || (last != null && bornNanos - last.atNanos() < 0);
@@ -135,7 +140,7 @@ public final class MapOutputStore implements AutoCloseable {
         return shuffles.getOrDefault(shuffleId, Map.of()).containsKey(mapId);
     }
 
-    /** Returns how long ago an output in the pool was written; 0 if it is not there any more. */
+    /** Returns how long ago an output in the pool was written; 0 if it has been removed. */
     public synchronized long ageNanos(int shuffleId, long mapId) {
         Stored stored = shuffles.getOrDefault(shuffleId, Map.of()).get(mapId);
         return stored == null ? 0 : System.nanoTime() - stored.bornNanos();
@@ -157,13 +162,13 @@ public final class MapOutputStore implements AutoCloseable {
         return stored != null && stored.output().retain() ? stored.output() : null;
     }
 
-    /** Frees what the shuffle holds here, at once where nobody is reading. */
+    /** Frees what the shuffle holds here, at once where there is no reader. */
     public synchronized void removeShuffle(int shuffleId) {
         int times = epoch(shuffleId) + 1;
         // Put again at the end, so that the first one is the one removed longest ago.
         removals.remove(shuffleId);
         removals.put(shuffleId, new Removal(times, System.nanoTime()));
-        if (removals.size() > REMEMBERED_REMOVALS) {
+        if (removals.size() > MAX_REMOVALS) {
             removals.remove(removals.keySet().iterator().next());
         }
         directory.withdraw(shuffleId);
@@ -188,8 +193,9 @@ public final class MapOutputStore implements AutoCloseable {
         if (!directory.publish(shuffleId, entry) && !directoryFullLogged) {
             directoryFullLogged = true;
             LOG.warn(
-                    "no room in the directory for map outputs of shuffle {}; peers fetch them over Spark's block transfer"
-                            + " (raise spark.shuffle.rdma.directory.maxShuffles or spark.shuffle.rdma.pool.maxSize)",
+                    "No room in the directory for map outputs of shuffle {}: peers fetch them over Spark's block"
+                            + " transfer (raise spark.shuffle.rdma.directory.maxShuffles or"
+                            + " spark.shuffle.rdma.pool.maxSize)",
                     shuffleId);
         }
     }

@@ -4,8 +4,8 @@ import io.rdmashuffle.directory.MapOutputIndex;
 import java.util.Optional;
 
 /**
- * Which shuffles the pool is too small for from the outset, and from when on it counts as short. Driver and executors decide alike,
- * each from the configuration.
+ * Which shuffles the pool is too small for from the outset, and from when on it counts as short. Driver and executors
+ * decide alike, each from the configuration.
  *
  * <p><b>Threading:</b> immutable.
  *

@@ -1,6 +1,6 @@
 package io.rdmashuffle.store;
 
-import java.util.Locale;
+import io.rdmashuffle.text.Quantities;
 
 /** What every executor counts and the driver can add up; the names appear in metrics, the demo and tests. */
 public enum ShuffleCounter {
@@ -14,7 +14,9 @@ public enum ShuffleCounter {
     NETTY_BYTES("netty"),
     /** Shuffle bytes that lay in ordinary shuffle files, wherever those files are. */
     FILE_BYTES("file"),
-    /** Bytes of the pool that shuffles hold now; the directory's own table, there from start to stop, is not counted. */
+    /**
+     * Bytes of the pool that shuffles hold now; the directory's own table, there from start to stop, is not counted.
+     */
     POOL_USED_BYTES("poolUsed"),
     /** Most bytes of the pool that were ever leased at once, the directory's table included. */
     POOL_PEAK_BYTES("poolPeak"),
@@ -33,8 +35,6 @@ public enum ShuffleCounter {
     /** Map outputs taken over from executors that were decommissioned, into the pool or as files, since the start. */
     MAP_OUTPUTS_MIGRATED("mapOutputsMigrated");
 
-    private static final long MEBIBYTE = 1L << 20;
-
     private final String label;
 
     ShuffleCounter(String label) {
@@ -48,8 +48,6 @@ public enum ShuffleCounter {
 
     /** Returns a value of this counter for a log: bytes in MiB, everything else as it is. */
     public String format(long value) {
-        return name().endsWith("_BYTES") && value != 0
-                ? String.format(Locale.ROOT, "%.1f MiB", value / (double) MEBIBYTE)
-                : Long.toString(value);
+        return name().endsWith("_BYTES") && value != 0 ? Quantities.mebibytes(value) : Long.toString(value);
     }
 }

@@ -2,8 +2,8 @@
  * The map outputs of this executor: how their bytes get into the pool, which of them are there, and what has been
  * counted.
  *
- * <p>May use {@code directory}, {@code memory} and SLF4J. Must never import Spark, wait for room in the pool, or free
- * an output while a reader holds a reference.
+ * <p>May use {@code directory}, {@code memory}, {@code text} and SLF4J. Must never import Spark, wait for room in the
+ * pool, or free an output while a reader holds a reference.
  */
 @NullMarked
 package io.rdmashuffle.store;

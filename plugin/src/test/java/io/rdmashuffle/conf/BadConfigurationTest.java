@@ -18,7 +18,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Values, pairs of values and keys that cannot be, for every entry there is: refused by name, never the default instead. */
+/**
+ * Values, pairs of values and keys that cannot be, for every entry there is: refused by name, never the default
+ * instead.
+ */
 @Tag("unit")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class BadConfigurationTest {

@@ -150,7 +150,7 @@ class MapOutputIndexFuzzTest {
                     entry.dataRegion(),
                     entry.dataOffset(),
                     DATA_BYTES);
-            RegionMemory regions = id -> id == entry.indexRegion() ? index : id < 2 ? data : null;
+            MapOutputIndex.Regions regions = id -> id == entry.indexRegion() ? index : id < 2 ? data : null;
             StoredBlock block = MapOutputIndex.block(here, regions, start);
             byte[] copy = new byte[DATA_BYTES];
             block.copyTo(copy, 0);

@@ -63,7 +63,10 @@ class MapOutputIndexTest {
         }
     }
 
-    /** As when an entry leads astray, or memory has become somebody else's: the bytes would be sound, and of something else. */
+    /**
+     * As when an entry leads astray, or memory has become somebody else's: the bytes would be sound, and of something
+     * else.
+     */
     @Test
     void aRowOfAnotherPartitionOrMapOutputHasAnotherChecksum() throws Exception {
         int partitions = 5_000;

@@ -44,7 +44,10 @@ public final class Mutations {
         this.random = random;
     }
 
-    /** Every kind of damage: all truncations, all flipped bits, hostile numbers everywhere, and {@code rounds} at random. */
+    /**
+     * Every kind of damage: all truncations, all flipped bits, hostile numbers everywhere, and {@code rounds} at
+     * random.
+     */
     public void all(byte[] valid, int rounds, Consumer<byte[]> use) {
         otherLengths(valid, use);
         flippedBits(valid, use);

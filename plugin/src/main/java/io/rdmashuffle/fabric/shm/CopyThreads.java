@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The threads that copy a peer's bytes into leases.
  *
- * <p><b>Threading:</b> thread-safe. The queue holds at most the bytes in flight; a request's deadline is looked at before
- * each slice, and one slice is one memory copy.
+ * <p><b>Threading:</b> thread-safe. The queue holds at most the bytes in flight; a request's deadline is looked at
+ * before each slice, and one slice is one memory copy.
  *
  * <p><b>Ownership:</b> owns the threads. Closing lets the copy that is under way finish and fails the rest.
  */
@@ -89,14 +89,14 @@ final class CopyThreads implements AutoCloseable {
             throw new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed");
         }
         if (batch.isExpired()) {
-            throw new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the copy");
+            throw new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the copy began");
         }
     }
 
     private void finish(ReadBatch batch, ReadRequest request, @Nullable ReadFailedException failure) {
         limit.release(request.lengthBytes());
         if (!request.complete()) {
-            LOG.error("a read completed twice; the second completion is dropped");
+            LOG.error("A read completed twice; ignoring the second completion");
             return;
         }
         try {
@@ -108,7 +108,7 @@ final class CopyThreads implements AutoCloseable {
                 batch.listener().failed(request, failure);
             }
         } catch (RuntimeException e) {
-            LOG.error("a read listener threw", e);
+            LOG.error("A read listener failed", e);
         }
     }
 
@@ -118,7 +118,7 @@ final class CopyThreads implements AutoCloseable {
         threads.shutdown();
         try {
             if (!threads.awaitTermination(CLOSE_SECONDS, TimeUnit.SECONDS)) {
-                LOG.warn("copies still run {} s after the shared-memory fabric was closed", CLOSE_SECONDS);
+                LOG.warn("Copies are still running {} s after the shared-memory fabric was closed", CLOSE_SECONDS);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -86,7 +86,7 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem) {
     static ShmAddress decode(byte[] encoded) throws PeerUnreachableException {
         ByteBuffer in = ByteBuffer.wrap(encoded).order(ByteOrder.LITTLE_ENDIAN);
         if (encoded.length < FIXED_BYTES || in.getInt() != MAGIC) {
-            throw new PeerUnreachableException("the peer's shared-memory address is not of a version known here");
+            throw new PeerUnreachableException("the peer's shared-memory address has an unknown version");
         }
         UUID bootId = new UUID(in.getLong(), in.getLong());
         FileIdentity region0 = new FileIdentity(in.getLong(), in.getLong());

@@ -80,7 +80,7 @@ public final class ShmFabric implements Fabric {
                     "executor " + peerId + " is gone, or its " + remote.file(0) + " is on a mount not shared with us",
                     e);
         } catch (IOException e) {
-            throw new PeerUnreachableException("cannot look at " + remote.file(0) + " of executor " + peerId, e);
+            throw new PeerUnreachableException("cannot access " + remote.file(0) + " of executor " + peerId, e);
         }
         return new ShmPeer(peerId, remote, copyThreads, inPlace);
     }

@@ -90,7 +90,7 @@ final class ShmPeer implements Peer {
 
     private synchronized Mapping retained(int regionId) throws ReadFailedException {
         if (closed) {
-            throw new ReadFailedException(Reason.CLOSED, "executor " + peerId + " was given up");
+            throw new ReadFailedException(Reason.CLOSED, "the connection to executor " + peerId + " is closed");
         }
         Mapping mapping = mappings.get(regionId);
         if (mapping == null) {

@@ -13,10 +13,10 @@ interface BlockMemory {
     /** Takes a reference; false when the bytes are gone and must not be touched. */
     boolean retain();
 
-    /** Gives a reference back. */
+    /** Releases a reference. */
     void release();
 
-    /** Returns whether what was read until now was the block: somebody else's memory may be reused under a reader. */
+    /** Returns whether what was read until now was the block: a peer may reuse its memory under a reader. */
     boolean isCurrent();
 
     /** Memory of this executor, which is not freed while a reference is held. */

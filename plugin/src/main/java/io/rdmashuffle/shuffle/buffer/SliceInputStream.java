@@ -13,7 +13,8 @@ import java.util.function.BooleanSupplier;
  *
  * <p><b>Threading:</b> none; for one thread.
  *
- * <p><b>Ownership:</b> owns nothing; the buffer that it came from keeps the memory, and reads fail once that is given back.
+ * <p><b>Ownership:</b> owns nothing; the buffer that it came from keeps the memory, and reads fail once that is given
+ * back.
  */
 public final class SliceInputStream extends InputStream {
     private final BlockMemory memory;
@@ -79,7 +80,7 @@ public final class SliceInputStream extends InputStream {
     /** Reads under a reference: a thread that outlives its task must not read memory that is unmapped. */
     private void copy(byte[] target, int offset, int length) throws IOException {
         if (!memory.retain()) {
-            throw new IOException("the block has been given back");
+            throw new IOException("the block's memory has been given back");
         }
         try {
             current.getBytes(position, target, offset, length);

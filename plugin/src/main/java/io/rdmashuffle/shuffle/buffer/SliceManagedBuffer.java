@@ -20,8 +20,9 @@ import org.apache.spark.network.buffer.ManagedBuffer;
  *
  * <p><b>Threading:</b> thread-safe reference count; the bytes do not change.
  *
- * <p><b>Ownership:</b> begins with one reference, which belongs to whoever receives the buffer, except where {@link #unheld}
- * says otherwise; the last release gives the memory back. Buffers made from it are valid until then; streams fail after it.
+ * <p><b>Ownership:</b> begins with one reference, which belongs to the receiver of the buffer, except where
+ * {@link #unheld} says otherwise; the last release gives the memory back. Buffers made from it are valid until then;
+ * streams fail after it.
  */
 public final class SliceManagedBuffer extends ManagedBuffer {
     /** What one Netty buffer can hold; larger blocks are sent as a file region. */
@@ -36,7 +37,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     /** References that were taken through this buffer and not given back. */
     private final AtomicInteger held;
 
-    /** Wraps slices; {@code onLastRelease} runs once, when nobody uses them any more. */
+    /** Wraps slices; {@code onLastRelease} runs once, after the last release. */
     public SliceManagedBuffer(List<MemorySlice> slices, Runnable onLastRelease) {
         this(slices, onLastRelease, () -> true);
     }
@@ -56,9 +57,9 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     }
 
     /**
-     * Wraps a block of this executor, without a reference until somebody takes one: Spark drops such buffers unreleased when
-     * it makes several for one request and one of them fails, and its fetch iterator retains a local block once and releases
-     * it once, since files need no more.
+     * Wraps a block of this executor, without a reference until one is taken: Spark drops such buffers unreleased when
+     * it makes several for one request and one of them fails, and its fetch iterator retains a local block once and
+     * releases it once, since files need no more.
      *
      * <p><b>Source:</b> {@code NettyBlockRpcServer.receive}, {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
      */
@@ -96,7 +97,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     @Override
     public ManagedBuffer retain() {
         if (!memory.retain()) {
-            throw new IllegalStateException("the block has been given back");
+            throw new IllegalStateException("the block's memory has been given back");
         }
         held.incrementAndGet();
         return this;
@@ -114,7 +115,8 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     }
 
     /**
-     * Returns the bytes for Spark's transport, without a copy; the transport releases this buffer when it has sent them.
+     * Returns the bytes for Spark's transport, without a copy; the transport releases this buffer when it has sent
+     * them.
      *
      * @throws IOException if the block has been removed meanwhile; the transport tells the peer
      */

@@ -6,8 +6,9 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * Refuses a bare block that a reader would take for {@link Frames}, or that is the beginning of a mark, which blocks that follow
- * could complete; Spark SQL's rows cannot begin so, other records hardly ever do.
+ * Refuses a block of bare records that a reader would take for {@link Frames}: one that begins with their mark, or that
+ * is a prefix of it, which the blocks that follow could complete. Spark SQL's rows never begin so, other records hardly
+ * ever do.
  *
  * <p><b>Threading:</b> none; for one task thread.
  */
@@ -34,7 +35,7 @@ public final class FrameMarkGuard extends FilterOutputStream {
             }
         }
         if (alike == Frames.markBytes()) {
-            throw new OutputRefusedException("a bare block begins as a compressed one does");
+            throw new OutputRefusedException("a block of bare records begins with the mark of a compressed frame");
         }
         out.write(source, offset, length);
     }
@@ -44,7 +45,7 @@ public final class FrameMarkGuard extends FilterOutputStream {
         boolean refused = !different && alike > 0;
         super.close();
         if (refused) {
-            throw new OutputRefusedException("a bare block is the beginning of a compressed one's mark");
+            throw new OutputRefusedException("a block of bare records is a prefix of the mark of a compressed frame");
         }
     }
 }

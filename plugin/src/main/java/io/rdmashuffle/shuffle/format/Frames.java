@@ -14,26 +14,27 @@ import java.util.Arrays;
 import org.apache.spark.io.CompressionCodec;
 
 /**
- * Compresses blocks so that whoever reads them need not know beforehand: a block is either bare records, or frames, and no bare
+ * Compresses blocks so that readers need not know beforehand: a block is either bare records, or frames, and no bare
  * block begins as frames do (see {@link FrameMarkGuard}). Frames may follow one another, so blocks of frames may too.
  *
  * <pre>
  *  frame:   mark (8)   bytes that follow (4)   bytes once decompressed (4)   bytes, as the codec makes them
  * </pre>
  *
- * Integers are most significant byte first. The mark begins with a byte that would make the length of a first row negative.
+ * Integers are most significant byte first. The mark begins with a byte that would make the length of a first row
+ * negative.
  *
- * <p><b>Threading:</b> what it opens may be closed by another thread than the one that reads, and then reading fails; all else is
- * for one thread.
+ * <p><b>Threading:</b> what it opens may be closed by another thread than the one that reads, and then reading fails;
+ * all else is for one thread.
  *
  * @param codec that of {@code spark.io.compression.codec}, the same in the whole application
  */
 public record Frames(CompressionCodec codec) {
     private static final byte[] MARK = {(byte) 0xFF, 'R', 'D', 'M', 'A', 'z', 'i', 'p'};
     private static final int HEADER_BYTES = MARK.length + 2 * Integer.BYTES;
-    private static final int FRAME_BYTES = 256 << 10;
+    private static final int MAX_FRAME_BYTES = 256 << 10;
     /** Blocks of many a shuffle are small; their first frame need not take a whole frame's room. */
-    private static final int FIRST_BYTES = 4 << 10;
+    private static final int FIRST_FRAME_BYTES = 4 << 10;
 
     public static int markBytes() {
         return MARK.length;
@@ -74,7 +75,7 @@ public record Frames(CompressionCodec codec) {
     private final class Output extends OutputStream {
         private final OutputStream out;
         private final ByteArrayOutputStream compressed = new ByteArrayOutputStream();
-        private byte[] raw = new byte[FIRST_BYTES];
+        private byte[] raw = new byte[FIRST_FRAME_BYTES];
         private int filled;
 
         Output(OutputStream out) {
@@ -90,12 +91,12 @@ public record Frames(CompressionCodec codec) {
         public void write(byte[] source, int offset, int length) throws IOException {
             int done = 0;
             while (done < length) {
-                if (filled == FRAME_BYTES) {
+                if (filled == MAX_FRAME_BYTES) {
                     writeFrame();
                 }
-                int piece = Math.min(length - done, FRAME_BYTES - filled);
+                int piece = Math.min(length - done, MAX_FRAME_BYTES - filled);
                 if (filled + piece > raw.length) {
-                    raw = Arrays.copyOf(raw, Math.min(FRAME_BYTES, Math.max(filled + piece, 2 * raw.length)));
+                    raw = Arrays.copyOf(raw, Math.min(MAX_FRAME_BYTES, Math.max(filled + piece, 2 * raw.length)));
                 }
                 System.arraycopy(source, offset + done, raw, filled, piece);
                 filled += piece;
@@ -145,7 +146,7 @@ public record Frames(CompressionCodec codec) {
         @Override
         public synchronized int read(byte[] target, int offset, int length) throws IOException {
             if (closed) {
-                throw new IOException("the task that this block was for has ended");
+                throw new IOException("the task that read this block has ended");
             }
             if (length == 0) {
                 return 0;
@@ -154,19 +155,19 @@ public record Frames(CompressionCodec codec) {
                 return left == 0 && !nextFrame() ? -1 : readFrame(target, offset, Math.min(length, left));
             } catch (EOFException e) {
                 // Deserialisers may take that for the end of the records.
-                throw new IOException("a frame is cut short", e);
+                throw new IOException("truncated frame of compressed records", e);
             }
         }
 
         private int readFrame(byte[] target, int offset, int length) throws IOException {
             int count = frame.read(target, offset, length);
             if (count < 0) {
-                throw new IOException("a frame ends " + left + " bytes early");
+                throw new IOException("frame of compressed records ends " + left + " bytes early");
             }
             left -= count;
             if (left == 0) {
                 if (frame.read() >= 0) {
-                    throw new IOException("a frame goes on after its last byte");
+                    throw new IOException("frame of compressed records is longer than its header says");
                 }
                 closeFrame();
             }
@@ -179,17 +180,17 @@ public record Frames(CompressionCodec codec) {
                 return false;
             }
             if (header.length < HEADER_BYTES || !Arrays.equals(header, 0, MARK.length, MARK, 0, MARK.length)) {
-                throw new IOException("no frame begins where one should");
+                throw new IOException("no frame header where a frame of compressed records should begin");
             }
             ByteBuffer lengths = ByteBuffer.wrap(header, MARK.length, 2 * Integer.BYTES);
             int compressed = lengths.getInt();
             int raw = lengths.getInt();
-            if (compressed <= 0 || raw <= 0 || raw > FRAME_BYTES || compressed > 2 * FRAME_BYTES) {
-                throw new IOException("a frame of " + compressed + " bytes for " + raw);
+            if (compressed <= 0 || raw <= 0 || raw > MAX_FRAME_BYTES || compressed > 2 * MAX_FRAME_BYTES) {
+                throw new IOException("invalid frame header: " + compressed + " compressed bytes for " + raw);
             }
             byte[] bytes = in.readNBytes(compressed);
             if (bytes.length < compressed) {
-                throw new IOException("the block ends " + (compressed - bytes.length) + " bytes before its frame");
+                throw new IOException("block ends " + (compressed - bytes.length) + " bytes before its last frame");
             }
             frame = codec.compressedInputStream(new ByteArrayInputStream(bytes));
             left = raw;

@@ -15,8 +15,8 @@ import scala.collection.AbstractIterator;
 /**
  * Rows of Spark SQL that point into the buffer to which their blocks were copied: no copy and no stream for each.
  *
- * <p>One row object serves all, as with Spark's own deserialiser: a row is good until the next one is asked for. Looking
- * whether there is a next one leaves it alone, so there are two buffers.
+ * <p>One row object serves all, as with Spark's own deserialiser: a row is good until the next one is asked for.
+ * Looking whether there is a next one leaves it alone, so there are two buffers.
  *
  * <p><b>Threading:</b> one task thread. <b>Ownership:</b> closes the stream when it ends.
  */
@@ -24,7 +24,7 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
     /** Fits into a second-level cache beside the consumer's own data. */
     private static final int BUFFER_BYTES = 64 << 10;
     /** Virtual machines cannot make arrays of quite 2^31-1 bytes; a prefix is among them. */
-    private static final int LARGEST_ARRAY_MARGIN = 16;
+    private static final int MAX_ARRAY_MARGIN = 16;
 
     private final InputStream in;
     private final Tuple2<Object, Object> record;
@@ -71,7 +71,7 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
         try {
             require(UnsafeRowFormat.PREFIX_BYTES);
             int length = Integer.reverseBytes(Platform.getInt(buffer, Platform.BYTE_ARRAY_OFFSET + (long) position));
-            if (length < 0 || length > Integer.MAX_VALUE - LARGEST_ARRAY_MARGIN) {
+            if (length < 0 || length > Integer.MAX_VALUE - MAX_ARRAY_MARGIN) {
                 throw new IOException("a row of " + length + " bytes");
             }
             require(UnsafeRowFormat.PREFIX_BYTES + length);
@@ -94,7 +94,10 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
         }
     }
 
-    /** Goes to the other buffer, with what is left in this one and as much more as there is, at least so many bytes in all. */
+    /**
+     * Goes to the other buffer, with what is left in this one and as much more as there is, at least so many bytes in
+     * all.
+     */
     private void fill(int bytes) throws IOException {
         byte[] target = bytes > other.length ? new byte[bytes] : other;
         int filled = end - position;

@@ -12,8 +12,9 @@ import scala.reflect.ClassTag$;
 /**
  * Rows of Spark SQL, copied from where they lie to where they wait, with no stream in between.
  *
- * <p>Spark's serialiser counts their bytes in the exchange's metric {@code dataSize}, from which adaptive execution plans; so it
- * is told of them, a few thousand rows at a time, by writing as many zeros to nowhere.
+ * <p>Spark's serialiser counts their bytes in the exchange's metric {@code dataSize}, from which adaptive execution
+ * plans; so that it
+ * counts direct shuffles too, as many zeros are written through it to a null stream, a few thousand rows at a time.
  */
 public final class RowRecords implements RecordEncoder {
     private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Object();

@@ -4,10 +4,11 @@ import org.apache.spark.serializer.Serializer;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * How Spark SQL writes its rows into shuffles: four bytes of length, most significant first, and the row as it lies in memory.
+ * How Spark SQL writes its rows into shuffles: four bytes of length, most significant first, and the row as it lies in
+ * memory.
  *
- * <p><b>Source:</b> {@code UnsafeRowSerializer} in Spark's sql/core. Its name is compared, so that applications without Spark SQL
- * need no such class.
+ * <p><b>Source:</b> {@code UnsafeRowSerializer} in Spark's sql/core. Its name is compared, so that applications without
+ * Spark SQL need no such class.
  */
 public final class UnsafeRowFormat {
     public static final int PREFIX_BYTES = Integer.BYTES;

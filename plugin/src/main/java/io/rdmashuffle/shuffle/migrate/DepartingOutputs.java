@@ -45,8 +45,8 @@ public record DepartingOutputs(MapOutputStore store) {
     }
 
     /**
-     * Returns the blocks to upload, in this order: data if there is a byte, then the index. Bytes that are damaged here are
-     * not sent, since Spark would take their refusal for a fault of the peer.
+     * Returns the blocks to upload, in this order: data if there is a byte, then the index. Bytes that are damaged here
+     * are not sent, since Spark would take their refusal for a fault of the peer.
      *
      * @return null if the output is not in the pool; empty if it is damaged
      */
@@ -60,7 +60,9 @@ public record DepartingOutputs(MapOutputStore store) {
             StoredRange all = output.stored(0, output.entry().partitions());
             List<MemorySlice> bytes = all.pieces();
             if (!all.isIntact()) {
-                LOG.warn("{} is not migrated: the pool's memory was overwritten; its task will run again", key);
+                LOG.warn(
+                        "Not migrating {}: wrong checksum, the pool's memory was overwritten; its task will run again",
+                        key);
                 return List.of();
             }
             Duration age = Duration.ofNanos(store.ageNanos(key.shuffleId(), key.mapId()));
@@ -75,7 +77,10 @@ public record DepartingOutputs(MapOutputStore store) {
         }
     }
 
-    /** Writes an output of the pool as Spark's files too, for those who read only those; nothing if it is not in the pool. */
+    /**
+     * Writes an output of the pool as Spark's files too, for those who read only those; nothing if it is not in the
+     * pool.
+     */
     public void writeFiles(OutputKey key, MigrationTarget target) throws IOException {
         MapOutput output = store.acquire(key.shuffleId(), key.mapId());
         if (output == null) {

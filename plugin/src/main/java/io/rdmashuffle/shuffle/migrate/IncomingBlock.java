@@ -13,7 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One of the two blocks of a map output that another executor sends: under way, and then complete.
+ * One of the two blocks of a map output that another executor sends, from its first byte until its map output is taken
+ * over.
  *
  * <p><b>Threading:</b> for one thread of Spark's transport; {@link #discard} from any.
  *
@@ -40,9 +41,9 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
     /** Hears of the ends of blocks. */
     interface Owner {
         /**
-         * The last byte has come.
+         * The last byte has arrived.
          *
-         * @throws IOException if the output cannot be taken over; the sender is told
+         * @throws IOException if the output cannot be taken over; the sender gets the failure
          */
         void completed(IncomingBlock block) throws IOException;
 
@@ -54,7 +55,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
         return key;
     }
 
-    /** Returns which life of the shuffle it belongs to, see {@link MapOutputStore#epoch}. */
+    /** Returns the epoch of the shuffle in which it began, see {@link MapOutputStore#epoch}. */
     int epoch() {
         return epoch;
     }
@@ -63,7 +64,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
         return target;
     }
 
-    /** Returns how long nothing has come. */
+    /** Returns the time since the last byte arrived. */
     long idleNanos() {
         return System.nanoTime() - touchedNanos;
     }
@@ -95,7 +96,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
 
     @Override
     public void onFailure(String streamId, Throwable cause) {
-        LOG.warn("migrated block {} is not taken over", name, cause);
+        LOG.warn("Migrated block {} is not taken over", name, cause);
         owner.failed(this);
     }
 

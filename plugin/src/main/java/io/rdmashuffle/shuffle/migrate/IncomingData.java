@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe: the bytes come on a thread of Spark's transport, and {@link #discard} on any.
  *
- * <p><b>Ownership:</b> owns the pool memory until {@link #toMapOutput} hands it over, and the file until it is committed;
- * {@link #discard} otherwise.
+ * <p><b>Ownership:</b> owns the pool memory until {@link #toMapOutput} hands it over, and the file until it is
+ * committed; {@link #discard} otherwise.
  */
 final class IncomingData {
     private static final int BUFFER_BYTES = 1 << 20;
@@ -59,7 +59,7 @@ final class IncomingData {
         }
     }
 
-    /** Says that the last byte has come. */
+    /** Ends the data after its last byte. */
     synchronized void finish() throws IOException {
         if (channel != null) {
             channel.close();
@@ -77,7 +77,7 @@ final class IncomingData {
         requireHere();
         if (lengthBytes != index.totalBytes()) {
             throw new IOException(
-                    lengthBytes + " bytes of migrated " + key + " came, and its index says " + index.totalBytes());
+                    lengthBytes + " bytes of migrated " + key + " arrived, but its index says " + index.totalBytes());
         }
         int[] expected = index.checksums();
         if (file != null && expected == null) {
@@ -91,7 +91,10 @@ final class IncomingData {
         return found;
     }
 
-    /** Hands the bytes over as a map output in the pool; null if they are in a file, or the pool has no room for the index. */
+    /**
+     * Hands the bytes over as a map output in the pool; null if they are in a file, or the pool has no room for the
+     * index.
+     */
     synchronized @Nullable MapOutput toMapOutput(long[] lengths, int[] checksums) throws IOException {
         requireHere();
         MapOutput output = file == null ? pooled.toMapOutput(key.mapId(), lengths, checksums) : null;
@@ -127,7 +130,7 @@ final class IncomingData {
 
     private void requireHere() throws IOException {
         if (gone) {
-            throw new IOException("what came of migrated " + key + " has been given up");
+            throw new IOException("migrated " + key + " has been dropped");
         }
     }
 
@@ -177,7 +180,7 @@ final class IncomingData {
                     buffer.clear().limit((int) Math.min(left, BUFFER_BYTES));
                     while (buffer.hasRemaining()) {
                         if (in.read(buffer) < 0) {
-                            throw new IOException(file + " is shorter than what was written to it");
+                            throw new IOException(file + " has been truncated");
                         }
                     }
                     crc.update(buffer.flip());

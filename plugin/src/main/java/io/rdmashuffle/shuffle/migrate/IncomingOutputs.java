@@ -6,6 +6,7 @@ import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.PoolLimits;
+import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;
@@ -25,23 +26,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes over map outputs of executors that are being decommissioned, into the pool while that has room, else as Spark's files.
+ * Takes over map outputs of executors that are being decommissioned, into the pool while that has room, else as Spark's
+ * files.
  *
- * <p>An output comes as two blocks, data and index, in either order. What has come of one is seen by nobody until both are
- * there and agree; then it is published as if a task of this executor had written it, and the driver is told.
+ * <p>An output comes as two blocks, data and index, in either order. No reader sees either until both are there and
+ * agree; then it is published as if a task of this executor had written it, and reported to the driver.
  *
- * <p>Blocks of a shuffle that has been removed are taken and dropped without a complaint, because Spark sends a peer that
- * refuses one block no further ones.
+ * <p>Blocks of a shuffle that has been removed are taken and dropped without a complaint, because Spark sends a peer
+ * that refuses one block no further ones.
  *
  * <p><b>Threading:</b> thread-safe; blocks come on threads of Spark's transport, which are never made to wait for room.
  *
- * <p><b>Ownership:</b> owns what has arrived until it is complete, fails, stands still for the timeout, or its shuffle is
- * removed; and the timer's thread.
+ * <p><b>Ownership:</b> owns what has arrived until it is complete, fails, gets no data for the timeout, or its shuffle
+ * is removed; and the timer's thread.
  */
 public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(IncomingOutputs.class);
 
-    /** A sender has one block under way to a peer; of more halves than this, the eldest are of senders that died. */
+    /**
+     * A sender sends a peer one block at a time; of more waiting halves than this, the oldest are of senders that died.
+     */
     private static final int MAX_WAITING = 1024;
 
     private static final int SWEEPS_IN_TIMEOUT = 4;
@@ -53,7 +57,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
     private final OutputAdoption adoption;
     private final Duration timeout;
     private final ScheduledThreadPoolExecutor timer;
-    /** Blocks under way, and complete ones that wait for their other half; eldest first. */
+    /** Blocks that are arriving, and complete ones that wait for their other half; oldest first. */
     private final Set<IncomingBlock> live = new LinkedHashSet<>();
     /** The complete ones of {@link #live}. */
     private final Map<OutputKey, IncomingBlock> waiting = new HashMap<>();
@@ -67,7 +71,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
      * @param chunkBytes unit in which an output grows
      * @param limits which outputs go to files altogether
      * @param store where complete ones are kept and published
-     * @param timeout how long what has come is kept while nothing more comes
+     * @param timeout how long an incomplete output is kept without new data
      */
     public IncomingOutputs(Pool pool, long chunkBytes, PoolLimits limits, MapOutputStore store, Duration timeout) {
         this.pool = pool;
@@ -112,14 +116,14 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
         return new IncomingBlock.Data(name, key, epoch, target, this, pooled);
     }
 
-    /** Drops what has come of a shuffle's outputs; to be called after the store has removed the shuffle. */
+    /** Drops the incomplete outputs of a shuffle; call it after the store has removed the shuffle. */
     public synchronized void removeShuffle(int shuffleId) {
         List.copyOf(live).stream()
                 .filter(block -> block.key().shuffleId() == shuffleId)
                 .forEach(this::forget);
     }
 
-    /** Returns how many blocks are under way or wait for their other half. */
+    /** Returns how many blocks are arriving or wait for their other half. */
     synchronized int outstanding() {
         return live.size();
     }
@@ -160,14 +164,16 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
         }
     }
 
-    /** Returns the other half, when both are the caller's; null if this one waits now, or nobody wants it any more. */
+    /**
+     * Returns the other half, when both are the caller's; null if this one waits now, or its shuffle has been removed.
+     */
     private synchronized @Nullable IncomingBlock otherHalf(IncomingBlock block) throws IOException {
         if (!closed && isGone(block)) {
             failed(block);
             return null;
         }
         if (!live.remove(block)) {
-            throw new IOException("block " + block.getID() + " came too late: what had come of it was given up");
+            throw new IOException("block " + block.getID() + " came too late: its map output has been dropped");
         }
         IncomingBlock other = waiting.remove(block.key());
         if (other != null) {
@@ -220,9 +226,9 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
         for (IncomingBlock block : List.copyOf(live)) {
             if (block.idleNanos() > timeout.toNanos()) {
                 LOG.warn(
-                        "migrated block {} is given up: nothing has come for {} (spark.shuffle.rdma.migration.timeout)",
+                        "Dropping migrated block {}: no data for {} (spark.shuffle.rdma.migration.timeout)",
                         block.getID(),
-                        timeout);
+                        Quantities.duration(timeout));
                 forget(block);
             }
         }

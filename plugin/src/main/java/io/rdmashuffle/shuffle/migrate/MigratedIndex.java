@@ -8,8 +8,8 @@ import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The index of a map output on its way from a decommissioned executor to its new home: Spark's index file, and behind it what
- * that lacks. Spark reads its index files by position and never looks behind the last offset.
+ * The index of a map output on its way from a decommissioned executor to its new home: Spark's index file, and behind
+ * it what that lacks. Spark reads its index files by position and never looks behind the last offset.
  *
  * <pre>
  *    offset   bytes     big-endian, as Spark's index file; P partitions
@@ -83,7 +83,8 @@ record MigratedIndex(long[] lengths, int @Nullable [] checksums, Duration age) {
         if (summed) {
             partitions = partitionsOf(in, bytes);
         } else if (bytes.length % Long.BYTES != 0 || partitions < 1) {
-            throw new IOException("migrated index of " + bytes.length + " bytes is neither whole nor one of Spark's");
+            throw new IOException(
+                    "migrated index of " + bytes.length + " bytes is neither whole nor one of Spark's index files");
         }
         long[] lengths = new long[partitions];
         long previous = in.getLong();

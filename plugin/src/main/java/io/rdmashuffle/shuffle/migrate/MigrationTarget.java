@@ -6,7 +6,7 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the receiver of a migrated map output needs of Spark: its shuffle files, and the driver's ear.
+ * What the receiver of a migrated map output needs of Spark: its shuffle files, and reports to the driver.
  *
  * <p><b>Threading:</b> thread-safe.
  */
@@ -18,7 +18,8 @@ public interface MigrationTarget {
     File createDataFile(OutputKey key) throws IOException;
 
     /**
-     * Makes files of an output visible to Spark, data and index together, and remembers to delete them with the shuffle.
+     * Makes files of an output visible to Spark, data and index together, and remembers to delete them with the
+     * shuffle.
      *
      * @param data from {@link #createDataFile}; null if all partitions are empty
      */

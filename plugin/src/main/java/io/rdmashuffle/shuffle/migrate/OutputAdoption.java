@@ -8,8 +8,8 @@ import java.io.IOException;
 import java.io.InterruptedIOException;
 
 /**
- * Makes a map output of this executor out of data and index that another one sent: checks that they agree, publishes them, and
- * tells the driver.
+ * Makes a map output of this executor out of data and index that another one sent: checks that they agree, publishes
+ * them, and tells the driver.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -18,7 +18,7 @@ import java.io.InterruptedIOException;
  */
 record OutputAdoption(MapOutputStore store, PoolLimits limits) {
     /**
-     * Takes an output over. One whose shuffle has been removed is dropped without a complaint.
+     * Takes an output over. One whose shuffle has been removed is dropped silently.
      *
      * @throws IOException if data and index are not what the writer wrote, or there is no room even on disk
      */

@@ -21,7 +21,7 @@ import scala.reflect.ClassTag$;
  * <p><b>Threading:</b> thread-safe, as the resolver is.
  */
 public final class SparkShuffleFiles implements MigrationTarget {
-    private static final int FEW = 8;
+    private static final int INITIAL_MAP_IDS = 8;
 
     private final IndexShuffleBlockResolver resolver;
     private final BlockReports reports;
@@ -66,7 +66,7 @@ public final class SparkShuffleFiles implements MigrationTarget {
         // Spark keeps files that are there already if they are of the same lengths, and writes lengths in that case.
         resolver.writeMetadataFileAndCommit(key.shuffleId(), key.mapId(), lengths.clone(), new long[0], data);
         OpenHashSet<Object> mapIds = resolver.taskIdMapsForShuffle()
-                .computeIfAbsent(key.shuffleId(), id -> new OpenHashSet<>(FEW, ClassTag$.MODULE$.Long()));
+                .computeIfAbsent(key.shuffleId(), id -> new OpenHashSet<>(INITIAL_MAP_IDS, ClassTag$.MODULE$.Long()));
         synchronized (mapIds) {
             mapIds.add$mcJ$sp(key.mapId());
         }

@@ -1,8 +1,9 @@
 /**
  * Decommissioning: sends map outputs of the pool to other executors, and takes over those of others.
  *
- * <p>May use {@code directory}, {@code lifecycle}, {@code memory}, {@code shuffle.buffer}, {@code store}, Spark and
- * SLF4J. Must never publish an output before data and index agree, or hold a transport thread until there is room.
+ * <p>May use {@code directory}, {@code lifecycle}, {@code memory}, {@code shuffle.buffer}, {@code store}, {@code text},
+ * Spark and SLF4J. Must never publish an output before data and index agree, or hold a transport thread until there is
+ * room.
  */
 @NullMarked
 package io.rdmashuffle.shuffle.migrate;

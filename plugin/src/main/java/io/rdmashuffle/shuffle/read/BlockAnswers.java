@@ -31,7 +31,7 @@ final class BlockAnswers {
         pending.addAll(blockIds);
     }
 
-    /** Hands a block over; the caller keeps its reference, as {@link BlockFetchingListener} has it. */
+    /** Hands a block over; the caller keeps its reference, as {@link BlockFetchingListener} expects. */
     void succeeded(String blockId, ManagedBuffer block, ShuffleCounter path) {
         if (pending.remove(blockId)) {
             lastAnswerNanos = System.nanoTime();

@@ -32,17 +32,18 @@ import org.slf4j.LoggerFactory;
 /**
  * Reads blocks of a peer into leased memory, for fabrics that cannot show the peer's memory itself.
  *
- * <p>A block for which there is no lease, no room in flight or no luck comes over Spark's block transfer.
+ * <p>A block without a receive lease or room in flight, or whose read fails, comes over Spark's block transfer.
  *
- * <p><b>Threading:</b> thread-safe. The fetching thread waits for room in flight, at most the read timeout. Fall-backs after
- * a failed read run on a thread of their own, since opening a connection may block.
+ * <p><b>Threading:</b> thread-safe. The fetching thread waits for room in flight, at most the read timeout. Fall-backs
+ * after a failed read run on a thread of their own, since opening a connection may block.
  *
- * <p><b>Ownership:</b> owns that thread. A lease belongs to the fabric while it is read into, then to the block's buffer.
+ * <p><b>Ownership:</b> owns that thread. A lease belongs to the fabric while it is read into, then to the block's
+ * buffer.
  */
 public final class BlockCopies implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(BlockCopies.class);
 
-    /** Between two attempts at a fabric whose bytes in flight are at their bound. */
+    /** Between two attempts at a fabric that has no room in flight. */
     private static final long RETRY_MILLIS = 1;
 
     private static final long IDLE_SECONDS = 30;
@@ -80,7 +81,7 @@ public final class BlockCopies implements AutoCloseable {
         boolean[] refused = {false};
         try {
             blocks.forEach((blockId, range) -> {
-                // Whoever has waited once for a full pool does not wait again for each of the other blocks.
+                // A fetch waits once for a full pool, not again for each of its other blocks.
                 Lease lease = reserve(range.lengthBytes(), refused[0] ? Duration.ZERO : reserveTimeout);
                 if (lease == null) {
                     refused[0] = true;
@@ -114,16 +115,16 @@ public final class BlockCopies implements AutoCloseable {
         return true;
     }
 
-    private @Nullable Lease reserve(long bytes, Duration patience) {
+    private @Nullable Lease reserve(long bytes, Duration timeout) {
         try {
-            return pool.reserve(Purpose.RECEIVE, bytes, bytes, patience);
+            return pool.reserve(Purpose.RECEIVE, bytes, bytes, timeout);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return null;
         }
     }
 
-    /** Lets no further fall-back begin; what the fabric still reads ends with the fabric. */
+    /** Starts no further fall-back; reads in flight end with the fabric. */
     @Override
     public void close() {
         fallbacks.shutdownNow();
@@ -156,7 +157,10 @@ public final class BlockCopies implements AutoCloseable {
             ManagedBuffer buffer = new SliceManagedBuffer(bytes.slices(), bytes::close);
             try {
                 if (verify && !block.range().matches(bytes.slices())) {
-                    LOG.warn("wrong checksum of block {} read from executor {}", block.blockId(), path.executorId());
+                    LOG.warn(
+                            "Wrong checksum of block {} read from executor {}: fetching it over Spark's block transfer",
+                            block.blockId(),
+                            path.executorId());
                     fallBack(block.blockId(), () -> {});
                 } else {
                     answers.succeeded(block.blockId(), buffer, path.counter());

@@ -6,7 +6,7 @@ import io.rdmashuffle.store.ShuffleCounter;
 
 /** How one block of a fetch is to be brought here. */
 sealed interface BlockPlan {
-    /** Over Spark's block transfer, for want of anything better. */
+    /** Over Spark's block transfer, because there is no one-sided way. */
     Netty NETTY = new Netty(ShuffleCounter.NETTY_BYTES);
 
     /**

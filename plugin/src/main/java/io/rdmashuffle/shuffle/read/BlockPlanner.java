@@ -35,7 +35,7 @@ final class BlockPlanner {
     private final PeerPath path;
     private final boolean mayCopy;
     private final Map<BlockKey, BlockRange> ranges = new HashMap<>();
-    /** False once a read has failed: asking again would be in vain, and take as long. */
+    /** False once a read has failed: another one would fail too, and take as long. */
     private boolean usable = true;
 
     /**
@@ -50,7 +50,9 @@ final class BlockPlanner {
         this.mayCopy = mayCopy;
     }
 
-    /** Finds out at once where blocks lie; one that is missing afterwards is asked for by itself, so that it fails by itself. */
+    /**
+     * Looks up all blocks in one go; one that is missing afterwards is looked up alone, so that only it fails.
+     */
     void lookUp(Collection<BlockKey> keys) {
         List<BlockKey> found = new ArrayList<>(keys.size());
         List<WantedRange> wanted = new ArrayList<>(keys.size());
@@ -70,12 +72,12 @@ final class BlockPlanner {
                 }
             }
         } catch (ReadFailedException e) {
-            // One entry that leads nowhere must not cost the others their path.
+            // One bad entry must not cost the others their path.
             if (e.reason() != ReadFailedException.Reason.OUT_OF_BOUNDS) {
                 giveUp(e);
             }
         } catch (IOException e) {
-            LOG.debug("blocks of executor {} are looked up one by one", path.executorId(), e);
+            LOG.debug("Looking up blocks of executor {} one by one", path.executorId(), e);
         }
     }
 
@@ -97,7 +99,7 @@ final class BlockPlanner {
         } catch (ReadFailedException e) {
             giveUp(e);
         } catch (IOException e) {
-            LOG.warn("block {} of executor {} is fetched over Spark's block transfer", blockId, path.executorId(), e);
+            LOG.warn("Fetching block {} of executor {} over Spark's block transfer", blockId, path.executorId(), e);
         }
         return BlockPlan.NETTY;
     }
@@ -105,7 +107,7 @@ final class BlockPlanner {
     private BlockPlan pooled(BlockKey key, Located located) throws IOException {
         BlockRange known = ranges.get(key);
         BlockRange range = known != null ? known : path.directory().range(located.entry(), key.start(), key.end());
-        // Spark asks for no empty blocks: an index that says so is one whose memory was given away and cleared.
+        // Spark asks for no empty blocks: an index that says so is one whose memory was freed and cleared.
         if (range.slices().isEmpty()) {
             return BlockPlan.NETTY;
         }

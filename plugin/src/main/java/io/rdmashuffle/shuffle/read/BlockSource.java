@@ -10,10 +10,13 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> one task thread. <b>Ownership:</b> found blocks are closed before their source.
  */
 interface BlockSource extends AutoCloseable {
-    /** Returns whether a block's map output is in this memory as far as is known; the answer is one for all of its blocks. */
+    /**
+     * Returns whether a block's map output is in this memory as far as is known; the answer is one for all of its
+     * blocks.
+     */
     boolean has(WantedBlock wanted);
 
-    /** Finds a block; null if it is not there: then Spark's fetch has to find out more. */
+    /** Finds a block; null if it is not there: then Spark's fetch brings it, or fails as Spark does. */
     @Nullable
     InPlaceBlock<StoredBlock> find(WantedBlock wanted);
 

@@ -26,8 +26,8 @@ import scala.collection.Iterator;
 import scala.collection.Seq;
 
 /**
- * Reads a range of partitions of a range of map outputs that {@link DirectShuffleWriter} wrote: rows of Spark SQL where they were
- * copied to, other records with one deserialiser for all of them.
+ * Reads a range of partitions of a range of map outputs that {@link DirectShuffleWriter} wrote: rows of Spark SQL where
+ * they were copied to, other records with one deserialiser for all of them.
  *
  * <p><b>Threading:</b> one task thread.
  *
@@ -89,7 +89,10 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         return pipeline.of(records(stream));
     }
 
-    /** Tells blocks that can be read where they lie from those that are fetched meanwhile; all of a map output go one way. */
+    /**
+     * Divides blocks into those that can be read in place and those that are fetched meanwhile; all blocks of a map
+     * output go one way.
+     */
     private void divide(
             BlockManagerId owner,
             Iterator<Tuple3<BlockId, Object, Object>> blocks,
@@ -125,7 +128,7 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
                 : serializer.deserializeStream(stream).asKeyValueIterator();
     }
 
-    /** Returns the memory in which the owner's blocks can be read; null if it cannot be seen from here. */
+    /** Returns the memory in which the owner's blocks can be read; null if it cannot be mapped. */
     private @Nullable BlockSource source(WantedBlock first) {
         String executorId = first.owner().executorId();
         if (executorId.equals(services.blockManager().blockManagerId().executorId())) {

@@ -1,6 +1,7 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.lifecycle.DaemonThreads;
+import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -24,7 +25,10 @@ public final class FetchDeadlines implements AutoCloseable {
         timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     }
 
-    /** Fails what is still unanswered when no block has come for that long. A task that has ended ignores the late answers. */
+    /**
+     * Fails the unanswered blocks of a fetch once no block has arrived for the timeout. A task that has ended ignores
+     * the late answers.
+     */
     void watch(BlockAnswers answers) {
         if (answers.isComplete()) {
             return;
@@ -39,7 +43,8 @@ public final class FetchDeadlines implements AutoCloseable {
                     if (left > 0) {
                         check(answers, left);
                     } else {
-                        answers.failRest("no answer for " + timeout + " (spark.shuffle.rdma.fetch.timeout)");
+                        answers.failRest("no answer for " + Quantities.duration(timeout)
+                                + " (spark.shuffle.rdma.fetch.timeout)");
                     }
                 },
                 afterNanos,

@@ -4,9 +4,10 @@ import io.rdmashuffle.directory.StoredBytes;
 import java.util.function.BooleanSupplier;
 
 /**
- * A block in memory that this process sees, and the one order in which such a block is read: first its bytes, then their
- * checksum, and last whether the memory is still the block's. A peer may give its memory away at any time, but it changes
- * the shuffle's slot before it frees a byte; so a slot that is unchanged in the end vouches for all that was read before.
+ * A block in memory mapped into this process, and the one order in which such a block is read: first its bytes, then
+ * their checksum, and last whether the memory is still the block's. A peer may free its memory at any time, but it
+ * changes the shuffle's slot before it frees a byte; so a slot that is unchanged in the end vouches for all that was
+ * read before.
  *
  * <p><b>Threading:</b> one thread reads.
  *

@@ -21,14 +21,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies the blocks of one reduce task out of memory that this process sees, one after the other: each byte once, and checked
- * before anybody uses it.
+ * Copies the blocks of one reduce task out of memory that this process sees, one after the other: each byte once, and
+ * checked before it is used.
  *
- * <p>A block that fits into what the caller offers is copied and checked there, so that a cache line is fetched once. A larger
- * one is checked where it lies and copied in pieces.
+ * <p>A block that fits into what the caller offers is copied and checked there, so that a cache line is fetched once. A
+ * larger one is checked where it lies and copied in pieces.
  *
- * <p><b>Threading:</b> thread-safe: tasks may end while a thread of theirs still reads, as {@code RDD.pipe}'s does. <b>Ownership:</b>
- * owns its sources.
+ * <p><b>Threading:</b> thread-safe: tasks may end while a thread of theirs still reads, as {@code RDD.pipe}'s does.
+ * <b>Ownership:</b> owns its sources.
  */
 final class InPlaceBlockReader implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(InPlaceBlockReader.class);
@@ -60,7 +60,7 @@ final class InPlaceBlockReader implements AutoCloseable {
         this.verify = verify;
     }
 
-    /** Gives away the blocks that were not where they should be, or not what they should be; complete after the end. */
+    /** Hands over the blocks that were missing, damaged or withdrawn; complete after the last read. */
     synchronized List<WantedBlock> takeMissed() {
         List<WantedBlock> taken = missed;
         missed = new ArrayList<>();
@@ -74,7 +74,7 @@ final class InPlaceBlockReader implements AutoCloseable {
      */
     synchronized int read(byte[] target, int offset, int length) throws IOException {
         if (closed) {
-            throw new IOException("the task that these blocks were for has ended");
+            throw new IOException("the task that read these blocks has ended");
         }
         int filled = 0;
         while (filled < length) {
@@ -103,7 +103,7 @@ final class InPlaceBlockReader implements AutoCloseable {
         return next;
     }
 
-    /** Copies a block, or opens it to be read in pieces, or notes that it is missed; -1 if it should rather wait. */
+    /** Copies a block, or opens it to be read in pieces, or notes it as missed; -1 if it waits for a larger buffer. */
     private int take(WantedBlock block, byte[] target, int offset, int room, boolean first) {
         BlockSource source = sources.get(block.owner());
         InPlaceBlock<StoredBlock> found = source == null ? null : source.find(block);
@@ -188,7 +188,7 @@ final class InPlaceBlockReader implements AutoCloseable {
                     block.id().mapId(),
                     block.mapIndex(),
                     block.id().reduceId(),
-                    "the block was given away while it was read",
+                    "the block was removed by its owner while it was read",
                     e));
         }
         closeLarge();
@@ -203,7 +203,7 @@ final class InPlaceBlockReader implements AutoCloseable {
         }
     }
 
-    /** Lets all memory go, and what is still wanted: the task's listeners keep this until the task ends. */
+    /** Releases all memory and forgets the blocks left: the task's listeners keep this object until the task ends. */
     @Override
     public synchronized void close() {
         closed = true;

@@ -36,9 +36,9 @@ record LocalBlocks(MapOutputStore store) implements BlockSource {
             if (bytes.lengthBytes() > 0) {
                 return new InPlaceBlock<>(bytes, () -> true, output::release);
             }
-            LOG.warn("{} is empty in the pool and should not be", id);
+            LOG.warn("The index of {} in the pool is damaged: an empty block was asked for", id);
         } catch (IOException e) {
-            LOG.warn("cannot read {} in the pool", id, e);
+            LOG.warn("Cannot read {} in the pool", id, e);
         }
         output.release();
         return null;

@@ -24,11 +24,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Fetches blocks by reading the peer's directory, index and data, without the peer's help; what cannot be had that way comes
- * over Spark's own block transfer.
+ * Fetches blocks by reading the peer's directory, index and data, without the peer's help; what cannot be had that way
+ * comes over Spark's own block transfer.
  *
- * <p>Spark's {@code ShuffleBlockFetcherIterator} drives it, and brings bytes in flight, retries of corrupt blocks, metrics
- * and the {@code FetchFailedException} of the task.
+ * <p>Spark's {@code ShuffleBlockFetcherIterator} drives it, and brings bytes in flight, retries of corrupt blocks,
+ * metrics and the {@code FetchFailedException} of the task.
  *
  * <p><b>Threading:</b> thread-safe. Blocks that are used in place are answered before {@link #fetchBlocks} returns.
  *
@@ -85,7 +85,7 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         if (downloads == null) {
             deadlines.watch(answers);
         }
-        // Downloads to disk may take longer than any fixed time; Spark's transport ends them when they stand still
+        // Downloads to disk may take longer than any fixed time; Spark's transport ends them when no data arrives
         // (spark.shuffle.io.connectionTimeout).
         overNetty.start();
     }
@@ -114,7 +114,9 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         }
     }
 
-    /** Answers with the peer's own memory, watched while it is read; over Spark's block transfer if it is not the block. */
+    /**
+     * Answers with the peer's own memory, watched while it is read; over Spark's block transfer if it is not the block.
+     */
     private void readInPlace(
             PeerPath path,
             String blockId,

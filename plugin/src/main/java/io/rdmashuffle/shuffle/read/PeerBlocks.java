@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Blocks in the pool of a peer whose memory this process sees. Its owner may give that memory away at any time, so what was read
- * is good only if the shuffle's slot is unchanged after it.
+ * Blocks in the pool of a peer whose memory is mapped into this process. Its owner may free that memory at any time, so
+ * what was read is good only if the shuffle's slot is unchanged after it.
  *
  * <p><b>Ownership:</b> keeps the regions that it used mapped until it is closed.
  */
@@ -40,14 +40,14 @@ final class PeerBlocks implements BlockSource {
         this.path = path;
     }
 
-    /** Returns whether this peer's memory can be seen at all, as one of its blocks shows. */
+    /** Returns whether this peer's memory can be mapped, tried on one of its blocks. */
     boolean isVisible(WantedBlock any) {
         try {
             Located located =
                     path.directory().locate(any.id().shuffleId(), any.id().mapId());
             return located != null && watch(any.id().shuffleId(), located.generation()) != null;
         } catch (IOException e) {
-            LOG.debug("the memory of executor {} cannot be seen", path.executorId(), e);
+            LOG.debug("The memory of executor {} cannot be mapped", path.executorId(), e);
             return false;
         }
     }
@@ -59,7 +59,7 @@ final class PeerBlocks implements BlockSource {
                     path.directory().locate(wanted.id().shuffleId(), wanted.id().mapId());
             return located != null && located.entry().place() == DirectoryEntry.Place.POOL;
         } catch (IOException e) {
-            LOG.debug("{} of executor {} cannot be located", wanted.id(), path.executorId(), e);
+            LOG.debug("Cannot locate {} of executor {}", wanted.id(), path.executorId(), e);
             return false;
         }
     }
@@ -78,7 +78,7 @@ final class PeerBlocks implements BlockSource {
                 paths.failed(path, e);
             }
         } catch (IOException e) {
-            LOG.warn("{} of executor {} is fetched by other means", id, path.executorId(), e);
+            LOG.warn("Fetching {} of executor {} over Spark's block transfer", id, path.executorId(), e);
         }
         return null;
     }
@@ -94,7 +94,7 @@ final class PeerBlocks implements BlockSource {
             return null;
         }
         StoredBlock bytes = MapOutputIndex.block(entry, this::region, id.reduceId());
-        // Spark asks for no empty blocks: an index that says so is one whose memory was given away and cleared.
+        // Spark asks for no empty blocks: an index that says so is one whose memory was freed and cleared.
         return bytes.lengthBytes() == 0 ? null : new InPlaceBlock<>(bytes, slot::isCurrent, () -> {});
     }
 
@@ -111,7 +111,7 @@ final class PeerBlocks implements BlockSource {
         return view.memory();
     }
 
-    /** Returns a watch on the shuffle's slot in that generation; null if the peer's memory cannot be seen. */
+    /** Returns a watch on the shuffle's slot in that generation; null if the peer's memory cannot be mapped. */
     private @Nullable SlotWatch watch(int shuffleId, long generation) throws IOException {
         if (watch == null || watched != generation) {
             closeWatch();

@@ -15,7 +15,7 @@ import org.apache.spark.storage.BlockManager;
  * @param conf Spark's configuration
  * @param serializerManager compression and encryption
  * @param blockManager local blocks, and temporary files of large remote ones
- * @param mapOutputTracker for push-based shuffle, which this reader is never used with
+ * @param mapOutputTracker knows which executor has which map outputs
  * @param client brings remote blocks
  * @param store this executor's own map outputs
  * @param paths one-sided ways to peers

@@ -6,7 +6,7 @@ import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells Spark's metrics and our counters of blocks that were read, many at once.
+ * Adds blocks that were read to Spark's metrics and the shuffle's counters, many at a time.
  *
  * <p><b>Threading:</b> one task thread.
  */
@@ -33,7 +33,7 @@ final class ReadTally {
         bytes += lengthBytes;
     }
 
-    /** Tells what has not been told yet. */
+    /** Reports what has not been reported yet. */
     void report() {
         ShuffleCounter by = path;
         if (by == null || blocks == 0) {

@@ -21,11 +21,11 @@ import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * All blocks of a reduce task as one stream of records: first those in memory that this process sees, then those that Spark's
- * fetch brings meanwhile, then those that turned out not to be where they should.
+ * All blocks of a reduce task as one stream of records: first those in memory mapped into this process, then those that
+ * Spark's fetch brings meanwhile, then those that were not found in place.
  *
- * <p><b>Threading:</b> one thread reads; another may close. <b>Ownership:</b> owns the visible blocks; close it when the task
- * ends.
+ * <p><b>Threading:</b> one thread reads; another may close. <b>Ownership:</b> owns the visible blocks; close it when
+ * the task ends.
  */
 final class RecordStream extends InputStream {
     private static final Logger LOG = LoggerFactory.getLogger(RecordStream.class);
@@ -69,7 +69,7 @@ final class RecordStream extends InputStream {
         try {
             return frames().open(in);
         } catch (IOException e) {
-            // Spark finds out why.
+            // Spark diagnoses it.
             throw Unchecked.raise(e);
         }
     }
@@ -132,12 +132,14 @@ final class RecordStream extends InputStream {
         stream = fetched.next()._2();
         if (closed) {
             stream.close();
-            throw new IOException("the task that these blocks were for has ended");
+            throw new IOException("the task that read these blocks has ended");
         }
         return true;
     }
 
-    /** Lets all memory go, also that of a decompressor at work; Spark's fetch ends with the task by itself. Idempotent. */
+    /**
+     * Releases all memory, a decompressor's too; Spark ends its fetch with the task. Idempotent.
+     */
     @Override
     public void close() {
         closed = true;
@@ -145,7 +147,7 @@ final class RecordStream extends InputStream {
         try {
             stream.close();
         } catch (IOException e) {
-            LOG.debug("a fetched block ends badly", e);
+            LOG.debug("Cannot close a fetched block", e);
         }
     }
 }

@@ -15,8 +15,8 @@ import scala.collection.Iterator;
 import scala.runtime.BoxedUnit;
 
 /**
- * What Spark's own reader does with records once they are there: counts them, lets the task be interrupted, combines and sorts
- * as the shuffle asks.
+ * What Spark's own reader does with records once they are there: counts them, lets the task be interrupted, combines
+ * and sorts as the shuffle asks.
  *
  * <p><b>Threading:</b> one task thread.
  *
@@ -62,7 +62,9 @@ public record ReducePipeline<K, C>(
         return (Iterator<Product2<K, C>>) combined;
     }
 
-    /** What was combined on the map side is merged combiner by combiner; else values are combined here, or only sorted. */
+    /**
+     * What was combined on the map side is merged combiner by combiner; else values are combined here, or only sorted.
+     */
     @SuppressWarnings("unchecked")
     private ExternalSorter<K, Object, C> sorter() {
         Option<Aggregator<K, Object, C>> aggregator = Option.empty();

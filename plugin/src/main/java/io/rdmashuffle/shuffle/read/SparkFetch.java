@@ -18,8 +18,8 @@ import scala.collection.Iterator;
 import scala.collection.Seq;
 
 /**
- * Fetches blocks for one reduce task with Spark's {@code ShuffleBlockFetcherIterator} over {@link OneSidedBlockClient}: bytes and
- * requests in flight, retries and fetch failures are Spark's.
+ * Fetches blocks for one reduce task with Spark's {@code ShuffleBlockFetcherIterator} over {@link OneSidedBlockClient}:
+ * bytes and requests in flight, retries and fetch failures are Spark's.
  *
  * <p><b>Threading:</b> one task thread.
  *
@@ -68,7 +68,9 @@ public record SparkFetch(
                 .toCompletionIterator();
     }
 
-    /** Returns whether streams of consecutive partitions may follow one another; bare records may, where records may. */
+    /**
+     * Returns whether streams of consecutive partitions may follow one another; bare records may, where records may.
+     */
     public boolean canConcatenate(boolean bare) {
         boolean streams = bare
                 || !this.<Boolean>setting(package$.MODULE$.SHUFFLE_COMPRESS())

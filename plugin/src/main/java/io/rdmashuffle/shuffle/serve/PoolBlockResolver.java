@@ -37,8 +37,8 @@ import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Finds blocks of this executor, in the pool or else in Spark's files: for its own tasks, and for peers that ask through
- * Spark's block transfer.
+ * Finds blocks of this executor, in the pool or else in Spark's files: for its own tasks, and for peers that ask
+ * through Spark's block transfer.
  *
  * <p><b>Threading:</b> thread-safe.
  */
@@ -54,7 +54,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
     private final boolean hasFallbackStorage;
     private final Set<Integer> shufflesToSkip = Collections.synchronizedSet(new LinkedHashSet<>());
     private final Object writingFiles = new Object();
-    /** Guarded by {@link #writingFiles}: whether the thread that holds it is already at it. */
+    /** Guarded by {@link #writingFiles}: whether the thread that holds it is writing files already. */
     private boolean isWritingFiles;
 
     /**
@@ -101,7 +101,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
         return fromPool;
     }
 
-    /** Looks at the bytes under the reference that the caller took; whoever uses the buffer takes one of its own. */
+    /** Checks the bytes under the reference that the caller took; the user of the buffer takes one of its own. */
     private ManagedBuffer poolBlock(BlockKey key, MapOutput output) {
         try {
             StoredRange block = output.stored(key.start(), key.end());
@@ -138,7 +138,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
         return CollectionConverters.asScala(stored).toList();
     }
 
-    /** {@inheritDoc} Called when a query is done with its shuffles, so that nothing is migrated in vain. */
+    /** {@inheritDoc} Called when a query is done with its shuffles, so that these are not migrated. */
     @Override
     public void addShuffleToSkip(int shuffleId) {
         super.addShuffleToSkip(shuffleId);
@@ -179,7 +179,10 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
         }
     }
 
-    /** {@inheritDoc} Spark's fallback storage copies files only, so with one an output in the pool is written when asked for. */
+    /**
+     * {@inheritDoc} Spark's fallback storage copies files only, so with one an output in the pool is written when asked
+     * for.
+     */
     @Override
     public File getIndexFile(int shuffleId, long mapId, Option<String[]> dirs) {
         File index = super.getIndexFile(shuffleId, mapId, dirs);
@@ -189,7 +192,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
         return index;
     }
 
-    /** Writing asks for the index file too; the thread that is at it goes on. */
+    /** Writing files asks for the index file again; that nested call returns at once. */
     private void writeFiles(OutputKey key) {
         MapOutputStore outputs = store.get();
         if (outputs == null || !outputs.isPooled(key.shuffleId(), key.mapId())) {

@@ -24,7 +24,8 @@ enum Destination {
     /**
      * Decides where to try to write a map output, best first; the last one refuses nothing.
      *
-     * <p>Bare records can be refused twice over: the pool may have no room, and a block may begin as a compressed one does.
+     * <p>Bare records can be refused twice over: the pool may have no room, and a block may begin as a compressed one
+     * does.
      *
      * @param mayCompress whether the user lets shuffles be compressed
      * @param poolIsShort whether the pool is so full that bytes should be saved

@@ -39,10 +39,11 @@ import scala.Product2;
 import scala.collection.Iterator;
 
 /**
- * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into Spark's
- * shuffle file where the pool has no room. Records that memory cannot hold wait in a temporary file.
+ * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into
+ * Spark's shuffle file where the pool has no room. Records that memory cannot hold wait in a temporary file.
  *
- * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns scratch and temporary file; {@link #stop} ends both.
+ * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns the gathered records and the temporary file;
+ * {@link #stop} ends both.
  *
  * @param <K> key
  * @param <V> value
@@ -58,7 +59,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private final ShuffleWriteMetricsReporter metrics;
     private final WriteServices services;
     private final int partitions;
-    private final PartitionedRecordBuffer scratch;
+    private final PartitionedRecordBuffer gathered;
     private @Nullable SpilledRecords spilled;
     private final byte[] buffer = new byte[BUFFER_BYTES];
     private long[] lengths = new long[0];
@@ -79,7 +80,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         this.metrics = metrics;
         this.services = services;
         this.partitions = dependency.partitioner().numPartitions();
-        this.scratch = new PartitionedRecordBuffer(context.taskMemoryManager(), partitions);
+        this.gathered = new PartitionedRecordBuffer(context.taskMemoryManager(), partitions);
         // Spark stops the writer of a task that fails with an exception, but not with an error.
         context.addTaskCompletionListener((TaskCompletionListener) ended -> stop(false));
     }
@@ -92,7 +93,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         lengths = commit();
         metrics.incBytesWritten(LongStream.of(lengths).sum());
         metrics.incWriteTime(System.nanoTime() - started);
-        taskMetrics.incPeakExecutionMemory(scratch.peakBytes());
+        taskMetrics.incPeakExecutionMemory(gathered.peakBytes());
         status = MapStatus$.MODULE$.apply(
                 services.blockManager().shuffleServerId(),
                 lengths,
@@ -111,7 +112,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
                 if (rowChecksums.length > 0) {
                     rowChecksums[partition].update(record._1(), record._2());
                 }
-                if (!encoder.addTo(scratch, partition)) {
+                if (!encoder.addTo(gathered, partition)) {
                     addAfterSpill(encoder, partition);
                 }
                 taken++;
@@ -128,11 +129,11 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
 
     private void addAfterSpill(RecordEncoder encoder, int partition) throws IOException {
-        if (!scratch.isEmpty()) {
+        if (!gathered.isEmpty()) {
             spill();
         }
-        if (!encoder.addTo(scratch, partition)) {
-            throw new IllegalStateException("an empty scratch takes any record");
+        if (!encoder.addTo(gathered, partition)) {
+            throw new IllegalStateException("an empty record buffer refused a record");
         }
     }
 
@@ -146,15 +147,15 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             target = new SpilledRecords(file, partitions);
             spilled = target;
         }
-        long bytes = target.add(scratch);
-        // What Spark gave no memory for was in memory all the same.
-        taskMetrics.incMemoryBytesSpilled(Math.max(scratch.getUsed(), bytes));
+        long bytes = target.add(gathered);
+        // Records may have been in memory that Spark does not account for.
+        taskMetrics.incMemoryBytesSpilled(Math.max(gathered.getUsed(), bytes));
         taskMetrics.incDiskBytesSpilled(bytes);
-        scratch.clear();
+        gathered.clear();
     }
 
     private long[] commit() throws IOException {
-        long bytes = scratch.recordBytes() + (spilled == null ? 0 : spilled.lengthBytes());
+        long bytes = gathered.recordBytes() + (spilled == null ? 0 : spilled.lengthBytes());
         boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
         boolean poolIsShort = services.components().isShortOf(bytes);
         for (Destination destination : Destination.inOrder(mayCompress, poolIsShort)) {
@@ -166,7 +167,9 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         throw new IllegalStateException("no destination took " + key);
     }
 
-    /** Returns the lengths by partition; null if the destination has refused the output, and then holds nothing of it. */
+    /**
+     * Returns the lengths by partition; null if the destination has refused the output, and then holds nothing of it.
+     */
     private long @Nullable [] writtenTo(Destination destination, long bytes) throws IOException {
         BlockForm form = form(destination);
         ShuffleMapOutputWriter out =
@@ -182,7 +185,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             return out.commitAllPartitions(getChecksumValues(form.checksums())).getPartitionLengths();
         } catch (OutputRefusedException e) {
             out.abort(e);
-            LOG.debug("{} does not go to {}: {}", key, destination, e.getMessage());
+            LOG.debug("{} was refused by {}: {}", key, destination, e.getMessage());
             return null;
         } catch (IOException | RuntimeException e) {
             out.abort(e);
@@ -207,11 +210,11 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         if (spilled != null) {
             spilled.writeTo(out, partition, buffer);
         }
-        scratch.writeTo(out, partition, buffer);
+        gathered.writeTo(out, partition, buffer);
     }
 
     private boolean has(int partition) {
-        return scratch.has(partition) || (spilled != null && spilled.has(partition));
+        return gathered.has(partition) || (spilled != null && spilled.has(partition));
     }
 
     @Override
@@ -223,7 +226,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     public Option<MapStatus> stop(boolean success) {
         if (!stopped) {
             stopped = true;
-            scratch.clear();
+            gathered.clear();
             if (spilled != null) {
                 spilled.close();
             }
@@ -237,7 +240,8 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     /**
      * What blocks become on their way out.
      *
-     * @param checksums take each partition's bytes as they are stored, for Spark's checksum files; empty if there are to be none
+     * @param checksums take each partition's bytes as they are stored, for Spark's checksum files; empty if there are
+     *     to be none
      * @param records bare or compressed
      */
     @SuppressWarnings("ArrayRecordComponent")

@@ -17,8 +17,9 @@ import org.apache.spark.unsafe.memory.MemoryBlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Serialised records by partition, in memory that Spark accounts for: each partition has a chain of pieces that grow with it, and
- * a record is appended to the last. Nothing is sorted, and a partition is read piece by piece rather than record by record.
+ * Serialised records by partition, in memory that Spark accounts for: each partition has a chain of pieces that grow
+ * with it, and a record is appended to the last. Nothing is sorted, and a partition is read piece by piece rather than
+ * record by record.
  *
  * <pre>
  *  piece, 8-aligned in a page:   next of its partition, 0 for none (8)   room (8)   bytes (room)
@@ -28,18 +29,21 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> owns its pages until {@link #clear()}.
  */
 final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink {
-    /** Of a first page; a map output of a shuffle with thousands of partitions often has little more. */
-    private static final long SMALLEST_PAGE = 64 << 10;
+    /** Of the first page: a map output of a shuffle with thousands of partitions often has little more. */
+    private static final long MIN_PAGE_BYTES = 64 << 10;
 
-    private static final long LARGE_PAGE = 4 << 20;
-    /** Spark gives a task 8192 at most, of all that it does. */
-    private static final int MOST_PAGES = 2048;
-    /** Of the page that is taken without asking when Spark gives none to an empty scratch; other writers' file buffers take as much. */
-    private static final long RESERVE_PAGE = 1 << 20;
+    private static final long MAX_PAGE_BYTES = 4 << 20;
+    /** Spark gives a task 8192 pages at most, for everything that it does. */
+    private static final int MAX_PAGES = 2048;
+    /**
+     * Of the page that an empty buffer takes without asking when Spark has none to give; file buffers of other writers
+     * take as much.
+     */
+    private static final long RESERVE_PAGE_BYTES = 1 << 20;
     /** With thousands of partitions a map output has often one or two records of each. */
-    private static final int SMALLEST_PIECE = 256;
+    private static final int MIN_PIECE_BYTES = 256;
 
-    private static final int LARGEST_PIECE = 32 << 10;
+    private static final int MAX_PIECE_BYTES = 32 << 10;
     private static final int HEADER_BYTES = 16;
     private static final int ROOM_AT = 8;
     private static final int OFFSET_BITS = 40;
@@ -62,8 +66,8 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     private long peakBytes;
 
     PartitionedRecordBuffer(TaskMemoryManager memory, int partitions) {
-        super(memory, SMALLEST_PAGE, memory.getTungstenMemoryMode());
-        this.largestPage = Math.max(LARGE_PAGE, memory.pageSizeBytes());
+        super(memory, MIN_PAGE_BYTES, memory.getTungstenMemoryMode());
+        this.largestPage = Math.max(MAX_PAGE_BYTES, memory.pageSizeBytes());
         this.firsts = new long[partitions];
         this.lasts = new long[partitions];
         this.lengths = new long[partitions];
@@ -73,8 +77,8 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     }
 
     /**
-     * Takes a record; false if there is no memory for it now, and then nothing has changed. An empty scratch takes any record:
-     * other tasks and operators may hold all that Spark has to give, and sort shuffle may get by with nothing.
+     * Takes a record; false if there is no memory for it now, and then nothing has changed. An empty buffer takes any
+     * record: other tasks and operators may hold all that Spark has to give, and sort shuffle may get by with nothing.
      */
     @Override
     public boolean add(int partition, byte[] record, int length) {
@@ -127,7 +131,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     private boolean makeRoom(int partition, int length) {
         long last = lasts[partition];
         int before = last == 0 ? 0 : room(last);
-        int room = Math.max(Math.min(Math.max(2 * before, SMALLEST_PIECE), LARGEST_PIECE), length - left[partition]);
+        int room = Math.max(Math.min(Math.max(2 * before, MIN_PIECE_BYTES), MAX_PIECE_BYTES), length - left[partition]);
         long needed = ((long) HEADER_BYTES + room + 7) & ~7L;
         if (pageEnd - pagePosition < needed && !grow(needed)) {
             return false;
@@ -158,9 +162,9 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     private boolean grow(long needed) {
         long last = pages.isEmpty() ? 0 : pages.get(pages.size() - 1).size();
         long wanted = Math.max(needed, Math.min(2 * last, largestPage));
-        MemoryBlock page = pages.size() >= MOST_PAGES || reserve != null ? null : pageOrNull(wanted);
+        MemoryBlock page = pages.size() >= MAX_PAGES || reserve != null ? null : pageOrNull(wanted);
         if (page == null && pages.isEmpty()) {
-            page = reservePage(Math.max(needed, RESERVE_PAGE));
+            page = reservePage(Math.max(needed, RESERVE_PAGE_BYTES));
             reserve = page;
         }
         if (page == null) {

@@ -61,8 +61,8 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     }
 
     /**
-     * Returns whether memory is short for so many bytes more: the pool would be fuller than it may be with bytes that could be
-     * fewer.
+     * Returns whether memory is short for so many bytes more: the pool would be fuller than it may be with bytes that
+     * could be fewer.
      */
     boolean isShortOf(long bytes) {
         return !limits.leavesRoom(pool.usage().usedBytes(), bytes);
@@ -74,8 +74,8 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * @param epoch when the task began
      * @param destination where to; into {@link Destination#POOL_BARE} it writes all or nothing, and throws
      *     {@link OutputRefusedException} where there is no room
-     * @param expectedBytes as many are asked for at once, so that they lie in one piece where that is possible; 0 if that
-     *     is not known
+     * @param expectedBytes as many are asked for at once, so that they lie in one piece where that is possible; 0 if
+     *     that is not known
      */
     ShuffleMapOutputWriter createOutputWriter(
             OutputKey key, int epoch, int partitions, Destination destination, long expectedBytes) {
@@ -101,8 +101,8 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
                 new OutputKey(shuffleId, mapId), store, partitions -> output(partitions, 0), () -> {
                     try {
                         return files.createSingleFileMapOutputWriter(shuffleId, mapId)
-                                .orElseThrow(
-                                        () -> new IllegalStateException("Spark's local files take no single spills"));
+                                .orElseThrow(() -> new IllegalStateException(
+                                        "LocalDiskShuffleExecutorComponents has no single-spill writer"));
                     } catch (IOException e) {
                         throw new UncheckedIOException(e);
                     }

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Takes one map output, partition after partition, into the pool; when the pool is full, moves what is there to Spark's
- * ordinary shuffle file and goes on in that.
+ * ordinary shuffle file and continues there.
  *
  * <p>Publishing happens in {@link #commitAllPartitions}, so before Spark makes a {@code MapStatus} of the result.
  *
@@ -133,7 +133,9 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         return file;
     }
 
-    /** Replays the pool's bytes into an ordinary file; returns the stream of the partition that is still open, if any. */
+    /**
+     * Replays the pool's bytes into an ordinary file; returns the stream of the partition that is still open, if any.
+     */
     private @Nullable OutputStream moveToFile(int openPartition) throws IOException {
         ShuffleMapOutputWriter target = fileWriters.open();
         file = target;

@@ -13,7 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a scratch held each time that there was no more memory: spill after spill in one file, and in each spill partition after
+ * Records that memory could not hold: spill after spill in one file, and in each spill partition after
  * partition. A task that gets next to no memory spills thousands of times, and may have only so many files open.
  *
  * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> owns its file and deletes it on close.
@@ -37,8 +37,8 @@ final class SpilledRecords implements AutoCloseable {
         this.file = new RandomAccessFile(path, "rw");
     }
 
-    /** Appends everything that a scratch holds; returns its bytes. After a failure nothing here is of use. */
-    long add(PartitionedRecordBuffer scratch) throws IOException {
+    /** Appends all records of a buffer; returns their bytes. After a failure this object must be closed. */
+    long add(PartitionedRecordBuffer records) throws IOException {
         long[] starts = new long[partitions + 1];
         long start = lengthBytes;
         byte[] buffer = new byte[BUFFER_BYTES];
@@ -47,7 +47,7 @@ final class SpilledRecords implements AutoCloseable {
         OutputStream out = new BufferedOutputStream(new FileOutputStream(file.getFD()), BUFFER_BYTES);
         for (int p = 0; p < partitions; p++) {
             starts[p] = lengthBytes;
-            lengthBytes += scratch.has(p) ? scratch.writeTo(out, p, buffer) : 0;
+            lengthBytes += records.has(p) ? records.writeTo(out, p, buffer) : 0;
         }
         out.flush();
         starts[partitions] = lengthBytes;
@@ -92,10 +92,10 @@ final class SpilledRecords implements AutoCloseable {
         try {
             file.close();
         } catch (IOException e) {
-            LOG.warn("cannot close {}", path, e);
+            LOG.warn("Cannot close {}", path, e);
         }
         if (!path.delete() && path.exists()) {
-            LOG.warn("cannot delete {}", path);
+            LOG.warn("Cannot delete {}", path);
         }
     }
 }

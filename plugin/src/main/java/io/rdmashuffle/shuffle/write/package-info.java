@@ -1,6 +1,6 @@
 /**
- * Records to map outputs: gathers records by partition, in memory and temporary files, and writes them into the pool
- * or into Spark's shuffle files; takes the output of Spark's own writers too.
+ * Records to map outputs: gathers records by partition, in memory and temporary files, and writes them into the pool or
+ * into Spark's shuffle files; takes the output of Spark's own writers too.
  *
  * <p>May use {@code directory}, {@code memory}, {@code shuffle}, {@code shuffle.format}, {@code store}, Spark and
  * SLF4J. Must never pull a record before the last one has been serialised, or report success before the output can be

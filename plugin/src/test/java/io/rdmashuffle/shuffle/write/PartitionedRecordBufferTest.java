@@ -70,14 +70,14 @@ class PartitionedRecordBufferTest {
     void recordsComeOutOfTheirPartitionsInOrder(boolean offHeap) throws IOException {
         fillModel();
         TaskMemoryManager memory = memory(offHeap);
-        PartitionedRecordBuffer scratch = new PartitionedRecordBuffer(memory, PARTITIONS);
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS);
         for (int i = 0; i < 5_000; i++) {
             byte[] record = record();
             int partition = random.nextInt(PARTITIONS);
             if (random.nextBoolean()) {
-                assertThat(scratch.add(partition, record, record.length)).isTrue();
+                assertThat(records.add(partition, record, record.length)).isTrue();
             } else {
-                assertThat(scratch.addPrefixed(partition, record, Platform.BYTE_ARRAY_OFFSET, record.length))
+                assertThat(records.addPrefixed(partition, record, Platform.BYTE_ARRAY_OFFSET, record.length))
                         .isTrue();
                 model.get(partition)
                         .write(ByteBuffer.allocate(4).putInt(record.length).array());
@@ -87,16 +87,16 @@ class PartitionedRecordBufferTest {
         for (int p = 0; p < PARTITIONS; p++) {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
             // Twice, as the writer does when it makes checksums for a file.
-            scratch.writeTo(OutputStream.nullOutputStream(), p, buffer);
-            assertThat(scratch.writeTo(out, p, buffer)).isEqualTo(model.get(p).size());
+            records.writeTo(OutputStream.nullOutputStream(), p, buffer);
+            assertThat(records.writeTo(out, p, buffer)).isEqualTo(model.get(p).size());
             assertThat(out.toByteArray())
                     .as("seed %d", seed)
                     .isEqualTo(model.get(p).toByteArray());
         }
-        assertThat(scratch.peakBytes()).isEqualTo(scratch.getUsed()).isPositive();
-        scratch.clear();
-        assertThat(scratch.has(0)).isFalse();
-        assertThat(scratch.isEmpty()).isTrue();
+        assertThat(records.peakBytes()).isEqualTo(records.getUsed()).isPositive();
+        records.clear();
+        assertThat(records.has(0)).isFalse();
+        assertThat(records.isEmpty()).isTrue();
         memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
     }
 
@@ -105,17 +105,17 @@ class PartitionedRecordBufferTest {
     void whatMemoryCannotHoldIsInFiles(boolean offHeap) throws IOException {
         fillModel();
         TaskMemoryManager memory = memory(offHeap);
-        PartitionedRecordBuffer scratch = new PartitionedRecordBuffer(memory, PARTITIONS);
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS);
         SpilledRecords spilled = new SpilledRecords(folder.resolve("spilled").toFile(), PARTITIONS);
         for (int spills = 0; spills < 3; ) {
             byte[] record = new byte[10_000 + random.nextInt(10_000)];
             random.nextBytes(record);
             int partition = random.nextInt(PARTITIONS);
-            if (!scratch.add(partition, record, record.length)) {
-                assertThat(spilled.add(scratch)).isEqualTo(scratch.recordBytes());
+            if (!records.add(partition, record, record.length)) {
+                assertThat(spilled.add(records)).isEqualTo(records.recordBytes());
                 spills++;
-                scratch.clear();
-                assertThat(scratch.add(partition, record, record.length)).isTrue();
+                records.clear();
+                assertThat(records.add(partition, record, record.length)).isTrue();
             }
             model.get(partition).write(record);
         }
@@ -125,7 +125,7 @@ class PartitionedRecordBufferTest {
             spilled.writeTo(OutputStream.nullOutputStream(), p, buffer);
             spilled.writeTo(out, p, buffer);
             assertThat(spilled.has(p)).isEqualTo(out.size() > 0);
-            scratch.writeTo(out, p, buffer);
+            records.writeTo(out, p, buffer);
             assertThat(out.toByteArray())
                     .as("seed %d", seed)
                     .isEqualTo(model.get(p).toByteArray());
@@ -133,7 +133,7 @@ class PartitionedRecordBufferTest {
         spilled.close();
         spilled.close();
         assertThat(folder).isEmptyDirectory();
-        scratch.clear();
+        records.clear();
         memoryGivenBack = memory.cleanUpAllAllocatedMemory() == 0;
     }
 
@@ -142,16 +142,16 @@ class PartitionedRecordBufferTest {
         TaskMemoryManager memory = memory(false);
         PartitionedRecordBuffer other = new PartitionedRecordBuffer(memory, 1);
         assertThat(other.acquireMemory(HEAP_BYTES)).isEqualTo(HEAP_BYTES);
-        PartitionedRecordBuffer scratch = new PartitionedRecordBuffer(memory, PARTITIONS);
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS);
         byte[] record = new byte[3 << 20];
         random.nextBytes(record);
         for (int round = 0; round < 2; round++) {
-            assertThat(scratch.add(round, record, record.length)).isTrue();
-            assertThat(scratch.add(round, record, record.length)).isFalse();
+            assertThat(records.add(round, record, record.length)).isTrue();
+            assertThat(records.add(round, record, record.length)).isFalse();
             ByteArrayOutputStream out = new ByteArrayOutputStream();
-            scratch.writeTo(out, round, buffer);
+            records.writeTo(out, round, buffer);
             assertThat(out.toByteArray()).isEqualTo(record);
-            scratch.clear();
+            records.clear();
         }
         other.freeMemory(HEAP_BYTES);
         memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
