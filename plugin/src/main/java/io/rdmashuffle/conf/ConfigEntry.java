@@ -1,6 +1,7 @@
 package io.rdmashuffle.conf;
 
 import java.time.Duration;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -116,6 +117,11 @@ public final class ConfigEntry<T extends Comparable<T>> {
     private static String shown(String raw) {
         String line = raw.length() <= LONGEST_SHOWN ? raw : raw.substring(0, LONGEST_SHOWN) + "...";
         return line.replaceAll("\\p{Cntrl}", "?");
+    }
+
+    /** Returns this entry's value among those of all entries. */
+    T in(Map<ConfigEntry<?>, Object> values) {
+        return type.javaType().cast(Objects.requireNonNull(values.get(this), key));
     }
 
     @Override

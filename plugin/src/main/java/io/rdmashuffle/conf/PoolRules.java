@@ -14,25 +14,25 @@ final class PoolRules {
     /** Each region is a mapping, of which Linux allows a process 65,530 (vm.max_map_count), and a registration. */
     private static final long MAX_REGIONS = 1 << 16;
 
-    static final Rule<Integer, Long> DIRECTORY_IN_REGION = new Rule<>(
-            ShuffleConfig.DIRECTORY_MAX_SHUFFLES,
-            ShuffleConfig.POOL_REGION_SIZE,
-            PoolRules::holdsDirectory,
-            "a region must hold a directory of 64 bytes for each shuffle and 64 more");
-
-    static final Rule<Integer, Long> DIRECTORY_IN_POOL = new Rule<>(
-            ShuffleConfig.DIRECTORY_MAX_SHUFFLES,
-            ShuffleConfig.POOL_MAX_SIZE,
-            PoolRules::holdsDirectory,
-            "the pool must hold a directory of 64 bytes for each shuffle and 64 more");
-
-    static final Rule<Long, Long> REGIONS_OF_POOL = new Rule<>(
-            ShuffleConfig.POOL_REGION_SIZE,
-            ShuffleConfig.POOL_MAX_SIZE,
-            (regionBytes, maxBytes) -> maxBytes <= MAX_REGIONS * regionBytes,
-            "a pool has at most " + MAX_REGIONS + " regions: raise the size of a region");
-
     private PoolRules() {}
+
+    /** The room, as {@code what} names it in messages, must hold the directory's slots. */
+    static Rule<Integer, Long> directoryIn(String what, ConfigEntry<Integer> slots, ConfigEntry<Long> room) {
+        return new Rule<>(
+                slots,
+                room,
+                PoolRules::holdsDirectory,
+                what + " must hold a directory of 64 bytes for each shuffle and 64 more");
+    }
+
+    /** A pool must not be cut into more regions than a process may map. */
+    static Rule<Long, Long> countOfRegions(ConfigEntry<Long> regionSize, ConfigEntry<Long> maxSize) {
+        return new Rule<>(
+                regionSize,
+                maxSize,
+                (regionBytes, maxBytes) -> maxBytes <= MAX_REGIONS * regionBytes,
+                "a pool has at most " + MAX_REGIONS + " regions: raise the size of a region");
+    }
 
     private static boolean holdsDirectory(int slots, long bytes) {
         return SLOT_BYTES * (1L + slots) <= bytes;

@@ -3,7 +3,6 @@ package io.rdmashuffle.conf;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -197,6 +196,13 @@ public final class ShuffleConfig {
             new ConfigReader.Order<>(VerbsConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT),
             new ConfigReader.Order<>(VerbsConfig.INITIATOR_DEPTH, VerbsConfig.QUEUE_DEPTH));
 
+    static final ConfigReader.Rule<Integer, Long> DIRECTORY_IN_REGION =
+            PoolRules.directoryIn("a region", DIRECTORY_MAX_SHUFFLES, POOL_REGION_SIZE);
+    static final ConfigReader.Rule<Integer, Long> DIRECTORY_IN_POOL =
+            PoolRules.directoryIn("the pool", DIRECTORY_MAX_SHUFFLES, POOL_MAX_SIZE);
+    static final ConfigReader.Rule<Long, Long> REGIONS_OF_POOL =
+            PoolRules.countOfRegions(POOL_REGION_SIZE, POOL_MAX_SIZE);
+
     private final Map<ConfigEntry<?>, Object> values;
 
     private ShuffleConfig(Map<ConfigEntry<?>, Object> values) {
@@ -220,9 +226,9 @@ public final class ShuffleConfig {
         ConfigReader reader = new ConfigReader();
         reader.read(ENTRIES, lookup);
         ORDERS.forEach(reader::check);
-        reader.check(PoolRules.DIRECTORY_IN_REGION);
-        reader.check(PoolRules.DIRECTORY_IN_POOL);
-        reader.check(PoolRules.REGIONS_OF_POOL);
+        reader.check(DIRECTORY_IN_REGION);
+        reader.check(DIRECTORY_IN_POOL);
+        reader.check(REGIONS_OF_POOL);
         reader.refuseUnknown(ENTRIES, presentKeys);
         return new ShuffleConfig(reader.finish());
     }
@@ -239,7 +245,7 @@ public final class ShuffleConfig {
 
     /** Returns the value of an entry. */
     public <T extends Comparable<T>> T get(ConfigEntry<T> entry) {
-        return entry.type().javaType().cast(Objects.requireNonNull(values.get(entry), entry.key()));
+        return entry.in(values);
     }
 
     public FabricMode fabricMode() {
@@ -264,7 +270,7 @@ public final class ShuffleConfig {
 
     /** Returns the values that only the verbs fabric reads. */
     public VerbsConfig verbs() {
-        return new VerbsConfig(this);
+        return new VerbsConfig(values);
     }
 
     public long poolMaxSizeBytes() {

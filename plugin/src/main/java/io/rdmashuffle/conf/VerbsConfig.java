@@ -2,6 +2,7 @@ package io.rdmashuffle.conf;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /**
  * The keys under {@code spark.shuffle.rdma.fabric.verbs} and their values.
@@ -104,63 +105,68 @@ public final class VerbsConfig {
             CONNECT_TIMEOUT,
             ON_DEMAND_PAGING);
 
-    private final ShuffleConfig config;
+    private final Map<ConfigEntry<?>, Object> values;
 
-    VerbsConfig(ShuffleConfig config) {
-        this.config = config;
+    /** Takes the values of all entries, these among them. */
+    VerbsConfig(Map<ConfigEntry<?>, Object> values) {
+        this.values = values;
+    }
+
+    private <T extends Comparable<T>> T get(ConfigEntry<T> entry) {
+        return entry.in(values);
     }
 
     /** Returns the ports to use, in order; empty for the best one. */
     public List<PortSelector> devices() {
-        return PortSelector.parse(config.get(DEVICES));
+        return PortSelector.parse(get(DEVICES));
     }
 
     public int threads() {
-        return config.get(THREADS);
+        return get(THREADS);
     }
 
     public Duration pollTime() {
-        return config.get(POLL_TIME);
+        return get(POLL_TIME);
     }
 
     public int initiatorDepth() {
-        return config.get(INITIATOR_DEPTH);
+        return get(INITIATOR_DEPTH);
     }
 
     public int queueDepth() {
-        return config.get(QUEUE_DEPTH);
+        return get(QUEUE_DEPTH);
     }
 
     public int readBytes() {
-        return Math.toIntExact(config.get(READ_SIZE));
+        return Math.toIntExact(get(READ_SIZE));
     }
 
     /** Returns the bytes, 0 for whatever the path allows. */
     public int mtuBytes() {
-        return config.get(MTU);
+        return get(MTU);
     }
 
     public int trafficClass() {
-        return config.get(TRAFFIC_CLASS);
+        return get(TRAFFIC_CLASS);
     }
 
     public int serviceLevel() {
-        return config.get(SERVICE_LEVEL);
+        return get(SERVICE_LEVEL);
     }
 
     public int ackTimeout() {
-        return config.get(ACK_TIMEOUT);
+        return get(ACK_TIMEOUT);
     }
 
     public int retryCount() {
-        return config.get(RETRY_COUNT);
+        return get(RETRY_COUNT);
     }
 
     public Duration connectTimeout() {
-        return config.get(CONNECT_TIMEOUT);
+        return get(CONNECT_TIMEOUT);
     }
 
     public boolean onDemandPaging() {
-        return config.get(ON_DEMAND_PAGING);
+        return get(ON_DEMAND_PAGING);
     }
 }

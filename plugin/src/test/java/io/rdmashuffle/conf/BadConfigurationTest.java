@@ -121,11 +121,11 @@ class BadConfigurationTest {
     void everyContradictionNamesBothKeysAndDefaultsGiveWay() {
         try (FuzzRun run = new FuzzRun("configuration contradictions")) {
             ShuffleConfig.ORDERS.forEach(order -> tryOrder(run, order));
-            tryRule(run, PoolRules.DIRECTORY_IN_REGION, "1048576", "1m");
-            tryRule(run, PoolRules.DIRECTORY_IN_REGION, "16384", "1m");
-            tryRule(run, PoolRules.DIRECTORY_IN_POOL, "1048576", "64m");
-            tryRule(run, PoolRules.REGIONS_OF_POOL, "1m", "1p");
-            tryRule(run, PoolRules.REGIONS_OF_POOL, "16m", "1025g");
+            tryRule(run, ShuffleConfig.DIRECTORY_IN_REGION, "1048576", "1m");
+            tryRule(run, ShuffleConfig.DIRECTORY_IN_REGION, "16384", "1m");
+            tryRule(run, ShuffleConfig.DIRECTORY_IN_POOL, "1048576", "64m");
+            tryRule(run, ShuffleConfig.REGIONS_OF_POOL, "1m", "1p");
+            tryRule(run, ShuffleConfig.REGIONS_OF_POOL, "16m", "1025g");
         }
     }
 
