@@ -6,7 +6,7 @@
  * ports ({@code device}). A peer's regions are queried by SEND and read by READ; the peer's processor has no part in the latter.
  * This package puts them together and starts their threads. May use {@code io.rdmashuffle.fabric}, {@code
  * io.rdmashuffle.fabric.verbs.connect}, {@code io.rdmashuffle.fabric.verbs.device}, {@code io.rdmashuffle.fabric.verbs.read},
- * {@code io.rdmashuffle.memory}, {@code io.rdmashuffle.conf}, {@code io.rdmashuffle.ffi}, {@code io.rdmashuffle.verbs} and slf4j.
+ * {@code io.rdmashuffle.memory}, {@code io.rdmashuffle.conf}, {@code io.rdmashuffle.ffi}, {@code io.rdmashuffle.verbs} and SLF4J.
  * Must never know Spark or another provider.
  */
 @NullMarked

@@ -5,7 +5,7 @@
  * <p>All of it runs on one control thread, {@link io.rdmashuffle.fabric.verbs.connect.ControlThread}; data threads reach it
  * through {@link io.rdmashuffle.fabric.verbs.connect.ConnectionService}, and hear of it through {@link
  * io.rdmashuffle.fabric.verbs.connect.ConnectionListener}. May use {@code io.rdmashuffle.fabric}, {@code
- * io.rdmashuffle.fabric.verbs.device}, {@code io.rdmashuffle.verbs} and slf4j. Must never know of reads, start a thread, or wait
+ * io.rdmashuffle.fabric.verbs.device}, {@code io.rdmashuffle.verbs} and SLF4J. Must never know of reads, start a thread, or wait
  * for a peer.
  */
 @NullMarked

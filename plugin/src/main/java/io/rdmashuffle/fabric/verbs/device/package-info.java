@@ -3,7 +3,7 @@
  * memory for control messages.
  *
  * <p>What both the control thread and the data threads need. May use {@code io.rdmashuffle.ffi}, {@code
- * io.rdmashuffle.verbs}, {@code io.rdmashuffle.conf}, {@code io.rdmashuffle.memory} and slf4j. Must never start a thread, wait,
+ * io.rdmashuffle.verbs}, {@code io.rdmashuffle.conf}, {@code io.rdmashuffle.memory} and SLF4J. Must never start a thread, wait,
  * or know how connections are made and reads are posted.
  */
 @NullMarked
