@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
 .PHONY: help demo verify suites format docs
 

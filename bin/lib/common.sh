@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Sourced by the scripts of bin/: finds the repository and Java, and builds what is missing.
 # shellcheck shell=bash
 

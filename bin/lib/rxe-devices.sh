@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Makes soft-RoCE devices; sourced by bin/rxe and, in a guest, by rxe-guest-run.sh.
 # shellcheck shell=bash
 

@@ -1,4 +1,5 @@
 #!/bin/busybox sh
+# SPDX-License-Identifier: Apache-2.0
 # First process of a guest of bin/rxe: loads the modules, makes the host's file system its own (read only, changes
 # stay in memory), hands over to rxe-guest-run.sh and powers off. Runs in the initramfs, where busybox is all there is.
 # shellcheck shell=sh disable=SC3045

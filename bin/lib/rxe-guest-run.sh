@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs in a guest of bin/rxe, in a file system like the host's: network and devices, then the command.
 # Everything comes from and goes to /run/rxe, a folder of the host that all guests of a run see.
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs a command in QEMU guests, one per host; sourced by bin/rxe, after rxe-image.sh.
 # shellcheck shell=bash
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Runs a command on this machine, with its RDMA device or with soft-RoCE devices made for the run. Sourced by bin/rxe.
 # shellcheck shell=bash
 

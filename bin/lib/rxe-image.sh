@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What bin/rxe needs: packages, a kernel with soft-RoCE, an initramfs. Sourced by bin/rxe, after common.sh.
 # shellcheck shell=bash
 

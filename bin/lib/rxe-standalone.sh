@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Usage: rxe-standalone.sh JAVA JARS FOLDER COMMAND...; run by bin/rxe --hosts on every host at once.
 # Host 1 runs a standalone master and then COMMAND, the driver; every other host runs a worker until host 1 is done.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How Spark's virtual machines are started where every second of class loading counts; sourced after common.sh.
 # shellcheck shell=bash
 

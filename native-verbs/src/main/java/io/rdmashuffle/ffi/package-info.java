@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The C library, libibverbs and librdmacm as Java sees them: jnr-ffi interfaces, struct layouts and constants, C names
  * verbatim.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs;
 
 /** RDMA cannot be used on this machine; the message says in one line why, and what would change it. */

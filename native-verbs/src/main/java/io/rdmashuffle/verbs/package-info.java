@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * RDMA verbs as Java objects: devices, memory regions, queues, connections; nothing of Spark.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
 /** Which ways to a peer's pool an executor may use. */

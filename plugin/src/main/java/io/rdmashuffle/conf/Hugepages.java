@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
 /** What the pool asks of the kernel about the page size of its regions. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
 import java.time.Duration;
@@ -25,8 +26,9 @@ public final class ShuffleConfig {
             ConfigEntry.choice("fabric.mode", FabricMode.class, "auto").doc("""
                 `auto`: for each peer the best path that reaches it: shared memory, RDMA, Netty. `shm`: shared memory
                 between executors of one host, Spark's block transfer (Netty) beyond. `verbs`: RDMA wherever it reaches,
-                also between executors of one host, Netty beyond. `netty`: no one-sided path, Spark's block transfer serves the
-                blocks of the pool. `sort`: the manager behaves as Spark's sort shuffle, with files and without a pool.
+                also between executors of one host, Netty beyond. `netty`: no one-sided path, Spark's block transfer
+                serves the blocks of the pool. `sort`: the manager behaves as Spark's sort shuffle, with files and
+                without a pool.
                 """);
     public static final ConfigEntry<Long> FABRIC_MAX_BYTES_IN_FLIGHT = ConfigEntry.bytes(
                     "fabric.maxBytesInFlight", "48m")
@@ -91,41 +93,42 @@ public final class ShuffleConfig {
                     "pool.reserveTimeout", "100ms")
             .between("0ms", "1min")
             .doc("""
-                How long a reader waits for room in a full pool, where a fabric copies, before its block comes over Netty. A
-                map output never waits: what does not fit goes to a shuffle file at once. Not above `fetch.timeout`.
+                How long a reader waits for room in a full pool, where a fabric copies, before its block comes over
+                Netty. A map output never waits: what does not fit goes to a shuffle file at once. Not above
+                `fetch.timeout`.
                 """);
 
     public static final ConfigEntry<Integer> DIRECTORY_MAX_SHUFFLES = ConfigEntry.count(
                     "directory.maxShuffles", "shuffles", "4096")
             .between("16", "1048576")
             .doc("""
-                How many slots the directory has, 64 bytes each. Two live shuffles whose ids are a multiple of this apart
-                share one; the later one's map outputs stay in the pool, but peers fetch them over Netty. All slots lie in
-                one region: `pool.regionSize` and `pool.maxSize` must hold them.
+                How many slots the directory has, 64 bytes each. Two live shuffles whose ids are a multiple of this
+                apart share one; the later one's map outputs stay in the pool, but peers fetch them over Netty. All
+                slots lie in one region: `pool.regionSize` and `pool.maxSize` must hold them.
                 """);
 
     public static final ConfigEntry<Boolean> DIRECT_ENABLED =
             ConfigEntry.flag("direct.enabled", "true").doc("""
-                Put bare records into the pool and read them from it, neither compressed nor through Spark's
-                block streams, where that is possible: without map-side combine, with a serialiser whose records stand for
+                Put bare records into the pool and read them from it, neither compressed nor through Spark's block
+                streams, where that is possible: without map-side combine, with a serialiser whose records stand for
                 themselves (Spark SQL's, Kryo), without I/O encryption, and unless `spark.shuffle.compress=true` is set
-                explicitly. Not with `fabric.mode=netty`. `spark.shuffle.compress` and `spark.io.compression.codec` say how what
-                finds no room in the pool is compressed in files.
+                explicitly. Not with `fabric.mode=netty`. `spark.shuffle.compress` and `spark.io.compression.codec` say
+                how what finds no room in the pool is compressed in files.
                 """);
     public static final ConfigEntry<Integer> DIRECT_COMPRESS_ABOVE = ConfigEntry.count(
                     "direct.compressAbove", "percent", "75")
             .between("0", "100")
             .doc("""
-                How full the pool may become with records that are not compressed. A map output that would fill it further is
-                compressed into the pool, so that fewer become files; reading it takes longer. 0 compresses always, 100
-                only what would find no room. Nothing is compressed with `spark.shuffle.compress=false`, but for the rare map
-                output with a block that begins as compressed ones do.
+                How full the pool may become with records that are not compressed. A map output that would fill it
+                further is compressed into the pool, so that fewer become files; reading it takes longer. 0 compresses
+                always, 100 only what would find no room. Nothing is compressed with `spark.shuffle.compress=false`, but
+                for the rare map output with a block that begins as compressed ones do.
                 """);
 
     public static final ConfigEntry<Duration> FETCH_TIMEOUT =
             ConfigEntry.duration("fetch.timeout", "2min").between("1s", "1d").doc("""
-                How long a fetch may go on without a block arriving, on whatever path, Netty included; afterwards the task
-                fails with FetchFailed and Spark reruns the stage that wrote the block. Downloads to disk end by
+                How long a fetch may go on without a block arriving, on whatever path, Netty included; afterwards the
+                task fails with FetchFailed and Spark reruns the stage that wrote the block. Downloads to disk end by
                 `spark.shuffle.io.connectionTimeout` instead. The default is that of `spark.network.timeout`.
                 """);
     public static final ConfigEntry<Boolean> FETCH_VERIFY_CHECKSUM =
@@ -145,9 +148,9 @@ public final class ShuffleConfig {
                     "registry.sweepInterval", "1min")
             .between("1s", "1d")
             .doc("""
-                How often an executor that holds map outputs, or has read some, asks the driver which of their shuffles have been removed. Spark
-                tells executors by itself, but not those that it takes for lost at that moment, as it does for some seconds
-                after a fetch failure.
+                How often an executor that holds map outputs, or has read some, asks the driver which of their shuffles
+                have been removed. Spark tells executors by itself, but not those that it takes for lost at that moment,
+                as it does for some seconds after a fetch failure.
                 """);
     public static final ConfigEntry<Duration> PEER_QUARANTINE =
             ConfigEntry.duration("peer.quarantine", "30s").between("0ms", "1h").doc("""
@@ -157,9 +160,9 @@ public final class ShuffleConfig {
     public static final ConfigEntry<Duration> MIGRATION_TIMEOUT = ConfigEntry.duration("migration.timeout", "2min")
             .between("1s", "1d")
             .doc("""
-                How long an executor that takes over a map output of a decommissioned one keeps what has arrived of it while
-                nothing more comes; then it is dropped, and its sender tries another executor if it still lives. The default
-                is that of `spark.network.timeout`.
+                How long an executor that takes over a map output of a decommissioned one keeps what has arrived of it
+                while nothing more comes; then it is dropped, and its sender tries another executor if it still lives.
+                The default is that of `spark.network.timeout`.
                 """);
 
     private static final List<ConfigEntry<?>> FABRIC = List.of(

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
 import java.time.Duration;
@@ -12,9 +13,10 @@ import java.util.Map;
 public final class VerbsConfig {
     public static final ConfigEntry<String> DEVICES =
             ConfigEntry.ports("fabric.verbs.devices", "auto").doc("""
-                Which ports of which RDMA devices to use: `mlx5_0`, `mlx5_0:1`, or `mlx5_0:1:3` with the index of a global
-                identifier (GID), which on RoCE stands for an IP address and a version of the protocol. Several, apart by
-                commas, share the reads; at most 16. `auto` takes the fastest active port that has an IP address.
+                Which ports of which RDMA devices to use: `mlx5_0`, `mlx5_0:1`, or `mlx5_0:1:3` with the index of a
+                global identifier (GID), which on RoCE stands for an IP address and a version of the protocol. Several,
+                apart by commas, share the reads; at most 16. `auto` takes the fastest active port that has an IP
+                address.
                 """);
     public static final ConfigEntry<Integer> THREADS = ConfigEntry.count("fabric.verbs.threads", "threads", "1")
             .between("1", "16")
@@ -32,8 +34,8 @@ public final class VerbsConfig {
                     "fabric.verbs.initiatorDepth", "reads", "16")
             .between("1", "128")
             .doc("""
-                Most reads that the device has under way on one queue pair, lowered to what both devices can do. 16 reads of
-                64 KiB cover 100 Gb/s x 80 us. Not above `fabric.verbs.queueDepth`.
+                Most reads that the device has under way on one queue pair, lowered to what both devices can do. 16
+                reads of 64 KiB cover 100 Gb/s x 80 us. Not above `fabric.verbs.queueDepth`.
                 """);
     public static final ConfigEntry<Integer> QUEUE_DEPTH = ConfigEntry.count("fabric.verbs.queueDepth", "reads", "128")
             .between("16", "4096")
@@ -43,8 +45,8 @@ public final class VerbsConfig {
                 """);
     public static final ConfigEntry<Long> READ_SIZE =
             ConfigEntry.bytes("fabric.verbs.readSize", "1m").between("4k", "1g").doc("""
-                Longest single read; longer ones are split, so that a large block does not hold up small ones. 1m takes 84
-                us at 100 Gb/s. The port's own limit holds too.
+                Longest single read; longer ones are split, so that a large block does not hold up small ones. 1m takes
+                84 us at 100 Gb/s. The port's own limit holds too.
                 """);
     public static final ConfigEntry<Integer> MTU = ConfigEntry.numberOr(
                     "fabric.verbs.mtu", "bytes", "auto", 256, 512, 1024, 2048, 4096)
@@ -56,8 +58,9 @@ public final class VerbsConfig {
                     "fabric.verbs.trafficClass", "number", "0")
             .between("0", "255")
             .doc("""
-                Traffic class of packets, on RoCE v2 the IP header's type of service: its upper six bits are the DSCP that
-                switches map to a lossless queue. 106, for example, is DSCP 26 with ECN allowed. 0 leaves the system's own.
+                Traffic class of packets, on RoCE v2 the IP header's type of service: its upper six bits are the DSCP
+                that switches map to a lossless queue. 106, for example, is DSCP 26 with ECN allowed. 0 leaves the
+                system's own.
                 """);
     public static final ConfigEntry<Integer> SERVICE_LEVEL = ConfigEntry.count(
                     "fabric.verbs.serviceLevel", "number", "0")
@@ -69,8 +72,9 @@ public final class VerbsConfig {
                     "fabric.verbs.ackTimeout", "exponent", "14")
             .between("1", "31")
             .doc("""
-                A packet without an answer is sent again after 4.096 us x 2^ackTimeout; 14 is 67 ms. With `retryCount` it
-                decides how soon a dead link is noticed: 14 and 7 take about half a second to a few seconds, by device.
+                A packet without an answer is sent again after 4.096 us x 2^ackTimeout; 14 is 67 ms. With `retryCount`
+                it decides how soon a dead link is noticed: 14 and 7 take about half a second to a few seconds, by
+                device.
                 """);
     public static final ConfigEntry<Integer> RETRY_COUNT = ConfigEntry.count("fabric.verbs.retryCount", "retries", "7")
             .between("0", "7")
@@ -81,8 +85,8 @@ public final class VerbsConfig {
                     "fabric.verbs.connectTimeout", "5s")
             .between("100ms", "5min")
             .doc("""
-                Deadline of one attempt to connect a queue pair; there are two before the path counts as failed. Not above
-                `fabric.readTimeout`; the default is lowered to it.
+                Deadline of one attempt to connect a queue pair; there are two before the path counts as failed. Not
+                above `fabric.readTimeout`; the default is lowered to it.
                 """);
     public static final ConfigEntry<Boolean> ON_DEMAND_PAGING =
             ConfigEntry.flag("fabric.verbs.onDemandPaging", "false").doc("""

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The plugin's configuration: one typed entry per key, and one immutable object with every value read and checked.
  *

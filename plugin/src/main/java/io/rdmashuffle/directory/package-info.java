@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Where an executor's map outputs are: tables in registered memory that peers read one-sidedly.
  *

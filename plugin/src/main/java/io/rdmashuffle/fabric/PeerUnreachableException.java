@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
 /** A fabric cannot reach a peer's address at all; the message says why in words that a user understands. */

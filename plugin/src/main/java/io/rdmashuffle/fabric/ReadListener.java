@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
 /** Learns how each request of a batch ended: one call per request. Must be quick and must not throw. */

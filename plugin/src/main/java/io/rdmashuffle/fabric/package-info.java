@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The service provider interface of one-sided transport: reach a peer, read its registered memory.
  *

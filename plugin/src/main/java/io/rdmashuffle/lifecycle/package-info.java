@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * How parts of the plugin begin and end: the threads that they start, and what happens to resources when a step fails.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
 /** What a lease is for; the pool accounts by it and the leak report names it. */

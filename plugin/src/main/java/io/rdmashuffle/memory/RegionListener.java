@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
 /** Told of each region before the first lease from it, so that it can be registered with a device. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The pool: files in shared memory, mapped once, cut into leases under a hard cap.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The one-sided ways to other executors: which fabric reaches which of them, what their directories say, and which
  * paths have failed.

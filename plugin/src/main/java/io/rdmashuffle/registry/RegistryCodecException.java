@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.registry;
 
 /** Thrown when bytes are not a message of this protocol version, or a message exceeds the protocol's bounds. */

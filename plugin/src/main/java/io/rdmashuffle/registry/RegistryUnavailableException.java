@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.registry;
 
 /** Thrown by a {@link DriverChannel} when the driver did not answer in time or cannot be reached. */

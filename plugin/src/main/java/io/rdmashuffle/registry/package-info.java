@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Who takes part in the application and at which fabric addresses: the driver's registry and every executor's view of
  * it. Messages travel through {@link io.rdmashuffle.registry.DriverChannel} and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle;
 
 /** Scala's methods throw checked exceptions without declaring them, so what overrides or calls them must be able to. */

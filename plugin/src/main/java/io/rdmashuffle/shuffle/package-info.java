@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * What writers and readers of a shuffle agree on: which shuffles are direct, the handle that says so, and the names of
  * their blocks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Entry points and everything that touches {@code SparkEnv}: the shuffle manager, the parts of driver and executor that
  * it owns, and RPC endpoints.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The map outputs of this executor: how their bytes get into the pool, which of them are there, and what has been
  * counted.

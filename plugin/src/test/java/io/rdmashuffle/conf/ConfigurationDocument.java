@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
 import java.util.LinkedHashMap;
@@ -13,14 +14,18 @@ final class ConfigurationDocument {
                  %s -->
 
             Every key of the RDMA shuffle with its default, its range and what it does. All start with
-            `spark.shuffle.rdma.` and are set where Spark's own are: `--conf`, `spark-defaults.conf`, `SparkConf`. They are
+            `spark.shuffle.rdma.` and are set where Spark's own are: `--conf`, `spark-defaults.conf`, `SparkConf`. \
+            They are
             read once, when the driver and the executors start.
 
-            - **Sizes** are whole numbers with `k`, `m`, `g`, `t` or `p`, powers of 1024; without a suffix they are bytes.
-            - **Durations** are whole numbers with `us`, `ms`, `s`, `min` (or `m`), `h` or `d`; a bare number is refused.
+            - **Sizes** are whole numbers with `k`, `m`, `g`, `t` or `p`, powers of 1024; without a suffix they are \
+            bytes.
+            - **Durations** are whole numbers with `us`, `ms`, `s`, `min` (or `m`), `h` or `d`; a bare number is \
+            refused.
             - Both ends of a range are allowed.
             - A value outside its range, a value that contradicts another, or a key that does not exist ends the start
-              with one message that lists every problem. Only a default gives way: it is lowered to a smaller value that was
+              with one message that lists every problem. Only a default gives way: it is lowered to a smaller value \
+            that was
               set beside it, where its entry says so.
 
             Files to start from are in [`conf/`](../conf): one machine, RoCE, InfiniBand, Kubernetes.

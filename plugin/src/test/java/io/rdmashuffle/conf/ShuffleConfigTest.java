@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -231,8 +232,8 @@ class ShuffleConfigTest {
         assertThat(refused.problems())
                 .containsExactly(
                         "spark.shuffle.rdma.pool.maxSize=12k: must be between 1m and 1p (bytes)",
-                        "spark.shuffle.rdma.fetch.timeout=120: not a duration such as 100ms or 30s; units us, ms, s, min,"
-                                + " h, d; must be between 1s and 1d (duration)",
+                        "spark.shuffle.rdma.fetch.timeout=120: not a duration such as 100ms or 30s; units us, ms, s,"
+                                + " min, h, d; must be between 1s and 1d (duration)",
                         "spark.shuffle.rdma.pool.maxsize: no such key; the nearest is spark.shuffle.rdma.pool.maxSize");
         assertThat(refused.getMessage())
                 .startsWith("3 settings cannot be used:\n  spark.shuffle.rdma.pool.maxSize=12k");

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.house;
 
 import com.tngtech.archunit.core.importer.ClassFileImporter;
@@ -9,7 +10,8 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * Prints how many classes each package has, how many arrows lie between them, and how many of them use each other in a circle.
+ * Prints how many classes each package has, how many arrows lie between them, and how many of them use each other in a
+ * circle.
  *
  * <pre>
  *  java -cp plugin/target/test-classes:$(cat plugin/target/test-classpath.txt) \

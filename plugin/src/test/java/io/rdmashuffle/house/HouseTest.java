@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.house;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
@@ -15,7 +16,9 @@ import com.tngtech.archunit.library.dependencies.SlicesRuleDefinition;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -31,8 +34,8 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * The order of the house. Which package may use which is said once, in each package-info's sentence "May use ..."; here it is
- * compared with what the classes do, both ways.
+ * The order of the house. Which package may use which is said once, in each package-info's sentence "May use ..."; here
+ * it is compared with what the classes do, both ways.
  */
 @Tag("unit")
 @Timeout(120)
@@ -91,7 +94,10 @@ class HouseTest {
                 .check(CLASSES);
     }
 
-    /** Circles that are one thing stand in {@code class-cycles.txt}, each with its reason; a line that no longer holds fails too. */
+    /**
+     * Circles that are one thing stand in {@code class-cycles.txt}, each with its reason; a line that no longer holds
+     * fails too.
+     */
     @Test
     void classesOfAPackageFormNoCircle() throws IOException {
         Set<String> circles = new TreeSet<>();
@@ -163,6 +169,22 @@ class HouseTest {
                 .should()
                 .dependOnClassesThat(resideInAnyPackage("jnr..", "com.kenai.jffi..", "sun.misc.."))
                 .check(CLASSES);
+    }
+
+    /** Java sources are checkstyle's. */
+    @Test
+    void everyScriptNamesItsLicence() throws IOException {
+        List<Path> scripts = new ArrayList<>();
+        for (String folder : List.of("../bin", "../.ci")) {
+            try (Stream<Path> files = Files.walk(Path.of(folder))) {
+                files.filter(Files::isRegularFile).forEach(scripts::add);
+            }
+        }
+        assertThat(scripts)
+                .hasSizeGreaterThan(10)
+                .allSatisfy(script -> assertThat(Files.readString(script))
+                        .as("first lines of %s", script)
+                        .containsPattern("\\A(#!.*\\n)?# SPDX-License-Identifier: Apache-2.0\\n"));
     }
 
     @Test

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * What the benchmarks below share: options of a comparison, medians with their spread, ratios.
  *

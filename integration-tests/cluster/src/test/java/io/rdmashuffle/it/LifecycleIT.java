@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -6,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
-import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
 import java.util.Collections;
 import java.util.List;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -5,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
-import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;

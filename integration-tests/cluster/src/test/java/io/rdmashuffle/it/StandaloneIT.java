@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -7,8 +8,8 @@ import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.SparkHome;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.fixture.SparkCluster;
-import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The demo: TPC-DS queries on sort shuffle and on ours, results compared, times and bytes by path shown. Each shuffle
  * manager gets a virtual machine and a local cluster of its own ({@link QueryServer}); the demo's own process

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Small jobs to submit, for the README and for trying things out.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * {@code bin/submit}: spark-submit for a machine without a Spark installation, with the plugin on. Its options are
  * those that Spark's own launcher knows.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.harness;
 
 /** What a failure comes down to, in one line. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * What everything that runs Spark from this repository shares: where things lie, a Spark home made of links, processes
  * and what they hold.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.suites;
 
 import com.fasterxml.jackson.databind.ObjectMapper;

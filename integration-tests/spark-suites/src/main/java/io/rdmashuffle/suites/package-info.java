@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * {@code bin/spark-suites}: Spark's own test suites, run with the RDMA shuffle. The command ({@link SparkSuites})
  * starts no Spark. Each suite gets a virtual machine of its own ({@link SuiteProcess}), in which an agent chooses the

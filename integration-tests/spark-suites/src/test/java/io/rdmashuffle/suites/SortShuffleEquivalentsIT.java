@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.suites;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -6,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
-import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.suites.agent.ManagerChoice;
 import java.io.File;
 import java.io.IOException;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * RDMA as asynchronous operations that cannot crash the process: allocate, describe, connect, read, write, send,
  * receive.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
 import io.rdmashuffle.verbs.RdmaTestDevice;

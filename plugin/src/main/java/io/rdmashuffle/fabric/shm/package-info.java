@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * The fabric between processes of one host: each maps the pool of the others, read-only.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
 import java.util.IdentityHashMap;
@@ -29,8 +30,8 @@ final class FabricThreads {
     }
 
     /**
-     * Waits until the thread of this has ended; an interruption does not shorten the wait, and is kept. Returns false if it
-     * still runs, also when it is the calling one; then nothing that it uses may be closed.
+     * Waits until the thread of this has ended; an interruption does not shorten the wait, and is kept. Returns false
+     * if it still runs, also when it is the calling one; then nothing that it uses may be closed.
      */
     boolean join(Runnable body, long timeoutMillis) {
         Thread thread = threads.get(body);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.Fabric;
@@ -25,8 +26,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns event channel, rails, data threads and control thread; {@link #close()} ends them in an order in
- * which nothing is handed to a thread that has ended.
+ * <p><b>Ownership:</b> owns event channel, rails, data threads and control thread; {@link #close()} ends them in an
+ * order in which nothing is handed to a thread that has ended.
  */
 public final class VerbsFabric implements Fabric {
     /** The name under which addresses are announced. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.Peer;
@@ -19,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A process that is read from: one channel for each data thread of this process, in the same order.
  *
- * <p>Requests go round the channels; one that fails on a channel starts again on the next, which on several rails is another
- * port.
+ * <p>Requests go round the channels; one that fails on a channel starts again on the next, which on several rails is
+ * another port.
  *
  * <p><b>Threading:</b> thread-safe.
  *

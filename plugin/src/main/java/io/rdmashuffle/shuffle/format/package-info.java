@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * How records lie in a block: Spark SQL's rows and serialised records, bare or in compressed frames.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Decommissioning: sends map outputs of the pool to other executors, and takes over those of others.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Blocks to records: reads blocks in place, copies them one-sidedly or fetches them over Spark's block transfer, and
  * answers each exactly once.

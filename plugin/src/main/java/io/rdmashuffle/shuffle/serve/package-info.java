@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * This executor's blocks as Spark's block manager asks for them: for its own tasks, for peers over Spark's block
  * transfer, and for decommissioning.

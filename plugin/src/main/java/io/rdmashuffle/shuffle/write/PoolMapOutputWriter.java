@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
 import io.rdmashuffle.directory.MapOutput;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Records to map outputs: gathers records by partition, in memory and temporary files, and writes them into the pool or
  * into Spark's shuffle files; takes the output of Spark's own writers too.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.Node;
@@ -15,7 +16,8 @@ import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A peer that is a process of its own and can be stopped or killed: a pool with one lease full of bytes, and a verbs fabric.
+ * A peer that is a process of its own and can be stopped or killed: a pool with one lease full of bytes, and a verbs
+ * fabric.
  */
 final class PeerProcess implements AutoCloseable {
     static final int BYTES = 100_000;

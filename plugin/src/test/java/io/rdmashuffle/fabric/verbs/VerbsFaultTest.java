@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -43,7 +44,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What goes wrong with a real device: each ends in the right bytes or a clear failure, in time, and leaves nothing behind. */
+/**
+ * What goes wrong with a real device: each ends in the right bytes or a clear failure, in time, and leaves nothing
+ * behind.
+ */
 @Tag("rdma")
 @Tag("fault")
 @Timeout(180)

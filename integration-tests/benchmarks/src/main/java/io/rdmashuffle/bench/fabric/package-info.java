@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * {@code bin/bench fabric}: READs of the verbs fabric beside perftest's, and reads of the shared-memory fabric beside
  * memcpy.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.metadata;
 
 import io.rdmashuffle.directory.MapOutput;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * {@code bin/bench metadata}: what finding map outputs costs as clusters grow, with registry, directories and indexes
  * of many simulated executors in one process. Everything simulated is the plugin's own code on pools in shared memory;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * {@code bin/bench micro}: small pieces of the plugin under JMH, what one call costs apart from everything around it.
  *

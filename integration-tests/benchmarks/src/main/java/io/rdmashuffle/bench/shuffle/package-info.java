@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * {@code bin/bench shuffle}: jobs that are mostly shuffle, on sort shuffle with files on disk, on sort shuffle with
  * files in memory, and on ours, in turn in one run. Each of the three is an application of its own

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * {@code bin/bench tpcds}: TPC-DS queries on sort shuffle and on ours, several times in turn, ratios of medians.
  *

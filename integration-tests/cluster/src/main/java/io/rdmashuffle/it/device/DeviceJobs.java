@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.it.device;
 
 import io.rdmashuffle.harness.ShuffleMode;
@@ -5,9 +6,9 @@ import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.cli.ShuffleModeConverter;
 import io.rdmashuffle.harness.cli.Tool;
 import io.rdmashuffle.harness.tpcds.TpcdsData;
-import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.nio.file.Files;

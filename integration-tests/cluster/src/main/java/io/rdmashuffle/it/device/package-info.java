@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Spark jobs that prove the verbs path on an RDMA device: run by {@code bin/rxe-test}, once with sort shuffle to learn
  * the right results and then over the device, on one host and across hosts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * {@code bin/soak}: random jobs under random configurations and faults, each result compared with sort shuffle's.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /** Tests of the soak's own parts. */
 @NullMarked
 package io.rdmashuffle.it.soak;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * What the command lines of {@code bin/} have in common: options, errors, progress, tables.
  *

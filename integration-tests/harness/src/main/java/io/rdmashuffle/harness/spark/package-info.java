@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * What a Spark application asks about itself: bytes that its shuffle moved, and what it still holds.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * TPC-DS: generated data cached as Parquet, its schema, and the queries that come with Spark's own tests.
  * {@code TextGenerator} runs in a virtual machine of its own, without Spark; everything else runs beside Spark.

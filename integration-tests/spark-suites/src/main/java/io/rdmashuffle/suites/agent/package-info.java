@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /**
  * Runs inside a suite's virtual machine: gives every Spark application the chosen shuffle manager, and counts shuffles
  * by the manager that took them. Suites carry configurations of their own, some without defaults, so that a system

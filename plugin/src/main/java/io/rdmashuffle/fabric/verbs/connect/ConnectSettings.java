@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.verbs.QueuePairTuning;
@@ -19,8 +20,8 @@ public record ConnectSettings(
     static final int RNR_RETRIES = 6;
 
     /**
-     * A query that finds no receive posted comes again after 20.48 ms, six times: long enough for a garbage collection. The
-     * connection manager would say 655 ms.
+     * A query that finds no receive posted comes again after 20.48 ms, six times: long enough for a garbage collection.
+     * The connection manager would say 655 ms.
      */
     static final int RNR_TIMER = 22;
 

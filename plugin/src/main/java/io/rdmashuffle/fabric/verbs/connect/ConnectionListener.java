@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.ReadFailedException;
 
 /**
- * What becomes of an attempt to connect: {@link #connected} or {@link #connectFailed}, once; {@link #broken} perhaps later.
+ * What becomes of an attempt to connect: {@link #connected} or {@link #connectFailed}, once; {@link #broken} perhaps
+ * later.
  *
  * <p><b>Threading:</b> called by the control thread, which must not be held up.
  */

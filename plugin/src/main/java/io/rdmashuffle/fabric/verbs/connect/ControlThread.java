@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.verbs.device.Rail;
@@ -21,8 +22,8 @@ import org.slf4j.LoggerFactory;
  * What the control thread does: every step of every connection, the few messages that go by SEND, and the events of the
  * devices.
  *
- * <p><b>Threading:</b> {@link #run} is the control thread's, on which everything that it calls runs; {@link #connect}, {@link
- * #closeIdentity} and {@link #stop} are for any thread, {@link #close} for one when {@link #run} has returned.
+ * <p><b>Threading:</b> {@link #run} is the control thread's, on which everything that it calls runs; {@link #connect},
+ * {@link #closeIdentity} and {@link #stop} are for any thread, {@link #close} for one when {@link #run} has returned.
  *
  * <p><b>Ownership:</b> owns acceptor and attempts; event channel and rails are the fabric's.
  */
@@ -117,7 +118,8 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     }
 
     /**
-     * Does what there is to do, then waits if it may; returns false if a part failed, which the others do not suffer from.
+     * Does what there is to do, then waits if it may; returns false if a part failed, which the others do not suffer
+     * from.
      */
     boolean step(boolean mayWait) {
         runCommands();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.verbs.device.Rail;
@@ -12,10 +13,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Disconnects ids of connections while their port can carry the message, and defers those of a port that is down.
  *
- * <p>Destroying an id sends a last message. A peer that never gets it keeps its queue pair, and with soft-RoCE of Linux 6.1 a
- * management datagram that finds its interface down puts the device's management queue pair into the error state, after
- * which nothing connects over that device any more. So the ids of a port that is down wait until it is up. There are never more
- * of them than there were connections, since none is made meanwhile.
+ * <p>Destroying an id sends a last message. A peer that never gets it keeps its queue pair, and with soft-RoCE of Linux
+ * 6.1 a management datagram that finds its interface down puts the device's management queue pair into the error state,
+ * after which nothing connects over that device any more. So the ids of a port that is down wait until it is up. There
+ * are never more of them than there were connections, since none is made meanwhile.
  *
  * <p><b>Threading:</b> the control thread.
  *

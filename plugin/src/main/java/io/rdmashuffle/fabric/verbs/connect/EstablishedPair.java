@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.verbs.device.ControlMemory;
@@ -8,8 +9,8 @@ import io.rdmashuffle.verbs.QueuePair;
 /**
  * A connected queue pair that its listener may read through.
  *
- * <p><b>Ownership:</b> of the {@link ConnectionListener} that it was given to, which closes {@code pair} and then hands this to
- * {@link ConnectionService#closeIdentity}.
+ * <p><b>Ownership:</b> of the {@link ConnectionListener} that it was given to, which closes {@code pair} and then hands
+ * this to {@link ConnectionService#closeIdentity}.
  *
  * @param rail this side's port
  * @param id the connection

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.verbs.ConnectionParameters;
@@ -22,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  *  40  16  HMAC(secret, "request" + bytes 0..39), cut
  * </pre>
  *
- * <p>The request proves the secret to the server before that hands out an rkey; the answer proves it to the client before
- * that trusts a byte that it reads. Without {@code spark.authenticate} the proofs are zeros.
+ * <p>The request proves the secret to the server before that hands out an rkey; the answer proves it to the client
+ * before that trusts a byte that it reads. Without {@code spark.authenticate} the proofs are zeros.
  *
  * @param from fabric id of the client, the process that connects
  * @param to fabric id of the server, the process that is meant; another one listening at the same address refuses

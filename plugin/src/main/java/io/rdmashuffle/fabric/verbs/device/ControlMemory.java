@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.NativeBuffer;
@@ -11,8 +12,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Registered memory for control messages, in slots of {@value #SLOT_BYTES} bytes; registers another block when all slots
- * are in use, so registrations do not grow with connections.
+ * Registered memory for control messages, in slots of {@value #SLOT_BYTES} bytes; registers another block when all
+ * slots are in use, so registrations do not grow with connections.
  *
  * <p><b>Threading:</b> the control thread.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.ReadFailedException;
@@ -21,8 +22,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> the data thread.
  *
- * <p><b>Ownership:</b> owns the queue pair, which the device writes nothing through any more after {@link #closePair}; id and slot then
- * go back to the control thread.
+ * <p><b>Ownership:</b> owns the queue pair, which the device writes nothing through any more after {@link #closePair};
+ * id and slot then go back to the control thread.
  */
 public final class Connection {
     private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
@@ -149,8 +150,8 @@ public final class Connection {
     }
 
     /**
-     * Destroys the queue pair. Returns whether the device has let go, so that whatever was outstanding is written nowhere any
-     * more.
+     * Destroys the queue pair. Returns whether the device has let go, so that whatever was outstanding is written
+     * nowhere any more.
      */
     boolean closePair() {
         try {

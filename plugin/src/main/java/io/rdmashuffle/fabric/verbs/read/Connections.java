@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import java.util.ArrayList;
@@ -7,8 +8,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The connections of one data thread by serial number: 16 bits of place, 16 bits that tell users of a place apart, so that a
- * completion left over from a closed queue pair finds no connection.
+ * The connections of one data thread by serial number: 16 bits of place, 16 bits that tell users of a place apart, so
+ * that a completion left over from a closed queue pair finds no connection.
  *
  * <p><b>Threading:</b> one thread.
  */

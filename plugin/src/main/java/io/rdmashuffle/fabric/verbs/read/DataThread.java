@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.ReadFailedException;
@@ -29,8 +30,8 @@ import org.slf4j.LoggerFactory;
  * <p>It looks for completions as long as they keep coming, and for the poll time after the last one; then it arms the
  * completion queue and sleeps.
  *
- * <p><b>Threading:</b> {@link #run} is the data thread's; {@link #submit}, {@link #execute}, {@link #stop} and what only tells
- * are for any thread, {@link #close} for one when {@link #run} has returned.
+ * <p><b>Threading:</b> {@link #run} is the data thread's; {@link #submit}, {@link #execute}, {@link #stop} and what
+ * only tells are for any thread, {@link #close} for one when {@link #run} has returned.
  *
  * <p><b>Ownership:</b> owns completion queue and channel, and the connections of its channels.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.ReadBatch;
@@ -8,11 +9,11 @@ import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request on its way through the fabric: what of it has been posted, and what has arrived. Used again and again, so that a
- * read makes no garbage.
+ * A request on its way through the fabric: what of it has been posted, and what has arrived. Used again and again, so
+ * that a read makes no garbage.
  *
- * <p><b>Threading:</b> handed from the thread that asks to one data thread, and perhaps from that to another; one thread at
- * a time.
+ * <p><b>Threading:</b> handed from the thread that asks to one data thread, and perhaps from that to another; one
+ * thread at a time.
  *
  * <p><b>Ownership:</b> of the {@link PendingReads} it came from; holds the request's target lease until the end.
  */
@@ -100,8 +101,8 @@ public final class PendingRead {
     }
 
     /**
-     * Goes back to the beginning after a failed attempt, of which nothing may be outstanding. Returns false if that was the
-     * last attempt, or the deadline has passed.
+     * Goes back to the beginning after a failed attempt, of which nothing may be outstanding. Returns false if that was
+     * the last attempt, or the deadline has passed.
      */
     boolean rewindForRetry(long now) {
         attempts++;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.InFlightLimit;
@@ -64,8 +65,8 @@ public final class PendingReads {
     }
 
     /**
-     * Ends a read whose target the device may still write into: the listener is told, and the lease is kept, since the pool
-     * would lend its bytes again.
+     * Ends a read whose target the device may still write into: the listener is told, and the lease is kept, since the
+     * pool would lend its bytes again.
      */
     void abandon(PendingRead read, ReadFailedException failure) {
         limit.release(cost(read.request()));

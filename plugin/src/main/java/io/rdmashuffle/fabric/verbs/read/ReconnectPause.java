@@ -1,10 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import java.util.concurrent.TimeUnit;
 
 /**
- * How long a channel waits before it connects again: 50 ms after the first failure, twice as long after each further one, at
- * most 3.2 s.
+ * How long a channel waits before it connects again: 50 ms after the first failure, twice as long after each further
+ * one, at most 3.2 s.
  *
  * <p><b>Threading:</b> the data thread.
  */

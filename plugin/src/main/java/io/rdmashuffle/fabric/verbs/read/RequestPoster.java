@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.verbs.device.Rail;
@@ -9,8 +10,8 @@ import io.rdmashuffle.verbs.SendRequests;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Posts the READs and region queries of a data thread's channels: chains of requests with one doorbell, and a count of what the
- * completion queue must have room for.
+ * Posts the READs and region queries of a data thread's channels: chains of requests with one doorbell, and a count of
+ * what the completion queue must have room for.
  *
  * <p><b>Threading:</b> the data thread.
  *
@@ -76,8 +77,8 @@ final class RequestPoster implements AutoCloseable {
     /**
      * Posts the READs of the chain, the last of which asks for a completion.
      *
-     * @throws NativeException or {@link IllegalStateException} if the queue pair does not take all of them; they count as
-     *     outstanding nevertheless
+     * @throws NativeException or {@link IllegalStateException} if the queue pair does not take all of them; they count
+     *     as outstanding nevertheless
      */
     void postReads(Connection on) {
         chain.signaled();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.ContextOps;
@@ -19,10 +20,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queues of a device that does nothing by itself: it keeps what is posted, and the test says what completes and how.
+ * The queues of a device that does nothing by itself: it keeps what is posted, and the test says what completes and
+ * how.
  *
- * <p>As a device does it, requests of a queue pair succeed in order, a READ writes into its target when it succeeds, success is
- * told where it was asked for and failure always, and after the queue pair is destroyed nothing of it is written any more.
+ * <p>As a device does it, requests of a queue pair succeed in order, a READ writes into its target when it succeeds,
+ * success is told where it was asked for and failure always, and after the queue pair is destroyed nothing of it is
+ * written any more.
  *
  * <p><b>Threading:</b> thread-safe, under one lock.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.CmLayout.rdma_cm_event;
@@ -42,9 +43,11 @@ import jnr.ffi.Runtime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * libibverbs and librdmacm without a device: every object is a block of memory, and nothing happens but what the test says.
+ * libibverbs and librdmacm without a device: every object is a block of memory, and nothing happens but what the test
+ * says.
  *
- * <p>The connection manager notes what it is asked for; the test hands it events. What is posted is with a {@link FakeQueues}.
+ * <p>The connection manager notes what it is asked for; the test hands it events. What is posted is with a {@link
+ * FakeQueues}.
  *
  * <p><b>Threading:</b> thread-safe, under one lock. <b>Ownership:</b> the test closes it.
  */

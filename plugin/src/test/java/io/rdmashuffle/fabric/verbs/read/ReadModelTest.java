@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
@@ -27,8 +28,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Random events on two data threads: whatever happens in whatever order, every read ends exactly once, with the right bytes or a
- * failure, and no lease goes back to the pool while the device may write into it.
+ * Random events on two data threads: whatever happens in whatever order, every read ends exactly once, with the right
+ * bytes or a failure, and no lease goes back to the pool while the device may write into it.
  */
 @Tag("unit")
 @Timeout(180)
@@ -211,7 +212,9 @@ class ReadModelTest {
             }
         }
 
-        /** The device writes into targets of reads that have not ended, and nowhere else: the pool may lend the rest. */
+        /**
+         * The device writes into targets of reads that have not ended, and nowhere else: the pool may lend the rest.
+         */
         private void check() {
             alive.removeIf(rig.outcomes()::hasEnded);
             for (FakeQueues.Send send : rig.queues().posted()) {

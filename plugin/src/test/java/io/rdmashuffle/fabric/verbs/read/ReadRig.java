@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.ReadBatch;
@@ -25,8 +26,8 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Data threads on a fake device, driven turn by turn on a clock that stands still, and one peer that is read from: this process
- * itself.
+ * Data threads on a fake device, driven turn by turn on a clock that stands still, and one peer that is read from: this
+ * process itself.
  *
  * <p><b>Threading:</b> one thread, unless a test runs {@link #thread()} on another.
  *
@@ -190,7 +191,9 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         throw new AssertionError("the data threads always find something to do");
     }
 
-    /** Lets the attempt that is under way succeed and the peer tell its regions; returns the number of the queue pair. */
+    /**
+     * Lets the attempt that is under way succeed and the peer tell its regions; returns the number of the queue pair.
+     */
     int connect() {
         settle();
         int pair = control.accept();
