@@ -200,7 +200,7 @@ public final class VerbsFabric implements Fabric {
         try {
             close.run();
         } catch (RuntimeException e) {
-            LOG.warn("a part of the verbs fabric did not close cleanly", e);
+            LOG.warn("A part of the verbs fabric did not close cleanly", e);
         }
     }
 }

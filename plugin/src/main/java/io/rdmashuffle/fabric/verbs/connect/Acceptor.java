@@ -104,7 +104,7 @@ final class Acceptor implements AutoCloseable {
                 .orElse(null);
         if (refusal != null || request == null || responder == null) {
             Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_READY : refusal;
-            LOG.info("refused a queue pair from {}: {}", id.remoteAddress(), told);
+            LOG.info("Refused a queue pair from {}: {}", id.remoteAddress(), told);
             try (id) {
                 id.reject(Handshake.refusal(told));
             }
@@ -113,7 +113,7 @@ final class Acceptor implements AutoCloseable {
         try {
             accept(event, request, responder);
         } catch (RuntimeException e) {
-            LOG.warn("could not accept a queue pair from {}", id.remoteAddress(), e);
+            LOG.warn("Could not accept a queue pair from {}", id.remoteAddress(), e);
             id.close();
         }
     }

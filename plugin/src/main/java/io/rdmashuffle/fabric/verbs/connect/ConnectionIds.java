@@ -32,7 +32,7 @@ final class ConnectionIds implements AutoCloseable {
     void dispatch(CmEvent event) {
         Consumer<CmEvent> listener = listeners.get(event.id());
         if (listener == null) {
-            LOG.debug("event of a connection that has ended: {}", event.describe());
+            LOG.debug("Event of a connection that has ended: {}", event.describe());
         } else {
             listener.accept(event);
         }

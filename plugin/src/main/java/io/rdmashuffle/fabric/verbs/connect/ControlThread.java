@@ -197,7 +197,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
             command.run();
             return true;
         } catch (RuntimeException | Error e) {
-            LOG.warn("a step of the verbs fabric's control thread failed", e);
+            LOG.warn("A step of the verbs fabric's control thread failed", e);
             return false;
         }
     }
@@ -212,7 +212,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     public void awaitConnectingStopped(long timeoutMillis) {
         try {
             if (!stoppedConnecting.await(timeoutMillis, TimeUnit.MILLISECONDS)) {
-                LOG.warn("attempts to connect still run {} ms after the verbs fabric was closed", timeoutMillis);
+                LOG.warn("Attempts to connect still run {} ms after the verbs fabric was closed", timeoutMillis);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -141,7 +141,7 @@ final class RegionQueryResponder implements AutoCloseable {
         Querier querier = queriers.get(pairNumber);
         if (!completions.succeeded(completion)) {
             LOG.debug(
-                    "a region query response on queue pair {} was lost: {}",
+                    "A region query response on queue pair {} was lost: {}",
                     pairNumber,
                     completions.status(completion));
         } else if (next != null && querier != null && responding.add(pairNumber)) {
@@ -153,7 +153,7 @@ final class RegionQueryResponder implements AutoCloseable {
         Querier querier = queriers.get(pairNumber);
         int first = RegionTable.readQuery(query, lengthBytes);
         if (querier == null || first < 0) {
-            LOG.debug("no response to a message on queue pair {}", pairNumber);
+            LOG.debug("No response to a message on queue pair {}", pairNumber);
         } else if (responding.add(pairNumber)) {
             send(querier, first);
         } else {

@@ -186,7 +186,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         try {
             loop();
         } catch (RuntimeException | Error e) {
-            LOG.error("data thread of {} failed; Spark's block transfer serves its peers", rail.port(), e);
+            LOG.error("Data thread of {} failed; Spark's block transfer serves its peers", rail.port(), e);
         }
         try {
             closeChannels();
@@ -325,7 +325,7 @@ public final class DataThread implements Runnable, AutoCloseable {
             try {
                 each.close(failure);
             } catch (RuntimeException | Error e) {
-                LOG.error("could not close the channel to {}", each.describePeer(), e);
+                LOG.error("Could not close the channel to {}", each.describePeer(), e);
             }
         }
         PendingRead late = inbox.close();

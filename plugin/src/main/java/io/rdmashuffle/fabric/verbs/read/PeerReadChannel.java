@@ -226,7 +226,7 @@ public final class PeerReadChannel implements Connection.Owner {
                 queryRegions(on);
             }
         } catch (IllegalArgumentException e) {
-            LOG.debug("executor {}: {}", target.peerId(), e.getMessage());
+            LOG.debug("Executor {}: {}", target.peerId(), e.getMessage());
         }
     }
 
@@ -253,14 +253,14 @@ public final class PeerReadChannel implements Connection.Owner {
         }
         regions.reset();
         connection = made;
-        LOG.debug("connected to {}", target);
+        LOG.debug("Connected to {}", target);
     }
 
     private void connectFailed(ReadFailedException failure) {
         connecting = false;
         long now = nanoClock.getAsLong();
         pause.startAfterFailure(now);
-        LOG.debug("no connection to {}", target, failure);
+        LOG.debug("No connection to {}", target, failure);
         for (int left = waiting.size(); left > 0; left--) {
             restartOrFail(takeWaiting(), failure, true, now);
         }
@@ -272,7 +272,7 @@ public final class PeerReadChannel implements Connection.Owner {
         if (on != connection) {
             return;
         }
-        LOG.debug("lost the connection to {}", target, failure);
+        LOG.debug("Lost the connection to {}", target, failure);
         pauseAndDrop(failure);
     }
 

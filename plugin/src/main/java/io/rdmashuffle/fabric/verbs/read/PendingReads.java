@@ -57,7 +57,7 @@ public final class PendingReads {
     /** Ends a read that failed; the device must not be able to write into its target any more. */
     public void fail(PendingRead read, ReadFailedException failure) {
         if (read.isOutstanding()) {
-            LOG.error("a read failed while pieces of it are outstanding; its receive memory is kept");
+            LOG.error("A read failed while pieces of it are outstanding; its receive memory is kept");
             abandon(read, failure);
         } else {
             end(read, failure);
@@ -73,7 +73,7 @@ public final class PendingReads {
         try {
             read.abandon(failure);
         } catch (RuntimeException | Error e) {
-            LOG.error("read listener failed", e);
+            LOG.error("Read listener failed", e);
         }
     }
 
@@ -82,11 +82,11 @@ public final class PendingReads {
         try {
             boolean first = failure == null ? read.succeed() : read.fail(failure);
             if (!first) {
-                LOG.error("second completion of a read ignored");
+                LOG.error("Second completion of a read ignored");
             }
         } catch (RuntimeException | Error e) {
             // An Error too: the other reads of this data thread have listeners of their own.
-            LOG.error("the listener of a read failed, or its target had been closed by the caller", e);
+            LOG.error("The listener of a read failed, or its target had been closed by the caller", e);
         }
         read.clear();
         free.offer(read);
