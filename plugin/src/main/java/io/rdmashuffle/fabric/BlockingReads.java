@@ -103,7 +103,7 @@ public final class BlockingReads {
         }
     }
 
-    /** Nobody waits any more: a lease that has arrived is given back here, one that comes later by {@link Arrival}. */
+    /** The reader has given up: a lease that arrived is given back here, one that comes later by {@link Arrival}. */
     private static void abandon(CompletableFuture<ReadRequest> arrival, Exception cause) {
         boolean arrived = !arrival.completeExceptionally(cause) && !arrival.isCompletedExceptionally();
         if (arrived) {

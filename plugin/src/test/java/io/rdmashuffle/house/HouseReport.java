@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * Prints how many classes each package has, how many arrows lie between them, and how many of them use each other in a
@@ -36,11 +37,19 @@ final class HouseReport {
             }
         }
         wings.forEach(name -> print(name + "..", house.below(name)));
+        wings.forEach(name -> print("packages of " + name + "..", packagesBelow(house, name)));
         print("packages", house.packages());
         house.packages().cycles().forEach(cycle -> System.out.println("package cycle: " + cycle));
         for (String name : house.packages().nodes()) {
             house.inside(name).cycles().forEach(cycle -> System.out.println("class cycle: " + cycle));
         }
+    }
+
+    private static Graph packagesBelow(House house, String name) {
+        return house.packages()
+                .restrictedTo(house.packages().nodes().stream()
+                        .filter(other -> (other + ".").startsWith(name + "."))
+                        .collect(Collectors.toCollection(TreeSet::new)));
     }
 
     private static void print(String name, Graph graph) {

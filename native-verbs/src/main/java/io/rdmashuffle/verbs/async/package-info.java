@@ -7,7 +7,7 @@
  * memory cannot be freed before that. One thread per {@link io.rdmashuffle.verbs.async.RdmaEndpoint} drives all of
  * them. May use {@code io.rdmashuffle.verbs} and {@code io.rdmashuffle.ffi}; must never log, retry a work request, or
  * complete a future while the device may still touch the memory of its operation. Where every microsecond counts use
- * {@code io.rdmashuffle.verbs}.
+ * {@code io.rdmashuffle.verbs}, as the shuffle does.
  */
 @NullMarked
 package io.rdmashuffle.verbs.async;

@@ -14,8 +14,8 @@ import scala.reflect.ClassTag$;
  * Rows of Spark SQL, copied from where they lie to where they wait, with no stream in between.
  *
  * <p>Spark's serialiser counts their bytes in the exchange's metric {@code dataSize}, from which adaptive execution
- * plans; so that it
- * counts direct shuffles too, as many zeros are written through it to a null stream, a few thousand rows at a time.
+ * plans; so that it counts direct shuffles too, as many zeros are written through it to a null stream, a few thousand
+ * rows at a time.
  */
 public final class RowRecords implements RecordEncoder {
     private static final ClassTag<Object> ANY = ClassTag$.MODULE$.Object();

@@ -2,6 +2,10 @@
 /**
  * Decommissioning: sends map outputs of the pool to other executors, and takes over those of others.
  *
+ * <p>Sent by {@link io.rdmashuffle.shuffle.migrate.DepartingOutputs}; received by {@link
+ * io.rdmashuffle.shuffle.migrate.IncomingOutputs}; checked and taken over, once data and index are there, in {@link
+ * io.rdmashuffle.shuffle.migrate.OutputAdoption}.
+ *
  * <p>May use {@code directory}, {@code lifecycle}, {@code memory}, {@code shuffle.buffer}, {@code store}, {@code text},
  * Spark and SLF4J. Must never publish an output before data and index agree, or hold a transport thread until there is
  * room.

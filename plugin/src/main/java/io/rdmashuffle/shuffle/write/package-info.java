@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Records to map outputs: gathers records by partition, in memory and temporary files, and writes them into the pool or
- * into Spark's shuffle files; takes the output of Spark's own writers too.
+ * Records to map outputs: gathers records by partition, in Spark's execution memory and temporary files, and writes
+ * them into the pool or into Spark's shuffle files; takes the output of Spark's own writers too.
+ *
+ * <p>A row is copied into {@link io.rdmashuffle.shuffle.write.PartitionedRecordBuffer} when it is taken. At commit each
+ * partition goes from there through {@link io.rdmashuffle.shuffle.write.PoolMapOutputWriter} into the pool, which is
+ * {@link io.rdmashuffle.store.ChunkedOutput#append(byte[], int, int)}.
  *
  * <p>May use {@code directory}, {@code memory}, {@code shuffle}, {@code shuffle.format}, {@code store}, Spark and
  * SLF4J. Must never pull a record before the last one has been serialised, or report success before the output can be
