@@ -270,12 +270,15 @@ final class ConnectionState implements CompletionTarget {
             }
         }
         progress.forget(id);
-        if (kept == null) {
-            closeId(reason);
-        }
         progress.forget(this);
-        afterEnd.run();
-        ended.complete(reason);
+        try {
+            if (kept == null) {
+                closeId(reason);
+                afterEnd.run();
+            }
+        } finally {
+            ended.complete(reason);
+        }
     }
 
     private void closeId(Throwable reason) {

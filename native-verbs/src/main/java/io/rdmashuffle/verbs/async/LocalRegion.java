@@ -179,9 +179,17 @@ public final class LocalRegion implements AutoCloseable {
         }
     }
 
-    /** Closes once nothing uses the region; for the endpoint, which has ended the operations. */
-    void closeWhenUnused() {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(CLOSE_TIMEOUT_SECONDS);
+    /** Returns until when the end of a connection or endpoint waits for the uses of its regions to end. */
+    static long closeDeadline() {
+        return System.nanoTime() + TimeUnit.SECONDS.toNanos(CLOSE_TIMEOUT_SECONDS);
+    }
+
+    /**
+     * Closes once nothing uses the region; for the endpoint, which has ended the operations.
+     *
+     * @param deadline as {@link System#nanoTime()} has it
+     */
+    void closeWhenUnused(long deadline) {
         int before;
         while ((before = uses.compareAndExchange(0, CLOSED)) > 0) {
             if (System.nanoTime() - deadline > 0) {

@@ -165,7 +165,7 @@ final class Resources implements AutoCloseable {
 
     private Runnable afterEnd(LocalRegion scratch, int completions) {
         return () -> {
-            scratch.closeWhenUnused();
+            scratch.closeWhenUnused(LocalRegion.closeDeadline());
             freeCompletions.addAndGet(completions);
         };
     }
@@ -186,10 +186,28 @@ final class Resources implements AutoCloseable {
                 new byte[0]);
     }
 
+    /**
+     * Closes regions, then the device.
+     *
+     * @throws IllegalStateException if regions are still in use; the others are closed, the device is kept with them
+     */
     @Override
     public void close() {
+        long deadline = LocalRegion.closeDeadline();
+        IllegalStateException kept = null;
         for (LocalRegion region : regions) {
-            region.closeWhenUnused();
+            try {
+                region.closeWhenUnused(deadline);
+            } catch (IllegalStateException e) {
+                if (kept == null) {
+                    kept = e;
+                } else {
+                    kept.addSuppressed(e);
+                }
+            }
+        }
+        if (kept != null) {
+            throw kept;
         }
         try {
             context.close();

@@ -29,6 +29,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
 class ConnectionStateTest {
+    private int ended;
     private final FakeDevice device = new FakeDevice();
     private final Context context = device.open();
     private final ProtectionDomain domain = context.allocateProtectionDomain();
@@ -43,7 +44,7 @@ class ConnectionStateTest {
             pair,
             new Progress(events, channel, queue, false, event -> {}),
             EndpointOptions.DEFAULT,
-            () -> {});
+            () -> ended++);
 
     @AfterEach
     void closeAll() {
@@ -65,6 +66,7 @@ class ConnectionStateTest {
         assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
         state.abort(new IOException("lost"));
         assertThat(read).isCompletedExceptionally();
+        assertThat(ended).isOne();
         region.close();
     }
 
@@ -75,6 +77,8 @@ class ConnectionStateTest {
         device.fail("ibv_destroy_qp", Errno.EBUSY);
         state.abort(new IOException("lost"));
         assertThat(read).isCompletedExceptionally();
+        assertThat(state.ended()).isCompleted();
+        assertThat(ended).as("gives back what the queue pair no longer uses").isZero();
         assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
     }
 }
