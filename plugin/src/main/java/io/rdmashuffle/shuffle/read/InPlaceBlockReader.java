@@ -113,12 +113,14 @@ final class InPlaceBlockReader implements AutoCloseable {
             return 0;
         }
         StoredBlock bytes = found.bytes();
-        if (first && bytes.lengthBytes() > room && !Frames.begin(bytes)) {
+        // Once: the memory may be its owner's again by a second look.
+        boolean framed = Frames.begin(bytes);
+        if (first && bytes.lengthBytes() > room && !framed) {
             open(block, found, source.counter());
             return 0;
         }
         try (found) {
-            if (Frames.begin(bytes)) {
+            if (framed) {
                 // Decompressed as what lies in files is; if these are not its owner's bytes any more, then too.
                 missed.add(block);
                 return 0;

@@ -158,7 +158,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private long[] commit() throws IOException {
         long bytes = gathered.recordBytes() + (spilled == null ? 0 : spilled.lengthBytes());
         boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
-        boolean poolIsShort = services.components().isShortOf(bytes);
+        boolean poolIsShort = mayCompress && services.components().isShortOf(bytes);
         for (Destination destination : Destination.inOrder(mayCompress, poolIsShort)) {
             long[] written = writtenTo(destination, bytes);
             if (written != null) {

@@ -75,13 +75,13 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * @param epoch when the task began
      * @param destination where to; into {@link Destination#POOL_BARE} it writes all or nothing, and throws
      *     {@link OutputRefusedException} where there is no room
-     * @param expectedBytes as many are asked for at once, so that they lie in one piece where that is possible; 0 if
-     *     that is not known
+     * @param bareBytes how many bytes the records have; a bare output asks for them at once, so that they lie in one
+     *     piece where that is possible, a compressed one grows by chunks, since it needs fewer. 0 if that is not known
      */
     ShuffleMapOutputWriter createOutputWriter(
-            OutputKey key, int epoch, int partitions, Destination destination, long expectedBytes) {
+            OutputKey key, int epoch, int partitions, Destination destination, long bareBytes) {
         ChunkedOutput output = destination.isPooled()
-                ? output(partitions, expectedBytes)
+                ? output(partitions, destination.isCompressed() ? 0 : bareBytes)
                 : new ChunkedOutput(pool, chunkBytes, 0, true);
         PoolMapOutputWriter writer = new PoolMapOutputWriter(key, epoch, partitions, store, output, () -> {
             if (destination == Destination.POOL_BARE) {

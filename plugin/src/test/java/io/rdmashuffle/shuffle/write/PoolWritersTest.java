@@ -17,6 +17,7 @@ import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
+import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.ByteArrayOutputStream;
@@ -30,7 +31,10 @@ import java.util.List;
 import java.util.Random;
 import java.util.UUID;
 import java.util.stream.Stream;
+import org.apache.spark.SparkConf;
+import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.ShufflePartitionWriter;
+import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -76,6 +80,32 @@ class PoolWritersTest {
 
     private ChunkedOutput output() {
         return new ChunkedOutput(pool, CHUNK, 0, false);
+    }
+
+    /**
+     * Compressed into a pool that is nearly full, an output that took the room of its bare records would push others
+     * out.
+     */
+    @Test
+    void onlyABareOutputAsksForAllItsRoomAtOnce() throws Exception {
+        PoolExecutorComponents components = new PoolExecutorComponents(
+                pool,
+                store,
+                CHUNK,
+                new PoolLimits(CAP, CAP, 0),
+                new LocalDiskShuffleExecutorComponents(new SparkConf(false)));
+        for (Destination destination : List.of(Destination.POOL_BARE, Destination.POOL_COMPRESSED)) {
+            ShuffleMapOutputWriter writer = components.createOutputWriter(
+                    new OutputKey(SHUFFLE, 1), store.epoch(SHUFFLE), 1, destination, CAP / 2);
+            try (OutputStream out = writer.getPartitionWriter(0).openStream()) {
+                out.write(new byte[100]);
+            }
+            assertThat(pool.usage().usedBytes())
+                    .as("%s", destination)
+                    .isEqualTo(destination == Destination.POOL_BARE ? CAP / 2 : CHUNK);
+            writer.abort(new IOException("enough seen"));
+            assertThat(pool.usage().usedBytes()).isZero();
+        }
     }
 
     private byte[][] content(int partitions, int maxBytes) {
