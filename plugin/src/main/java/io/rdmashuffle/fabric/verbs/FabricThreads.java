@@ -20,8 +20,8 @@ final class FabricThreads {
     void start(String name, Runnable body) {
         Thread thread = new Thread(body, name);
         thread.setDaemon(true);
-        threads.put(body, thread);
         thread.start();
+        threads.put(body, thread);
     }
 
     /** Returns whether a thread was started for this. */

@@ -53,7 +53,7 @@ final class DeferredDisconnects implements AutoCloseable {
         try (id) {
             id.disconnect();
         } catch (RuntimeException e) {
-            LOG.debug("Disconnecting {} failed", id.remoteAddress(), e);
+            LOG.debug("Disconnecting {} failed", id.name(), e);
         }
     }
 
