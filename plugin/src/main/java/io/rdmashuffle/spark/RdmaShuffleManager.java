@@ -20,7 +20,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.apache.spark.ShuffleDependency;
@@ -157,11 +156,20 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     }
 
     private ExecutorRuntime runtime() {
-        return Objects.requireNonNull(runtime, "sort shuffle serves this application");
+        return requirePool(runtime);
     }
 
     private PoolBlockResolver resolver() {
-        return Objects.requireNonNull(resolver, "sort shuffle serves this application");
+        return requirePool(resolver);
+    }
+
+    private static <T> T requirePool(@Nullable T part) {
+        if (part == null) {
+            throw new IllegalStateException(
+                    "this process uses Spark's sort shuffle, but a shuffle of the pool reached it:"
+                            + " driver and executors need the same Spark, the same jar and the same settings");
+        }
+        return part;
     }
 
     @Override
