@@ -9,6 +9,7 @@ import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleObserver;
 import io.rdmashuffle.it.TaskRecorder;
+import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -63,13 +64,17 @@ class RegistryFaultsIT {
         }
     }
 
-    /** Runs the job once more; says whether every executor found its peers. */
+    /** Runs the job once more; says whether every executor, a late one too, takes part and found its peers. */
     private static boolean sharedMemoryAlone(
             SparkCluster cluster, ShuffleObserver observer, Map<Integer, Long> expected) {
-        long shm = observer.statistics().total(ShuffleCounter.SHM_BYTES);
-        long netty = observer.statistics().total(ShuffleCounter.NETTY_BYTES);
+        ClusterStatistics before = observer.statistics();
+        long shm = before.total(ShuffleCounter.SHM_BYTES);
+        long netty = before.total(ShuffleCounter.NETTY_BYTES);
         assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
-        return observer.statistics().total(ShuffleCounter.SHM_BYTES) > shm
-                && observer.statistics().total(ShuffleCounter.NETTY_BYTES) == netty;
+        ClusterStatistics after = observer.statistics();
+        return before.byExecutor().size() == EXECUTORS
+                && after.byExecutor().size() == EXECUTORS
+                && after.total(ShuffleCounter.SHM_BYTES) > shm
+                && after.total(ShuffleCounter.NETTY_BYTES) == netty;
     }
 }
