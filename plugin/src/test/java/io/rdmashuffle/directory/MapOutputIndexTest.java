@@ -65,7 +65,7 @@ class MapOutputIndexTest {
     }
 
     /**
-     * As when an entry leads astray, or memory has become somebody else's: the bytes would be sound, and of something
+     * As when an entry leads astray, or memory was lent to another: the bytes would be sound, and of something
      * else.
      */
     @Test

@@ -4,7 +4,7 @@ package io.rdmashuffle.memory;
 import java.nio.file.Path;
 
 /**
- * Another process with a pool: says so, then waits for a line; ends with an exit that nobody closes the pool before.
+ * Another process with a pool: says so, then waits for a line; exits without closing the pool.
  */
 final class PoolHolder {
     private PoolHolder() {}
