@@ -2,10 +2,12 @@
 package io.rdmashuffle.verbs;
 
 import io.rdmashuffle.ffi.ContextOps;
+import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.IbVerbs;
 import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.QueueLayout.ibv_comp_channel;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.RdmaCm;
 import java.lang.reflect.InvocationHandler;
@@ -130,10 +132,12 @@ public final class FakeDevice implements AutoCloseable {
         return method.getReturnType() == long.class ? (Object) (long) result : (Object) result;
     }
 
-    /** Makes an object; where a descriptor is expected, at offset 0 or 8, there is one that never becomes ready. */
+    /** Makes an object; where any of them has a descriptor, there is one that never becomes ready. */
     private long create() {
         NativeBuffer object = new NativeBuffer(OBJECT_BYTES);
         object.putInt(0, descriptor);
+        object.putInt(ibv_comp_channel.fd, descriptor);
+        object.putInt(ibv_context.async_fd, descriptor);
         memory.add(object);
         alive.add(object.address());
         return object.address();
