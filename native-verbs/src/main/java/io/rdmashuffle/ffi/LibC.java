@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread by jnr-ffi on each call;
  * read it through {@link NativeException#lastErrno()} before the next native call.
  *
- * <p><b>Source:</b> mmap(2), open(2), fallocate(2), flock(2), madvise(2), geteuid(2), poll(2), fcntl(2), eventfd(2);
- * constants from asm-generic, which x86-64 and aarch64 share unless noted.
+ * <p><b>Source:</b> mmap(2), open(2), fallocate(2), ftruncate(2), pread(2), flock(2), madvise(2), geteuid(2), poll(2),
+ * fcntl(2), eventfd(2); constants from asm-generic and linux/falloc.h, which x86-64 and aarch64 share unless noted.
  */
 public interface LibC {
     int O_RDONLY = 0;
@@ -36,6 +36,9 @@ public interface LibC {
     long MAP_FAILED = -1;
 
     int MADV_HUGEPAGE = 14;
+
+    int FALLOC_FL_KEEP_SIZE = 1;
+    int FALLOC_FL_PUNCH_HOLE = 2;
 
     int LOCK_EX = 2;
     int LOCK_NB = 4;
@@ -64,6 +67,15 @@ public interface LibC {
     int close(int fd);
 
     int fallocate(int fd, int mode, @off_t long offset, @off_t long length);
+
+    int ftruncate(int fd, @off_t long length);
+
+    /** Reads at an offset of its own: unlike a {@code FileChannel}, a thread's interrupt leaves the descriptor open. */
+    @ssize_t
+    long pread(int fd, @uintptr_t long buffer, @size_t long count, @off_t long offset);
+
+    @ssize_t
+    long pwrite(int fd, @uintptr_t long buffer, @size_t long count, @off_t long offset);
 
     /**
      * Takes and returns pointers, unlike its neighbours: jnr-ffi 2.3.0 with jffi 1.4.0 compiles a stub for six numeric

@@ -98,6 +98,18 @@ public final class ShuffleConfig {
                 `fetch.timeout`.
                 """);
 
+    public static final ConfigEntry<Boolean> DISK_ENABLED =
+            ConfigEntry.flag("disk.enabled", "true").doc("""
+                Give the pool a second tier: one file in each of Spark's local directories (`spark.local.dir`), for map
+                outputs that find no room in memory. They are written once, in the same format, and read like those in
+                memory; an executor on the same host opens the file. Without it they become ordinary shuffle files.
+                """);
+    public static final ConfigEntry<Long> DISK_MIN_FREE =
+            ConfigEntry.bytes("disk.minFree", "1g").between("0", "1p").doc("""
+                What the disk tier leaves free in a local directory's file system. Map outputs that find no room in any
+                of them become ordinary shuffle files.
+                """);
+
     public static final ConfigEntry<Integer> DIRECTORY_MAX_SHUFFLES = ConfigEntry.count(
                     "directory.maxShuffles", "shuffles", "4096")
             .between("16", "1048576")
@@ -175,6 +187,8 @@ public final class ShuffleConfig {
             POOL_HUGEPAGES,
             POOL_CHUNK_SIZE,
             POOL_RESERVE_TIMEOUT,
+            DISK_ENABLED,
+            DISK_MIN_FREE,
             DIRECTORY_MAX_SHUFFLES,
             DIRECT_ENABLED,
             DIRECT_COMPRESS_ABOVE,
@@ -298,6 +312,14 @@ public final class ShuffleConfig {
 
     public long poolChunkSizeBytes() {
         return get(POOL_CHUNK_SIZE);
+    }
+
+    public boolean diskEnabled() {
+        return get(DISK_ENABLED);
+    }
+
+    public long diskMinFreeBytes() {
+        return get(DISK_MIN_FREE);
     }
 
     public Duration poolReserveTimeout() {

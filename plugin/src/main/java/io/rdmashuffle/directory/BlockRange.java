@@ -2,7 +2,8 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
+import java.io.IOException;
 import java.util.List;
 
 /**
@@ -27,9 +28,9 @@ public record BlockRange(List<RemoteSlice> slices, long[] lengths, int[] checksu
     }
 
     /** Returns whether bytes read for these slices are what the writer wrote. */
-    public boolean matches(List<MemorySlice> bytes) {
+    public boolean matches(List<StoredSlice> bytes) throws IOException {
         SliceCursor cursor = new SliceCursor(bytes);
-        long left = bytes.stream().mapToLong(MemorySlice::lengthBytes).sum();
+        long left = bytes.stream().mapToLong(StoredSlice::lengthBytes).sum();
         for (int p = 0; p < lengths.length; p++) {
             if (lengths[p] > left) {
                 return false;

@@ -2,33 +2,61 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
+import java.io.IOException;
 import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * CRC-32C (Castagnoli) of mapped memory, which processors compute in hardware.
+ * CRC-32C (Castagnoli) of stored bytes, which processors compute in hardware.
  *
  * <p><b>Source:</b> RFC 3720, appendix B.4; {@link CRC32C}.
  */
 public final class Crc32c {
     private static final long PIECE_BYTES = 1L << 30;
+    /** Of a file: what a core's own cache holds. */
+    private static final int READ_BYTES = 64 << 10;
 
     private Crc32c() {}
 
     /** Returns the checksum of a slice of any length. */
     public static int of(MemorySlice slice) {
-        return of(List.of(slice));
+        CRC32C crc = new CRC32C();
+        update(crc, slice);
+        return (int) crc.getValue();
     }
 
-    /** Returns the checksum of slices as if they followed one another. */
-    public static int of(List<MemorySlice> slices) {
+    /**
+     * Returns the checksum of slices as if they followed one another.
+     *
+     * @throws IOException if one lies on disk and cannot be read
+     */
+    public static int of(List<? extends StoredSlice> slices) throws IOException {
         CRC32C crc = new CRC32C();
-        for (MemorySlice slice : slices) {
-            for (long done = 0; done < slice.lengthBytes(); done += PIECE_BYTES) {
-                crc.update(slice.slice(done, Math.min(PIECE_BYTES, slice.lengthBytes() - done))
-                        .asByteBuffer());
+        for (StoredSlice slice : slices) {
+            if (slice instanceof MemorySlice memory) {
+                update(crc, memory);
+            } else {
+                read(crc, slice);
             }
         }
         return (int) crc.getValue();
+    }
+
+    private static void update(CRC32C crc, MemorySlice slice) {
+        for (long done = 0; done < slice.lengthBytes(); done += PIECE_BYTES) {
+            crc.update(slice.slice(done, Math.min(PIECE_BYTES, slice.lengthBytes() - done))
+                    .asByteBuffer());
+        }
+    }
+
+    private static void read(CRC32C crc, StoredSlice slice) throws IOException {
+        byte[] piece = new byte[(int) Math.min(READ_BYTES, slice.lengthBytes())];
+        for (long done = 0; done < slice.lengthBytes(); ) {
+            int length = (int) Math.min(piece.length, slice.lengthBytes() - done);
+            slice.getBytes(done, piece, 0, length);
+            crc.update(piece, 0, length);
+            done += length;
+        }
     }
 }

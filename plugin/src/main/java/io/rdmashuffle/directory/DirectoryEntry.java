@@ -34,7 +34,9 @@ public record DirectoryEntry(
         /** In registered memory, described by an index. */
         POOL(1),
         /** In Spark's ordinary shuffle files on the owner's disk. */
-        FILE(2);
+        FILE(2),
+        /** In the pool too, but not all of data and index in memory: some lies in the disk tier. */
+        DISK(3);
 
         private final int code;
 
@@ -50,6 +52,15 @@ public record DirectoryEntry(
             }
             throw new DirectoryFormatException("directory entry with unknown place " + code);
         }
+    }
+
+    /**
+     * Returns whether data and index can be read by slices.
+     *
+     * @param diskToo whether slices of the disk tier can be
+     */
+    public boolean isReadable(boolean diskToo) {
+        return place == Place.POOL || (diskToo && place == Place.DISK);
     }
 
     /** Describes an output that went to ordinary files. */

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *  HEADER, at offset 0                    SLOT of shuffle s, at 64 * (1 + s mod slots)
  *     0   8  magic "RDMADIR1"                0   4  shuffle id
- *     8   4  layout version, 2               4   4  1 = live, 0 = none
+ *     8   4  layout version, 3               4   4  1 = live, 0 = none
  *    12   4  slots                           8   4  region of the shuffle's segment
  *    16  16  incarnation of the executor    12   4  entries in the segment
  *    32  28  zero                           16   8  offset of the segment in its region
@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  *
  *  ENTRY of one map output, at 64 * i in the segment
  *     0   8  map id (Spark's task attempt id, unique)
- *     8   4  1 = in the pool, 2 = an ordinary shuffle file, 0 = withdrawn
+ *     8   4  1 = in memory, 3 = some of it in the disk tier, 2 = an ordinary shuffle
+ *           file, 0 = withdrawn
  *    12   4  partitions
  *    16   4  extents
  *    20   4  region of the index
@@ -43,7 +44,7 @@ final class DirectoryLayout {
     static final long RECORD_BYTES = 64;
 
     static final long MAGIC = 0x31524944414D4452L;
-    static final int VERSION = 2;
+    static final int VERSION = 3;
 
     static final int HEADER_VERSION = 8;
     static final int HEADER_SLOTS = 12;

@@ -98,6 +98,7 @@ final class EntryTable {
             case POOL -> 1;
             case FILE -> 2;
             case WITHDRAWN -> 3;
+            case DISK -> 4;
         };
     }
 
@@ -105,6 +106,7 @@ final class EntryTable {
         return switch (mark) {
             case 1 -> Place.POOL;
             case 2 -> Place.FILE;
+            case 4 -> Place.DISK;
             default -> Place.WITHDRAWN;
         };
     }

@@ -7,6 +7,7 @@ import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -77,7 +78,7 @@ final class IndexReads {
     /** Null if this fabric can only copy. */
     private @Nullable List<@Nullable BlockRange> inPlace(List<WantedRange> wanted, Map<Integer, RemoteView> regions)
             throws IOException {
-        @Nullable MemorySlice[] indexes = new MemorySlice[wanted.size()];
+        @Nullable StoredSlice[] indexes = new StoredSlice[wanted.size()];
         for (int i = 0; i < indexes.length; i++) {
             DirectoryEntry entry = wanted.get(i).entry();
             if (wanted.get(i).isEmpty()) {
@@ -91,12 +92,12 @@ final class IndexReads {
                 }
                 regions.put(entry.indexRegion(), region);
             }
-            indexes[i] = region.memory();
+            indexes[i] = region.bytes();
         }
         touch(wanted, indexes);
         List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
         for (int i = 0; i < indexes.length; i++) {
-            MemorySlice region = indexes[i];
+            StoredSlice region = indexes[i];
             ranges.add(decode(
                     wanted.get(i),
                     region == null
@@ -107,13 +108,14 @@ final class IndexReads {
     }
 
     /** Loads something of every index. With nothing between the loads the processor waits for many at a time. */
-    private void touch(List<WantedRange> wanted, @Nullable MemorySlice[] regions) {
+    private void touch(List<WantedRange> wanted, @Nullable StoredSlice[] regions) {
         long sum = 0;
         for (int i = 0; i < regions.length; i++) {
-            MemorySlice region = regions[i];
             long offset = MapOutputIndex.rowOffset(
                     wanted.get(i).entry(), wanted.get(i).start());
-            if (region != null && offset >= 0 && offset <= region.lengthBytes() - Integer.BYTES) {
+            if (regions[i] instanceof MemorySlice region
+                    && offset >= 0
+                    && offset <= region.lengthBytes() - Integer.BYTES) {
                 sum += region.getInt(offset);
             }
         }
@@ -150,7 +152,7 @@ final class IndexReads {
             int next = 0;
             for (WantedRange each : wanted) {
                 int count = slicesOf(each).size();
-                List<MemorySlice> parts = bytes.slices().subList(next, next + count);
+                List<StoredSlice> parts = bytes.slices().subList(next, next + count);
                 ranges.add(decode(
                         each, count == 0 ? null : found -> MapOutputIndex.read(found.entry(), found.start(), parts)));
                 next += count;
@@ -169,7 +171,7 @@ final class IndexReads {
 
     /** How the bytes of an index become a range. */
     private interface Decoding {
-        BlockRange of(WantedRange wanted) throws DirectoryFormatException;
+        BlockRange of(WantedRange wanted) throws IOException;
     }
 
     /** Null for a damaged index; there is no decoding for an output without an index. */
@@ -180,7 +182,7 @@ final class IndexReads {
                 return wanted.isEmpty() ? BlockRange.empty(wanted.end() - wanted.start()) : null;
             }
             return index.of(wanted);
-        } catch (DirectoryFormatException | IllegalArgumentException | IndexOutOfBoundsException damaged) {
+        } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException damaged) {
             return null;
         }
     }

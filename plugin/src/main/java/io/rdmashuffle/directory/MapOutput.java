@@ -2,13 +2,15 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ReferenceCount;
+import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.TieredPool;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -40,10 +42,10 @@ public final class MapOutput implements AutoCloseable {
      * @param usedBytes how many bytes of each lease are data
      * @param lengths bytes by partition
      * @param checksums CRC-32C by partition
-     * @return null when the pool has no room for the index
+     * @return null when neither memory nor disk has room for the index
      */
     public static @Nullable MapOutput create(
-            Pool pool, long mapId, List<Lease> data, long[] usedBytes, long[] lengths, int[] checksums)
+            TieredPool pool, long mapId, List<Lease> data, long[] usedBytes, long[] lengths, int[] checksums)
             throws InterruptedException {
         List<MapOutputIndex.Extent> extents = new ArrayList<>(data.size());
         long total = 0;
@@ -56,15 +58,22 @@ public final class MapOutput implements AutoCloseable {
             return new MapOutput(DirectoryEntry.empty(mapId, lengths.length), data, null);
         }
         long indexBytes = MapOutputIndex.lengthBytes(lengths.length, extents.size());
-        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, Duration.ZERO);
+        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes);
         if (index == null) {
             return null;
         }
-        MapOutputIndex.write(index.memory(), mapId, extents, lengths, checksums);
+        boolean onDisk = DiskTier.has(index.region().id());
+        if (!onDisk) {
+            MapOutputIndex.write(index.memory(), mapId, extents, lengths, checksums);
+        } else if (!writeToDisk(pool, index, indexBytes, mapId, extents, lengths, checksums)) {
+            index.close();
+            return null;
+        }
         boolean inOnePiece = extents.size() == 1;
+        boolean inMemory = !onDisk && extents.stream().noneMatch(extent -> DiskTier.has(extent.regionId()));
         DirectoryEntry entry = new DirectoryEntry(
                 mapId,
-                DirectoryEntry.Place.POOL,
+                inMemory ? DirectoryEntry.Place.POOL : DirectoryEntry.Place.DISK,
                 lengths.length,
                 extents.size(),
                 index.region().id(),
@@ -73,6 +82,21 @@ public final class MapOutput implements AutoCloseable {
                 inOnePiece ? extents.get(0).offset() : 0,
                 total);
         return new MapOutput(entry, data, index);
+    }
+
+    private static boolean writeToDisk(
+            TieredPool pool,
+            Lease index,
+            long indexBytes,
+            long mapId,
+            List<MapOutputIndex.Extent> extents,
+            long[] lengths,
+            int[] checksums) {
+        try (NativeBuffer buffer = new NativeBuffer(indexBytes)) {
+            MemorySlice memory = new MemorySlice(buffer.address(), indexBytes);
+            MapOutputIndex.write(memory, mapId, extents, lengths, checksums);
+            return pool.write(index, 0, memory);
+        }
     }
 
     /** Returns what the directory is to say of this output. */
@@ -99,15 +123,15 @@ public final class MapOutput implements AutoCloseable {
     /**
      * Returns where partitions {@code [start, end)} are; the caller holds a reference.
      *
-     * @throws DirectoryFormatException if there are no such partitions
+     * @throws IOException if there are no such partitions, or an index on disk cannot be read
      */
-    public BlockRange range(int start, int end) throws DirectoryFormatException {
+    public BlockRange range(int start, int end) throws IOException {
         Lease held = index;
         entry.checkPartitions(start, end);
         if (held == null) {
             return BlockRange.empty(end - start);
         }
-        return MapOutputIndex.read(entry, held.region().memory(), start, end);
+        return MapOutputIndex.read(entry, held.region().bytes(), start, end);
     }
 
     /**
@@ -119,13 +143,13 @@ public final class MapOutput implements AutoCloseable {
         return MapOutputIndex.block(entry, this::region, partition);
     }
 
-    private @Nullable MemorySlice region(int id) {
+    private @Nullable StoredSlice region(int id) {
         if (index != null && index.region().id() == id) {
-            return index.region().memory();
+            return index.region().bytes();
         }
         for (Lease lease : data) {
             if (lease.region().id() == id) {
-                return lease.region().memory();
+                return lease.region().bytes();
             }
         }
         return null;
@@ -134,18 +158,18 @@ public final class MapOutput implements AutoCloseable {
     /**
      * Returns partitions {@code [start, end)} where they lie; valid while the caller holds a reference.
      *
-     * @throws DirectoryFormatException if there are no such partitions
+     * @throws IOException if there are no such partitions, or an index on disk cannot be read
      */
-    public StoredRange stored(int start, int end) throws DirectoryFormatException {
+    public StoredRange stored(int start, int end) throws IOException {
         BlockRange range = range(start, end);
-        return new StoredRange(range, memory(range));
+        return new StoredRange(range, bytes(range));
     }
 
     /** Returns a range's bytes where they lie; valid while the caller holds a reference. */
-    public List<MemorySlice> memory(BlockRange range) {
-        List<MemorySlice> bytes = new ArrayList<>(range.slices().size());
+    public List<StoredSlice> bytes(BlockRange range) {
+        List<StoredSlice> bytes = new ArrayList<>(range.slices().size());
         for (RemoteSlice slice : range.slices()) {
-            MemorySlice region = region(slice.regionId());
+            StoredSlice region = region(slice.regionId());
             if (region == null) {
                 throw new IllegalStateException(
                         "index of map " + entry.mapId() + " names a region that is not its own");

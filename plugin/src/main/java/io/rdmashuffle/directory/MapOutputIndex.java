@@ -4,6 +4,7 @@ package io.rdmashuffle.directory;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -42,12 +43,12 @@ public final class MapOutputIndex {
     @FunctionalInterface
     public interface Regions {
         /**
-         * Returns the whole of a region; null if the pool has none of that number.
+         * Returns the whole of a region, in memory or on disk; null if the pool has none of that number.
          *
-         * @throws IOException if it cannot be mapped
+         * @throws IOException if it cannot be mapped or opened
          */
         @Nullable
-        MemorySlice of(int regionId) throws IOException;
+        StoredSlice of(int regionId) throws IOException;
     }
 
     private MapOutputIndex() {}
@@ -139,25 +140,24 @@ public final class MapOutputIndex {
      * @param start the first partition
      * @param parts the bytes of those slices
      * @throws DirectoryFormatException if the numbers cannot be, for example because the owner has reused the memory
+     * @throws IOException if they lie on disk and cannot be read
      */
-    public static BlockRange read(DirectoryEntry entry, int start, List<MemorySlice> parts)
-            throws DirectoryFormatException {
+    public static BlockRange read(DirectoryEntry entry, int start, List<StoredSlice> parts) throws IOException {
         return read(entry, start, parts.get(0), entry.extents() == 1 ? null : parts.get(1));
     }
 
     /** Decodes partitions {@code [start, end)} in the region that holds the index. */
-    static BlockRange read(DirectoryEntry entry, MemorySlice region, int start, int end)
-            throws DirectoryFormatException {
+    static BlockRange read(DirectoryEntry entry, StoredSlice region, int start, int end) throws IOException {
         long offset = rowsOffset(entry, start, end);
         return read(entry, start, region.slice(offset, rowsBytes(start, end)), extents(entry, region));
     }
 
-    private static @Nullable MemorySlice extents(DirectoryEntry entry, MemorySlice region) {
+    private static @Nullable StoredSlice extents(DirectoryEntry entry, StoredSlice region) {
         return entry.extents() == 1 ? null : region.slice(entry.indexOffset(), extentBytes(entry.extents()));
     }
 
-    private static BlockRange read(DirectoryEntry entry, int start, MemorySlice rows, @Nullable MemorySlice extents)
-            throws DirectoryFormatException {
+    private static BlockRange read(DirectoryEntry entry, int start, StoredSlice rows, @Nullable StoredSlice extents)
+            throws IOException {
         int partitions = (int) (rows.lengthBytes() / ROW_BYTES);
         long[] lengths = new long[partitions];
         int[] crcs = new int[partitions];
@@ -184,17 +184,17 @@ public final class MapOutputIndex {
     }
 
     /**
-     * Finds one partition in memory mapped into this process.
+     * Finds one partition in regions that are mapped into this process or open in it.
      *
      * @throws DirectoryFormatException if the numbers cannot be, for example because the owner has reused the memory
-     * @throws IOException if a region cannot be mapped
+     * @throws IOException if a region cannot be mapped, opened or read
      */
     public static StoredBlock block(DirectoryEntry entry, Regions regions, int partition) throws IOException {
         entry.checkPartitions(partition, partition + 1);
         if (entry.extents() == 0) {
             return StoredBlock.EMPTY;
         }
-        MemorySlice index = part(
+        StoredSlice index = part(
                 entry,
                 regions,
                 entry.indexRegion(),
@@ -213,7 +213,7 @@ public final class MapOutputIndex {
                     List.of(part(entry, regions, entry.dataRegion(), offset, to - from)), to - from, checksum);
         }
         List<RemoteSlice> slices = pieces(entry, index.slice(0, extentBytes(entry.extents())), from, to);
-        MemorySlice[] pieces = new MemorySlice[slices.size()];
+        StoredSlice[] pieces = new StoredSlice[slices.size()];
         for (int i = 0; i < pieces.length; i++) {
             RemoteSlice slice = slices.get(i);
             pieces[i] = part(entry, regions, slice.regionId(), slice.offset(), slice.lengthBytes());
@@ -221,9 +221,9 @@ public final class MapOutputIndex {
         return new StoredBlock(List.of(pieces), to - from, checksum);
     }
 
-    private static MemorySlice part(DirectoryEntry entry, Regions regions, int region, long offset, long length)
+    private static StoredSlice part(DirectoryEntry entry, Regions regions, int region, long offset, long length)
             throws IOException {
-        MemorySlice memory = regions.of(region);
+        StoredSlice memory = regions.of(region);
         if (memory == null || offset < 0 || length > memory.lengthBytes() - offset) {
             throw new DirectoryFormatException(
                     "map " + entry.mapId() + " leads to " + length + " bytes at " + offset + " of region " + region
@@ -235,8 +235,8 @@ public final class MapOutputIndex {
     /**
      * Returns what bytes {@code [from, to)} of the data are made of; {@code extents} are null where there is one piece.
      */
-    private static List<RemoteSlice> pieces(DirectoryEntry entry, @Nullable MemorySlice extents, long from, long to)
-            throws DirectoryFormatException {
+    private static List<RemoteSlice> pieces(DirectoryEntry entry, @Nullable StoredSlice extents, long from, long to)
+            throws IOException {
         if (from == to) {
             return List.of();
         }

@@ -195,10 +195,10 @@ public final class RemoteDirectory {
             RemoteSlice segment;
             int published;
             try (RemoteBytes bytes = reads.read(peer, List.of(slotOf(shuffleId)))) {
-                if (bytes.slice(0).getInt(DirectoryLayout.SLOT_LIVE) == 0) {
+                if (bytes.memory(0).getInt(DirectoryLayout.SLOT_LIVE) == 0) {
                     return true;
                 }
-                ByteBuffer slot = DirectoryLayout.snapshot(bytes.slice(0));
+                ByteBuffer slot = DirectoryLayout.snapshot(bytes.memory(0));
                 if (slot == null) {
                     return false;
                 }
@@ -237,7 +237,7 @@ public final class RemoteDirectory {
         private boolean readEntries(RemoteSlice segment, int published) throws IOException {
             List<DirectoryEntry> added = new ArrayList<>();
             try (RemoteBytes bytes = reads.read(peer, List.of(segment))) {
-                MemorySlice records = bytes.slice(0);
+                MemorySlice records = bytes.memory(0);
                 for (int i = 0; i < published - read; i++) {
                     ByteBuffer record = DirectoryLayout.snapshot(
                             records.slice(i * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES));

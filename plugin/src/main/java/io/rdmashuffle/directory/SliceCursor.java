@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.directory;
 
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -11,12 +11,12 @@ import java.util.List;
  * <p><b>Threading:</b> none; for one thread.
  */
 public final class SliceCursor {
-    private final List<MemorySlice> slices;
+    private final List<StoredSlice> slices;
     private int index;
     private long position;
 
     /** Starts before the first byte. */
-    public SliceCursor(List<MemorySlice> slices) {
+    public SliceCursor(List<StoredSlice> slices) {
         this.slices = slices;
     }
 
@@ -25,11 +25,11 @@ public final class SliceCursor {
      *
      * @throws IndexOutOfBoundsException if there are not that many left
      */
-    public List<MemorySlice> take(long length) {
-        List<MemorySlice> taken = new ArrayList<>(1);
+    public List<StoredSlice> take(long length) {
+        List<StoredSlice> taken = new ArrayList<>(1);
         long missing = length;
         while (missing > 0) {
-            MemorySlice current = slices.get(index);
+            StoredSlice current = slices.get(index);
             long piece = Math.min(missing, current.lengthBytes() - position);
             taken.add(current.slice(position, piece));
             missing -= piece;

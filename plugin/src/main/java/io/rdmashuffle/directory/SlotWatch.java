@@ -28,7 +28,7 @@ public final class SlotWatch implements AutoCloseable {
     public boolean isCurrent() {
         VarHandle.loadLoadFence();
         // One aligned word: several would not be of one moment.
-        return slot.slice(0).getLong(DirectoryLayout.SLOT_GENERATION) == generation;
+        return slot.memory(0).getLong(DirectoryLayout.SLOT_GENERATION) == generation;
     }
 
     @Override

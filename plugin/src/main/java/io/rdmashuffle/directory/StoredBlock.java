@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.directory;
 
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
+import java.io.IOException;
 import java.util.List;
 
 /**
@@ -11,21 +12,21 @@ import java.util.List;
  * @param lengthBytes of all pieces
  * @param checksum CRC-32C of its bytes as they were written
  */
-public record StoredBlock(List<MemorySlice> pieces, long lengthBytes, int checksum) implements StoredBytes {
+public record StoredBlock(List<StoredSlice> pieces, long lengthBytes, int checksum) implements StoredBytes {
     static final StoredBlock EMPTY = new StoredBlock(List.of(), 0, 0);
 
     /** Copies all bytes to {@code target[offset..]}, where there must be room. */
-    public void copyTo(byte[] target, int offset) {
+    public void copyTo(byte[] target, int offset) throws IOException {
         int position = offset;
         for (int i = 0; i < pieces.size(); i++) {
-            MemorySlice piece = pieces.get(i);
+            StoredSlice piece = pieces.get(i);
             piece.getBytes(0, target, position, Math.toIntExact(piece.lengthBytes()));
             position += (int) piece.lengthBytes();
         }
     }
 
     @Override
-    public boolean isIntact() {
+    public boolean isIntact() throws IOException {
         return Crc32c.of(pieces) == checksum;
     }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.directory;
 
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
+import java.io.IOException;
 import java.util.List;
 
 /**
@@ -10,9 +11,9 @@ import java.util.List;
  * @param range lengths and checksums
  * @param pieces the bytes of its slices
  */
-public record StoredRange(BlockRange range, List<MemorySlice> pieces) implements StoredBytes {
+public record StoredRange(BlockRange range, List<StoredSlice> pieces) implements StoredBytes {
     @Override
-    public boolean isIntact() {
+    public boolean isIntact() throws IOException {
         return range.matches(pieces);
     }
 }

@@ -11,6 +11,6 @@ package io.rdmashuffle.directory;
 public record WantedRange(DirectoryEntry entry, int start, int end) {
     /** Returns whether there is nothing to look up: the output has no byte at all. */
     boolean isEmpty() {
-        return entry.extents() == 0 && entry.place() == DirectoryEntry.Place.POOL;
+        return entry.extents() == 0 && entry.isReadable(true);
     }
 }

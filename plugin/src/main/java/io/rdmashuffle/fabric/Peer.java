@@ -38,6 +38,12 @@ public interface Peer extends AutoCloseable {
     RemoteView region(int regionId) throws ReadFailedException;
 
     /**
+     * Returns whether slices of the peer's disk tier can be read, too; if not, Spark's block transfer brings the blocks
+     * that lie there.
+     */
+    boolean readsDisk();
+
+    /**
      * Lets go of regions that were opened; views that are in use keep theirs, and the next read opens what it needs.
      */
     void releaseRegions();

@@ -4,6 +4,7 @@ package io.rdmashuffle.fabric;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param slices one for each slice asked for, in order
  * @param release unmaps or gives back what holds the bytes
  */
-public record RemoteBytes(List<MemorySlice> slices, Runnable release) implements AutoCloseable {
+public record RemoteBytes(List<StoredSlice> slices, Runnable release) implements AutoCloseable {
     public RemoteBytes {
         slices = List.copyOf(slices);
     }
@@ -40,14 +41,14 @@ public record RemoteBytes(List<MemorySlice> slices, Runnable release) implements
             CloseOnFailure.close(failure, views.toArray(AutoCloseable[]::new));
             throw failure;
         }
-        return new RemoteBytes(views.stream().map(RemoteView::memory).toList(), () -> views.forEach(RemoteView::close));
+        return new RemoteBytes(views.stream().map(RemoteView::bytes).toList(), () -> views.forEach(RemoteView::close));
     }
 
     /** Wraps the target of a request that succeeded; the lease is closed with the result. */
     public static RemoteBytes copied(ReadRequest request) {
         Lease lease = request.target();
         MemorySlice memory = lease.memory();
-        List<MemorySlice> slices = new ArrayList<>(request.sources().size());
+        List<StoredSlice> slices = new ArrayList<>(request.sources().size());
         long offset = 0;
         for (RemoteSlice source : request.sources()) {
             slices.add(memory.slice(offset, source.lengthBytes()));
@@ -56,9 +57,16 @@ public record RemoteBytes(List<MemorySlice> slices, Runnable release) implements
         return new RemoteBytes(slices, lease::close);
     }
 
-    /** Returns one slice's bytes. */
-    public MemorySlice slice(int index) {
-        return slices.get(index);
+    /**
+     * Returns the bytes of a slice of the memory tier.
+     *
+     * @throws IllegalStateException if it is one of the disk tier that was not copied
+     */
+    public MemorySlice memory(int index) {
+        if (slices.get(index) instanceof MemorySlice memory) {
+            return memory;
+        }
+        throw new IllegalStateException("the slice lies on disk");
     }
 
     @Override

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 
 /**
  * A peer's bytes, readable in this process until {@link #close()}.
@@ -11,8 +11,8 @@ import io.rdmashuffle.memory.MemorySlice;
  * <p><b>Ownership:</b> the caller closes it, once.
  */
 public interface RemoteView extends AutoCloseable {
-    /** Returns the bytes; they must not be written. */
-    MemorySlice memory();
+    /** Returns the bytes, in memory or, for the disk tier, in a file; they must not be written. */
+    StoredSlice bytes();
 
     @Override
     void close();

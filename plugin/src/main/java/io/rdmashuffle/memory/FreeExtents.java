@@ -24,6 +24,18 @@ final class FreeExtents {
         lengthByOffset.put(0L, lengthBytes);
     }
 
+    /** Returns ranges that begin without a byte and grow by what is released to them. */
+    static FreeExtents none() {
+        FreeExtents extents = new FreeExtents(0);
+        extents.clear();
+        return extents;
+    }
+
+    /** Forgets all free ranges. */
+    void clear() {
+        lengthByOffset.clear();
+    }
+
     /** An offset and a length in bytes. */
     record Extent(long offset, long lengthBytes) {}
 

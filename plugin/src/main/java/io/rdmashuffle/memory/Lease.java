@@ -29,6 +29,9 @@ public final class Lease implements AutoCloseable {
 
         /** Takes back a lease. */
         void release(Lease lease);
+
+        /** Returns the unit in which leases grow and shrink; a power of two. */
+        long granuleBytes();
     }
 
     Lease(Owner owner, Region region, long offset, long lengthBytes, Purpose purpose) {
@@ -49,7 +52,7 @@ public final class Lease implements AutoCloseable {
         return offset;
     }
 
-    /** Returns the length in bytes; a multiple of 64, at least what was asked for. */
+    /** Returns the length in bytes; whole granules of its tier (64 bytes in memory), at least what was asked for. */
     public long lengthBytes() {
         return lengthBytes;
     }
@@ -59,7 +62,17 @@ public final class Lease implements AutoCloseable {
         return purpose;
     }
 
-    /** Returns the leased bytes, valid until {@link #close()}. */
+    /** Returns the leased bytes, in memory or on disk; valid until {@link #close()}. */
+    public StoredSlice bytes() {
+        checkOpen();
+        return region.bytes().slice(offset, lengthBytes);
+    }
+
+    /**
+     * Returns the leased bytes, valid until {@link #close()}.
+     *
+     * @throws IllegalStateException if they lie on disk
+     */
     public MemorySlice memory() {
         checkOpen();
         return region.memory().slice(offset, lengthBytes);
@@ -69,19 +82,19 @@ public final class Lease implements AutoCloseable {
      * Grows in place if the bytes behind this lease are free.
      *
      * @param bytes how many more would be welcome
-     * @return how many were added, a multiple of 64; 0 if none
+     * @return how many were added, whole granules; 0 if none
      */
     public long extend(long bytes) {
         checkOpen();
-        long added = owner.extend(this, FreeExtents.roundUp(bytes));
+        long added = owner.extend(this, roundUp(bytes));
         lengthBytes += added;
         return added;
     }
 
-    /** Gives back all but the first {@code bytes}, rounded up to 64. */
+    /** Gives back all but the first {@code bytes}, rounded up to a granule. */
     public void trim(long bytes) {
         checkOpen();
-        long kept = Math.max(FreeExtents.roundUp(bytes), FreeExtents.GRANULE_BYTES);
+        long kept = Math.max(roundUp(bytes), owner.granuleBytes());
         long surplus = lengthBytes - kept;
         if (surplus > 0) {
             lengthBytes = kept;
@@ -96,6 +109,10 @@ public final class Lease implements AutoCloseable {
             throw new IllegalStateException("lease for " + purpose + " closed twice");
         }
         owner.release(this);
+    }
+
+    private long roundUp(long bytes) {
+        return Math.addExact(bytes, owner.granuleBytes() - 1) & -owner.granuleBytes();
     }
 
     private void checkOpen() {

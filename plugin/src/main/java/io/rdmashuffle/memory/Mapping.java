@@ -20,7 +20,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p><b>Source:</b> mmap(2), munmap(2).
  */
-public final class Mapping implements AutoCloseable {
+public final class Mapping implements SharedBytes {
     private static final AtomicLong LIVE = new AtomicLong();
 
     private final MemorySlice memory;
@@ -71,12 +71,13 @@ public final class Mapping implements AutoCloseable {
         throw new NativeException("madvise(MADV_HUGEPAGE)", errno, "set spark.shuffle.rdma.pool.hugepages=off");
     }
 
-    /** Takes a reference; false when the mapping is gone, and then its memory must not be touched. */
+    /** {@inheritDoc} After false the memory must not be touched. */
+    @Override
     public boolean retain() {
         return references.retain();
     }
 
-    /** Gives back a reference that {@link #retain()} took. */
+    @Override
     public void release() {
         references.release();
     }

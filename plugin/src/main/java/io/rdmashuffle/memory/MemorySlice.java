@@ -16,8 +16,8 @@ import java.util.Objects;
  * @param address first byte, as this process sees it
  * @param lengthBytes bytes in the range
  */
-public record MemorySlice(long address, long lengthBytes) {
-    /** Returns the part {@code [offset, offset + length)} of this slice. */
+public record MemorySlice(long address, long lengthBytes) implements StoredSlice {
+    @Override
     public MemorySlice slice(long offset, long length) {
         return new MemorySlice(checked(offset, length), length);
     }
@@ -26,10 +26,12 @@ public record MemorySlice(long address, long lengthBytes) {
         return RawMemory.getByte(checked(offset, 1));
     }
 
+    @Override
     public int getInt(long offset) {
         return RawMemory.getInt(checked(offset, Integer.BYTES));
     }
 
+    @Override
     public long getLong(long offset) {
         return RawMemory.getLong(checked(offset, Long.BYTES));
     }
@@ -42,7 +44,7 @@ public record MemorySlice(long address, long lengthBytes) {
         RawMemory.putLong(checked(offset, Long.BYTES), value);
     }
 
-    /** Copies {@code length} bytes at {@code offset} into {@code target[targetOffset..]}. */
+    @Override
     public void getBytes(long offset, byte[] target, int targetOffset, int length) {
         Objects.checkFromIndexSize(targetOffset, length, target.length);
         RawMemory.getBytes(checked(offset, length), target, targetOffset, length);
@@ -56,7 +58,12 @@ public record MemorySlice(long address, long lengthBytes) {
 
     /** Copies this whole slice to the start of {@code target}, which must be at least as long. */
     public void copyTo(MemorySlice target) {
-        RawMemory.copy(address, target.checked(0, lengthBytes), lengthBytes);
+        copyToAddress(target.checked(0, lengthBytes));
+    }
+
+    @Override
+    public void copyToAddress(long target) {
+        RawMemory.copy(address, target, lengthBytes);
     }
 
     /** Sets every byte to zero. */

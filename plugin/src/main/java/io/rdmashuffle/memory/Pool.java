@@ -188,7 +188,7 @@ public final class Pool implements AutoCloseable {
             retired = true;
             left = accountant.snapshot(settings.capBytes(), capacityBytes, regions.size());
             files.close();
-            regions.forEach(region -> region.mapping().close());
+            regions.forEach(region -> region.shared().close());
             changed.signalAll();
         } finally {
             lock.unlock();
@@ -209,7 +209,7 @@ public final class Pool implements AutoCloseable {
         for (Region region : regions) {
             FreeExtents.Extent extent = region.free().take(least, wanted);
             if (extent != null) {
-                if (!region.mapping().retain()) {
+                if (!region.shared().retain()) {
                     throw new IllegalStateException("region " + region.id() + " is unmapped while the pool is open");
                 }
                 accountant.bytesTaken(purpose, extent.lengthBytes());
@@ -264,15 +264,16 @@ public final class Pool implements AutoCloseable {
         } finally {
             lock.unlock();
         }
-        Region region = new Region(id, files.path(id), files.createRegion(id, length));
+        Mapping mapping = files.createRegion(id, length);
+        Region region = Region.inMemory(id, files.path(id), mapping);
         try {
-            if (settings.adviseHugepages() && !region.mapping().adviseHugepages() && id == 0) {
+            if (settings.adviseHugepages() && !mapping.adviseHugepages() && id == 0) {
                 LOG.warn(
                         "No transparent huge pages in {}: see shmem_enabled, or use a hugetlbfs", settings.directory());
             }
             listener.regionAdded(region);
         } catch (Throwable failure) {
-            CloseOnFailure.close(failure, region.mapping(), () -> files.removeRegion(id));
+            CloseOnFailure.close(failure, mapping, () -> files.removeRegion(id));
             throw failure;
         }
         lock.lock();
@@ -280,7 +281,7 @@ public final class Pool implements AutoCloseable {
             regions.add(region);
             capacityBytes += length;
             if (closed) {
-                region.mapping().close();
+                region.shared().close();
             }
         } finally {
             lock.unlock();
@@ -289,6 +290,11 @@ public final class Pool implements AutoCloseable {
 
     /** Serves the leases that are out. */
     private final class Keeper implements Lease.Owner {
+        @Override
+        public long granuleBytes() {
+            return FreeExtents.GRANULE_BYTES;
+        }
+
         @Override
         public long extend(Lease lease, long bytes) {
             lock.lock();
@@ -329,7 +335,7 @@ public final class Pool implements AutoCloseable {
             } finally {
                 lock.unlock();
             }
-            lease.region().mapping().release();
+            lease.region().shared().release();
         }
     }
 }

@@ -7,11 +7,15 @@ import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
+import io.rdmashuffle.memory.DiskSettings;
+import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.DiskUsage;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.PoolUsage;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
 import io.rdmashuffle.store.MapOutputStore;
@@ -19,13 +23,16 @@ import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.text.Quantities;
+import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,22 +48,33 @@ import org.slf4j.LoggerFactory;
 final class ExecutorMemory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorMemory.class);
 
+    private static final String MIGRATED_DISK_LIMIT = "spark.storage.decommission.shuffleBlocks.maxDiskSize";
+
+    /** So much is reserved on disk at a time: few system calls, and little that a small job leaves unused. */
+    private static final long DISK_GROWTH_BYTES = 64 << 20;
+
     private final UUID incarnation = UUID.randomUUID();
     private final List<Fabric> fabrics;
-    private final Pool pool;
+    private final TieredPool pool;
     private final MapOutputDirectory directory;
     private final MapOutputStore store;
     private final IncomingOutputs incoming;
     private boolean closed;
 
-    private ExecutorMemory(List<Fabric> fabrics, Pool pool, ShuffleConfig config, ShuffleCounters counters)
+    private ExecutorMemory(
+            List<Fabric> fabrics, TieredPool pool, SparkConf conf, ShuffleConfig config, ShuffleCounters counters)
             throws InterruptedException {
         this.fabrics = fabrics;
         this.pool = pool;
-        this.directory = MapOutputDirectory.create(pool, config.directoryMaxShuffles(), incarnation);
+        this.directory = MapOutputDirectory.create(pool.memory(), config.directoryMaxShuffles(), incarnation);
         this.store = new MapOutputStore(directory, counters);
         this.incoming = new IncomingOutputs(
-                pool, config.poolChunkSizeBytes(), limits(config), store, config.migrationTimeout());
+                // Who limits the bytes on disk that may be taken over means Spark's files, whose sizes Spark knows.
+                conf.contains(MIGRATED_DISK_LIMIT) ? TieredPool.of(pool.memory()) : pool,
+                config.poolChunkSizeBytes(),
+                limits(config),
+                store,
+                config.migrationTimeout());
     }
 
     /** Returns what a pool of this configuration can be asked for; alike on driver and executors. */
@@ -94,11 +112,13 @@ final class ExecutorMemory implements AutoCloseable {
      */
     static ExecutorMemory create(SparkConf conf, ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
         PoolSettings settings = checkedSettings(config);
-        List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, settings) : new ArrayList<>();
+        DiskTier disk = config.diskEnabled() ? diskTier(config) : null;
+        List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, settings, disk) : new ArrayList<>();
         Pool pool = null;
         try {
             pool = Pool.create(settings, region -> register(config, fabrics, region));
-            ExecutorMemory memory = new ExecutorMemory(List.copyOf(fabrics), pool, config, counters);
+            ExecutorMemory memory =
+                    new ExecutorMemory(List.copyOf(fabrics), new TieredPool(pool, disk), conf, config, counters);
             LOG.info("Pool of up to {} in {}", Quantities.mebibytes(settings.capBytes()), settings.directory());
             return memory;
         } catch (InterruptedException e) {
@@ -109,6 +129,16 @@ final class ExecutorMemory implements AutoCloseable {
             CloseOnFailure.close(failure, () -> fabrics.forEach(Fabric::close), pool);
             throw failure;
         }
+    }
+
+    private static DiskTier diskTier(ShuffleConfig config) {
+        // Asked for later: on a Spark that creates the shuffle manager first there is no block manager yet.
+        return new DiskTier(
+                new DiskSettings(DISK_GROWTH_BYTES, config.diskMinFreeBytes()),
+                () -> Arrays.stream(
+                                SparkEnv.get().blockManager().diskBlockManager().localDirs())
+                        .map(File::toPath)
+                        .toList());
     }
 
     /** Registers a region with every fabric; one that refuses the very first is not used at all. */
@@ -135,7 +165,7 @@ final class ExecutorMemory implements AutoCloseable {
         return fabrics;
     }
 
-    Pool pool() {
+    TieredPool pool() {
         return pool;
     }
 
@@ -157,12 +187,16 @@ final class ExecutorMemory implements AutoCloseable {
 
     /** Adds the numbers that are read off the pool and the fabrics. */
     void addGauges(Map<ShuffleCounter, Long> values) {
-        PoolUsage usage = pool.usage();
+        PoolUsage usage = pool.memory().usage();
+        DiskTier disk = pool.disk();
+        DiskUsage onDisk = disk == null ? DiskUsage.NONE : disk.usage();
         // The directory's table is there from start to stop; what counts is what shuffles hold.
         values.put(ShuffleCounter.POOL_USED_BYTES, usage.usedBytes() - directory.tableBytes());
         values.put(ShuffleCounter.POOL_PEAK_BYTES, usage.peakBytes());
         values.put(ShuffleCounter.POOL_CAPACITY_BYTES, usage.capacityBytes());
-        values.put(ShuffleCounter.POOL_LEASES, usage.leases() - 1L);
+        values.put(ShuffleCounter.POOL_LEASES, usage.leases() - 1L + onDisk.leases());
+        values.put(ShuffleCounter.DISK_USED_BYTES, onDisk.usedBytes());
+        values.put(ShuffleCounter.DISK_PEAK_BYTES, onDisk.peakBytes());
         values.put(
                 ShuffleCounter.REGION_REGISTRATIONS,
                 fabrics.stream().mapToLong(Fabric::registrations).sum());
@@ -179,8 +213,16 @@ final class ExecutorMemory implements AutoCloseable {
         incoming.close();
         store.close();
         fabrics.forEach(Fabric::close);
+        closeTier(pool.memory()::close);
+        DiskTier disk = pool.disk();
+        if (disk != null) {
+            closeTier(disk::close);
+        }
+    }
+
+    private static void closeTier(Runnable close) {
         try {
-            pool.close();
+            close.run();
         } catch (IllegalStateException leaked) {
             LOG.warn("Blocks were still in use when the shuffle manager stopped", leaked);
         }

@@ -72,12 +72,12 @@ final class ExecutorNetwork implements AutoCloseable {
         this.agent = new RegistryAgent(env.executorId(), wire.toDriver(driver(env)), config.registryTimeout());
         this.paths = new PeerPaths(
                 memory.fabrics(),
-                new BlockingReads(memory.pool(), config.poolReserveTimeout(), config.fabricReadTimeout()),
+                new BlockingReads(memory.pool().memory(), config.poolReserveTimeout(), config.fabricReadTimeout()),
                 agent::lookup,
                 config.peerQuarantine());
         agent.addListener(paths);
         BlockCopies copies = new BlockCopies(
-                memory.pool(),
+                memory.pool().memory(),
                 paths,
                 config.poolReserveTimeout(),
                 config.fabricReadTimeout(),

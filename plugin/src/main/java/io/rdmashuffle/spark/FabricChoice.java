@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
 import io.rdmashuffle.fabric.verbs.VerbsSettings;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.verbs.QueuePairTuning;
@@ -19,6 +20,7 @@ import java.util.Optional;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,13 +36,17 @@ final class FabricChoice {
 
     private FabricChoice() {}
 
-    /** Opens the fabrics of an executor; the caller closes them. */
-    static List<Fabric> open(SparkConf conf, ShuffleConfig config, PoolSettings pool) {
+    /**
+     * Opens the fabrics of an executor; the caller closes them.
+     *
+     * @param disk what peers of the same host may read beside memory; null if there is no disk tier
+     */
+    static List<Fabric> open(SparkConf conf, ShuffleConfig config, PoolSettings pool, @Nullable DiskTier disk) {
         List<Fabric> fabrics = new ArrayList<>();
         FabricMode mode = config.fabricMode();
         if (mode == FabricMode.AUTO || mode == FabricMode.SHM) {
             fabrics.add(new ShmFabric(
-                    config.fabricShmThreads(), config.fabricMaxBytesInFlight(), config.fabricShmInPlace()));
+                    config.fabricShmThreads(), config.fabricMaxBytesInFlight(), config.fabricShmInPlace(), disk));
         }
         if (mode == FabricMode.AUTO || mode == FabricMode.VERBS) {
             try {

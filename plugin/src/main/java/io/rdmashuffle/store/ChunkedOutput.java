@@ -2,38 +2,53 @@
 package io.rdmashuffle.store;
 
 import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.OutputBuffer;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.TieredPool;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Bytes of one map output, appended to leases as they come; neighbouring chunks become one lease where the pool allows.
- * Never waits for room: what a full pool refuses goes to files at once.
+ * Never waits for room: what memory cannot hold goes on in the disk tier, and what that cannot hold to files at once.
+ *
+ * <pre>
+ *  leases of the output    | full, of any tier | .. | the last one              |
+ *  of memory                                        | window                    |
+ *  of the disk tier                                 | written | window | rest   |    the window lies in a buffer
+ * </pre>
  *
  * <p><b>Threading:</b> none; for one task thread.
  *
- * <p><b>Ownership:</b> owns the leases until {@link #toMapOutput} hands them over; {@link #discard()} otherwise.
+ * <p><b>Ownership:</b> owns the leases until {@link #toMapOutput} hands them over; {@link #discard()} otherwise. Either
+ * ends the use of the buffer.
  */
 public final class ChunkedOutput {
     /** Where no whole chunk is free, leases down to this fraction of one are taken. */
     private static final long MAX_CHUNK_PARTS = 16;
 
-    private final Pool pool;
+    private static final MemorySlice NO_ROOM = new MemorySlice(0, 0);
+
+    private final TieredPool pool;
     private final long chunkBytes;
     private final long expectedBytes;
-    private final boolean refused;
     private final List<Lease> leases = new ArrayList<>();
     private final List<Long> filled = new ArrayList<>();
-    private MemorySlice current = new MemorySlice(0, 0);
+    private boolean refused;
+    private @Nullable OutputBuffer buffer;
+    /** Where bytes go now: what is left of the last lease, or a buffer before it. */
+    private MemorySlice window = NO_ROOM;
+
+    private long windowStart;
     private long position;
 
     /**
@@ -42,7 +57,7 @@ public final class ChunkedOutput {
      * @param expectedBytes how many it is likely to have, which are asked for at once; 0 if that is not known
      * @param refused whether the pool counts as full for it
      */
-    public ChunkedOutput(Pool pool, long chunkBytes, long expectedBytes, boolean refused) {
+    public ChunkedOutput(TieredPool pool, long chunkBytes, long expectedBytes, boolean refused) {
         this.refused = refused;
         this.pool = pool;
         this.chunkBytes = chunkBytes;
@@ -57,8 +72,8 @@ public final class ChunkedOutput {
     public int append(byte[] source, int offset, int length) throws InterruptedIOException {
         int done = 0;
         while (done < length && hasRoom(chunkBytes)) {
-            int piece = (int) Math.min(length - done, current.lengthBytes() - position);
-            current.putBytes(position, source, offset + done, piece);
+            int piece = (int) Math.min(length - done, window.lengthBytes() - position);
+            window.putBytes(position, source, offset + done, piece);
             position += piece;
             done += piece;
         }
@@ -68,8 +83,8 @@ public final class ChunkedOutput {
     /** Appends what is left of a buffer; what is left afterwards found no room. */
     public void append(ByteBuffer source) throws InterruptedIOException {
         while (source.hasRemaining() && hasRoom(chunkBytes)) {
-            int piece = (int) Math.min(source.remaining(), current.lengthBytes() - position);
-            current.slice(position, piece).asByteBuffer().put(source.slice(source.position(), piece));
+            int piece = (int) Math.min(source.remaining(), window.lengthBytes() - position);
+            window.slice(position, piece).asByteBuffer().put(source.slice(source.position(), piece));
             source.position(source.position() + piece);
             position += piece;
         }
@@ -87,8 +102,8 @@ public final class ChunkedOutput {
             if (!hasRoom(Math.max(chunkBytes, length - done))) {
                 return false;
             }
-            long piece = Math.min(Math.min(length - done, current.lengthBytes() - position), Integer.MAX_VALUE);
-            ByteBuffer target = current.slice(position, piece).asByteBuffer();
+            long piece = Math.min(Math.min(length - done, window.lengthBytes() - position), Integer.MAX_VALUE);
+            ByteBuffer target = window.slice(position, piece).asByteBuffer();
             int read = source.read(target);
             if (read < 0) {
                 throw new IOException("spill file ends after " + done + " of " + length + " bytes");
@@ -99,29 +114,37 @@ public final class ChunkedOutput {
         return true;
     }
 
-    /** Returns what has been written, in order. */
-    public List<MemorySlice> slices() {
-        List<MemorySlice> slices = new ArrayList<>(leases.size());
+    /** Returns what has been appended, in order; valid until more is, or the output ends. */
+    public List<StoredSlice> slices() {
+        List<StoredSlice> slices = new ArrayList<>(leases.size() + 1);
         for (int i = 0; i < leases.size(); i++) {
-            long used = i == leases.size() - 1 ? position : filled.get(i);
+            long used = i == leases.size() - 1 ? windowStart : filled.get(i);
             if (used > 0) {
-                slices.add(leases.get(i).memory().slice(0, used));
+                slices.add(leases.get(i).bytes().slice(0, used));
             }
+        }
+        if (position > 0) {
+            slices.add(window.slice(0, position));
         }
         return slices;
     }
 
     /**
-     * Turns the bytes into a map output; null when the pool has no room for its index, and then nothing has changed.
+     * Turns the bytes into a map output; null when the pool has no room for its index or the disk fails, and then
+     * nothing has changed.
      */
     @Nullable
     public MapOutput toMapOutput(long mapId, long[] lengths, int[] checksums) throws InterruptedIOException {
+        if (!flush()) {
+            return null;
+        }
         seal();
         long[] used = filled.stream().mapToLong(Long::longValue).toArray();
         try {
             MapOutput output = MapOutput.create(pool, mapId, leases, used, lengths, checksums);
             if (output != null) {
                 leases.clear();
+                returnBuffer();
             } else {
                 unseal();
             }
@@ -137,52 +160,114 @@ public final class ChunkedOutput {
         leases.forEach(Lease::close);
         leases.clear();
         filled.clear();
-        current = new MemorySlice(0, 0);
+        returnBuffer();
+        window = NO_ROOM;
+        windowStart = 0;
         position = 0;
     }
 
     private boolean hasRoom(long wanted) throws InterruptedIOException {
-        return position < current.lengthBytes() || (!refused && grow(wanted));
+        if (position < window.lengthBytes()) {
+            return true;
+        }
+        if (refused || !flush()) {
+            return false;
+        }
+        return position < window.lengthBytes() || grow(wanted);
+    }
+
+    /**
+     * Writes the window to the disk tier if that is where it belongs, and moves it on; false if that fails, after which
+     * the output takes no more.
+     */
+    private boolean flush() {
+        OutputBuffer from = buffer;
+        if (from == null || position == 0) {
+            return true;
+        }
+        Lease last = last();
+        if (!pool.write(last, windowStart, window.slice(0, position))) {
+            refused = true;
+            return false;
+        }
+        enter(last, windowStart + position);
+        return true;
+    }
+
+    /** Has the window begin there in the last lease. */
+    private void enter(Lease last, long start) {
+        long room = last.lengthBytes() - start;
+        if (DiskTier.has(last.region().id())) {
+            OutputBuffer into = buffer;
+            if (into == null) {
+                into = pool.lendBuffer();
+                buffer = into;
+            }
+            windowStart = start;
+            position = 0;
+            window = into.memory().slice(0, Math.min(into.memory().lengthBytes(), room));
+        } else {
+            windowStart = 0;
+            position = start;
+            window = last.memory();
+        }
+    }
+
+    private Lease last() {
+        return leases.get(leases.size() - 1);
+    }
+
+    private long lastUsed() {
+        return windowStart + position;
     }
 
     private boolean grow(long wanted) throws InterruptedIOException {
         if (!leases.isEmpty()) {
-            Lease last = leases.get(leases.size() - 1);
+            Lease last = last();
+            long used = lastUsed();
             if (last.extend(wanted) > 0) {
-                current = last.memory();
+                enter(last, used);
                 return true;
             }
         }
         try {
             long least = Math.max(1, chunkBytes / MAX_CHUNK_PARTS);
-            long most = leases.isEmpty() ? Math.max(wanted, expectedBytes) : wanted;
-            Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, most, Duration.ZERO);
+            Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, Math.max(wanted, expectedBytes - appended()));
             if (next == null) {
                 return false;
             }
             if (!leases.isEmpty()) {
-                filled.add(position);
+                filled.add(lastUsed());
             }
             leases.add(next);
-            current = next.memory();
-            position = 0;
+            enter(next, 0);
             return true;
         } catch (InterruptedException e) {
             throw interrupted();
         }
     }
 
+    private long appended() {
+        return filled.stream().mapToLong(Long::longValue).sum() + lastUsed();
+    }
+
     private void seal() {
         if (!leases.isEmpty()) {
-            leases.get(leases.size() - 1).trim(position);
-            filled.add(position);
+            last().trim(lastUsed());
+            filled.add(lastUsed());
         }
     }
 
     private void unseal() {
         if (!leases.isEmpty()) {
-            filled.remove(filled.size() - 1);
-            current = leases.get(leases.size() - 1).memory();
+            enter(last(), filled.remove(filled.size() - 1));
+        }
+    }
+
+    private void returnBuffer() {
+        if (buffer != null) {
+            buffer.close();
+            buffer = null;
         }
     }
 

@@ -5,6 +5,7 @@ import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import java.io.IOException;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -74,6 +75,7 @@ public final class MapOutputStore implements AutoCloseable {
             previous.output().close();
         }
         counters.add(ShuffleCounter.MAP_OUTPUTS_POOLED, 1);
+        counters.add(ShuffleCounter.MAP_OUTPUTS_ON_DISK, output.entry().place() == DirectoryEntry.Place.DISK ? 1 : 0);
         publish(shuffleId, output.entry());
     }
 
@@ -164,7 +166,12 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /** Frees what the shuffle holds here, at once where there is no reader. */
-    public synchronized void removeShuffle(int shuffleId) {
+    public void removeShuffle(int shuffleId) {
+        // Not under the lock: what lies on disk is given back by system calls.
+        withdraw(shuffleId).forEach(stored -> stored.output().close());
+    }
+
+    private synchronized Collection<Stored> withdraw(int shuffleId) {
         int times = epoch(shuffleId) + 1;
         // Put again at the end, so that the first one is the one removed longest ago.
         removals.remove(shuffleId);
@@ -174,9 +181,7 @@ public final class MapOutputStore implements AutoCloseable {
         }
         directory.withdraw(shuffleId);
         Map<Long, Stored> outputs = shuffles.remove(shuffleId);
-        if (outputs != null) {
-            outputs.values().forEach(stored -> stored.output().close());
-        }
+        return outputs == null ? List.of() : outputs.values();
     }
 
     /** Frees everything; idempotent. */

@@ -23,7 +23,11 @@ public enum ShuffleCounter {
     POOL_PEAK_BYTES("poolPeak"),
     /** Bytes of all regions of the pool that exist now. */
     POOL_CAPACITY_BYTES("poolCapacity"),
-    /** Leases that shuffles hold now. */
+    /** Bytes of the disk tier that shuffles hold now. */
+    DISK_USED_BYTES("diskUsed"),
+    /** Most bytes of the disk tier that were ever leased at once. */
+    DISK_PEAK_BYTES("diskPeak"),
+    /** Leases of both tiers that shuffles hold now. */
     POOL_LEASES("poolLeases"),
     /** Regions registered with fabrics since the start. */
     REGION_REGISTRATIONS("regionRegistrations"),
@@ -31,6 +35,8 @@ public enum ShuffleCounter {
     PEER_MAPPINGS("peerMappings"),
     /** Map outputs written to the pool since the start. */
     MAP_OUTPUTS_POOLED("mapOutputsPooled"),
+    /** Of those, map outputs of which some lies in the disk tier. */
+    MAP_OUTPUTS_ON_DISK("mapOutputsOnDisk"),
     /** Map outputs written as ordinary shuffle files since the start. */
     MAP_OUTPUTS_FILED("mapOutputsFiled"),
     /** Map outputs taken over from executors that were decommissioned, into the pool or as files, since the start. */

@@ -288,7 +288,7 @@ abstract class DirectoryContract {
                 }
                 BlockRange local = made.output().range(start, end);
                 assertThat(local.slices()).isEqualTo(range.slices());
-                assertThat(TestOutput.join(made.output().memory(local))).isEqualTo(expected);
+                assertThat(TestOutput.join(made.output().bytes(local))).isEqualTo(expected);
             }
         }
     }

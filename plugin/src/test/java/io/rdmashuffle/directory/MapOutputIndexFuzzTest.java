@@ -9,6 +9,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
@@ -120,7 +121,7 @@ class MapOutputIndexFuzzTest {
         int end = start + 1 + run.random().nextInt(PARTITIONS - start);
         run.attempt(input, () -> {
             index.putBytes(0, input, 0, input.length);
-            List<MemorySlice> parts = new ArrayList<>();
+            List<StoredSlice> parts = new ArrayList<>();
             for (RemoteSlice slice : MapOutputIndex.slicesFor(entry, start, end)) {
                 parts.add(index.slice(slice.offset() - entry.indexOffset(), slice.lengthBytes()));
             }
@@ -131,7 +132,7 @@ class MapOutputIndexFuzzTest {
                 total = Math.addExact(total, length);
             }
             assertThat(range.lengthBytes()).isEqualTo(total).isLessThanOrEqualTo(DATA_BYTES);
-            List<MemorySlice> read = new ArrayList<>();
+            List<StoredSlice> read = new ArrayList<>();
             for (RemoteSlice slice : range.slices()) {
                 read.add(data.slice(0, slice.lengthBytes()));
             }
@@ -157,7 +158,7 @@ class MapOutputIndexFuzzTest {
             block.copyTo(copy, 0);
             boolean unused = block.isIntact();
             assertThat(block.pieces().stream()
-                            .mapToLong(MemorySlice::lengthBytes)
+                            .mapToLong(StoredSlice::lengthBytes)
                             .sum())
                     .isEqualTo(block.lengthBytes())
                     .isLessThanOrEqualTo(DATA_BYTES);

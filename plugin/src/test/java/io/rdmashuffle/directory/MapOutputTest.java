@@ -11,6 +11,7 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.TieredPool;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -73,7 +74,8 @@ class MapOutputTest {
     void withoutRoomForTheIndexTheLeasesStayTheCallers() throws Exception {
         Lease data = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 64);
         List<Lease> rest = TestPools.fill(pool);
-        MapOutput output = MapOutput.create(pool, 1, List.of(data), new long[] {10}, new long[] {10}, new int[] {0});
+        MapOutput output = MapOutput.create(
+                TieredPool.of(pool), 1, List.of(data), new long[] {10}, new long[] {10}, new int[] {0});
         assertThat(output).isNull();
         data.memory().putInt(0, 1);
         data.close();

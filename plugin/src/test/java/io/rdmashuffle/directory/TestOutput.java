@@ -5,13 +5,16 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.TieredPool;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.zip.CRC32C;
 
 /**
  * A map output of random bytes, and the bytes themselves as the model.
@@ -47,16 +50,18 @@ public record TestOutput(MapOutput output, byte[][] partitions) {
         }
         long[] lengths = Arrays.stream(content).mapToLong(part -> part.length).toArray();
         int[] checksums = new int[content.length];
-        List<MemorySlice> slices = new ArrayList<>();
-        for (int i = 0; i < leases.size(); i++) {
-            slices.add(leases.get(i).memory().slice(0, used.get(i)));
-        }
-        SliceCursor cursor = new SliceCursor(slices);
         for (int p = 0; p < content.length; p++) {
-            checksums[p] = Crc32c.of(cursor.take(lengths[p]));
+            CRC32C crc = new CRC32C();
+            crc.update(content[p]);
+            checksums[p] = (int) crc.getValue();
         }
         MapOutput output = MapOutput.create(
-                pool, mapId, leases, used.stream().mapToLong(Long::longValue).toArray(), lengths, checksums);
+                TieredPool.of(pool),
+                mapId,
+                leases,
+                used.stream().mapToLong(Long::longValue).toArray(),
+                lengths,
+                checksums);
         return new TestOutput(Objects.requireNonNull(output, "the pool is full"), content);
     }
 
@@ -65,8 +70,13 @@ public record TestOutput(MapOutput output, byte[][] partitions) {
         return join(partitions, start, end);
     }
 
+    /** Returns the memory of a range of an output that lies in memory, to be damaged. */
+    public static List<MemorySlice> inMemory(MapOutput output, BlockRange range) {
+        return output.bytes(range).stream().map(MemorySlice.class::cast).toList();
+    }
+
     /** Returns the bytes of slices, one after another. */
-    public static byte[] join(List<MemorySlice> slices) {
+    public static byte[] join(List<? extends StoredSlice> slices) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         slices.forEach(slice -> out.writeBytes(TestPools.bytes(slice)));
         return out.toByteArray();

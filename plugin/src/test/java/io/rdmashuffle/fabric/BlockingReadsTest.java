@@ -183,6 +183,11 @@ class BlockingReadsTest {
         }
 
         @Override
+        public boolean readsDisk() {
+            return false;
+        }
+
+        @Override
         public void releaseRegions() {}
 
         @Override

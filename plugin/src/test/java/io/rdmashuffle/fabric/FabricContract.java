@@ -335,9 +335,9 @@ public abstract class FabricContract {
             RemoteView region = peer.region(data.region().id());
             assertThat(region != null).isEqualTo(inPlace());
             if (region != null) {
-                assertThat(region.memory().lengthBytes())
+                assertThat(region.bytes().lengthBytes())
                         .isEqualTo(data.region().memory().lengthBytes());
-                assertThat(TestPools.bytes(region.memory().slice(data.offset() + 10, 4000)))
+                assertThat(TestPools.bytes(region.bytes().slice(data.offset() + 10, 4000)))
                         .isEqualTo(part(data, 10, 4000));
                 region.close();
                 assertThatThrownBy(() -> peer.region(1 << 20)).isInstanceOf(ReadFailedException.class);
@@ -355,7 +355,7 @@ public abstract class FabricContract {
         peer.close();
         if (view != null) {
             reader.fabric().close();
-            assertThat(TestPools.bytes(view.memory())).isEqualTo(expected);
+            assertThat(TestPools.bytes(view.bytes())).isEqualTo(expected);
             view.close();
             assertThatThrownBy(() -> peer.view(slice(data, 0, 1)))
                     .isInstanceOfSatisfying(
@@ -370,8 +370,8 @@ public abstract class FabricContract {
         try (Peer peer = reader.connect(owner);
                 RemoteBytes bytes = new BlockingReads(reader.pool(), Duration.ZERO, LONG)
                         .read(peer, List.of(slice(data, 5, 100), slice(data, 1000, 3)))) {
-            assertThat(TestPools.bytes(bytes.slice(0))).isEqualTo(part(data, 5, 100));
-            assertThat(TestPools.bytes(bytes.slice(1))).isEqualTo(part(data, 1000, 3));
+            assertThat(TestPools.bytes(bytes.memory(0))).isEqualTo(part(data, 5, 100));
+            assertThat(TestPools.bytes(bytes.memory(1))).isEqualTo(part(data, 1000, 3));
             assertThat(reader.pool().usage().leases()).isEqualTo(inPlace() ? 0 : 1);
         }
     }

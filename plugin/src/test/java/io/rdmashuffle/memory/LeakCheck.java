@@ -10,18 +10,20 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
 
 /**
- * Fails a test that leaves more mappings, or more objects on RDMA devices, behind than it found.
+ * Fails a test that leaves more mappings or open files, or more objects on RDMA devices, behind than it found.
  *
  * <p>Leases need no counting: a pool throws when it is closed while leases are out, and keeps their mapping.
  */
 public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
     private static final Namespace NAMESPACE = Namespace.create(LeakCheck.class);
     private static final String BEFORE = "mappings";
+    private static final String FILES = "files";
     private static final String RESOURCES = "resources";
 
     @Override
     public void beforeEach(ExtensionContext context) {
         context.getStore(NAMESPACE).put(BEFORE, Mapping.live());
+        context.getStore(NAMESPACE).put(FILES, DiskFile.live());
         context.getStore(NAMESPACE).put(RESOURCES, ResourceLedger.open());
     }
 
@@ -30,6 +32,9 @@ public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
         assertThat(Mapping.live())
                 .as("mappings after the test")
                 .isEqualTo(context.getStore(NAMESPACE).get(BEFORE, Long.class));
+        assertThat(DiskFile.live())
+                .as("files of the disk tier after the test")
+                .isEqualTo(context.getStore(NAMESPACE).get(FILES, Long.class));
         assertThat(ResourceLedger.open())
                 .as("objects on RDMA devices after the test")
                 .isEqualTo(context.getStore(NAMESPACE).get(RESOURCES));

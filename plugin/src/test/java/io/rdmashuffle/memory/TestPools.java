@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,9 +51,18 @@ public final class TestPools {
         return all;
     }
 
-    public static byte[] bytes(MemorySlice slice) {
+    /** Creates a disk tier with files in these directories. */
+    public static DiskTier diskTier(long minFreeBytes, Path... directories) {
+        return new DiskTier(new DiskSettings(1 << 20, minFreeBytes), () -> List.of(directories));
+    }
+
+    public static byte[] bytes(StoredSlice slice) {
         byte[] copy = new byte[Math.toIntExact(slice.lengthBytes())];
-        slice.getBytes(0, copy, 0, copy.length);
+        try {
+            slice.getBytes(0, copy, 0, copy.length);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
         return copy;
     }
 }

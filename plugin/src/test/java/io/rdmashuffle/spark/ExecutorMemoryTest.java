@@ -39,7 +39,7 @@ class ExecutorMemoryTest {
                 .set("spark.shuffle.rdma.pool.regionSize", "1m")
                 .set("spark.shuffle.rdma.directory.maxShuffles", "16");
         ExecutorMemory memory = ExecutorMemory.create(conf, ShuffleSettings.read(conf), new ShuffleCounters(), false);
-        Pool pool = memory.pool();
+        Pool pool = memory.pool().memory();
         long mapId = 1;
         while (pool.usage().usedBytes() < 900 << 10) {
             TestOutput made = TestOutput.random(pool, mapId, 4, 20_000, new Random(mapId));

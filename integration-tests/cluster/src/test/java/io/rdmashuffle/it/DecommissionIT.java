@@ -100,6 +100,7 @@ class DecommissionIT {
                 "spark.shuffle.rdma.pool.maxSize", "4608k",
                 "spark.shuffle.rdma.pool.initialSize", "4608k",
                 "spark.shuffle.rdma.pool.chunkSize", "64k",
+                "spark.shuffle.rdma.disk.enabled", "false",
                 "spark.shuffle.rdma.directory.maxShuffles", "64");
         try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf)) {
             Round round = round(cluster);
@@ -107,6 +108,24 @@ class DecommissionIT {
                     .isEqualTo(round.outputsMoved());
             assertThat(round.read(ShuffleCounter.FILE_BYTES)).isPositive();
             assertThat(round.read(ShuffleCounter.SHM_BYTES)).isPositive();
+            assertThat(round.read(ShuffleCounter.NETTY_BYTES)).isZero();
+        }
+    }
+
+    @Test
+    void outputsThatFindNoMemoryMoveToTheDiskTier() throws Exception {
+        Map<String, String> conf = conf(
+                "spark.shuffle.rdma.pool.maxSize", "4608k",
+                "spark.shuffle.rdma.pool.initialSize", "4608k",
+                "spark.shuffle.rdma.pool.chunkSize", "64k",
+                "spark.shuffle.rdma.directory.maxShuffles", "64");
+        try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf)) {
+            Round round = round(cluster);
+            assertThat(round.before().total(ShuffleCounter.MAP_OUTPUTS_MIGRATED))
+                    .isEqualTo(round.outputsMoved());
+            assertThat(round.before().total(ShuffleCounter.DISK_USED_BYTES)).isPositive();
+            assertThat(round.read(ShuffleCounter.SHM_BYTES)).isPositive();
+            assertThat(round.read(ShuffleCounter.FILE_BYTES)).isZero();
             assertThat(round.read(ShuffleCounter.NETTY_BYTES)).isZero();
         }
     }

@@ -101,15 +101,17 @@ class DirectIT {
     }
 
     /**
-     * All kinds of shuffles on a cluster: through Spark's streams, copied with Kryo, with a pool that is far too small,
-     * and compressed in the pool.
+     * All kinds of shuffles on a cluster: through Spark's streams, copied with Kryo, with a pool that is far too small
+     * and files or the disk tier behind it, and compressed in the pool.
      */
     @ParameterizedTest
     @CsvSource({
-        "AUTO, 2, 1g, JavaSerializer, true, false, 75",
-        "SHM, 3, 1g, KryoSerializer, false, true, 75",
-        "AUTO, 2, 8m, KryoSerializer, true, true, 75",
-        "AUTO, 2, 1g, KryoSerializer, true, true, 0"
+        "AUTO, 2, 1g, JavaSerializer, true, false, 75, true",
+        "SHM, 3, 1g, KryoSerializer, false, true, 75, true",
+        "AUTO, 2, 8m, KryoSerializer, true, true, 75, false",
+        "AUTO, 2, 8m, KryoSerializer, true, true, 75, true",
+        "AUTO, 3, 8m, KryoSerializer, false, true, 75, true",
+        "AUTO, 2, 1g, KryoSerializer, true, true, 0, false"
     })
     void resultsAreSortShuffles(
             ShuffleMode fabric,
@@ -118,12 +120,14 @@ class DirectIT {
             String serializer,
             String inPlace,
             String direct,
-            String compressAbove)
+            String compressAbove,
+            String disk)
             throws Exception {
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.direct.enabled", direct,
                 "spark.shuffle.rdma.direct.compressAbove", compressAbove,
                 "spark.shuffle.rdma.pool.maxSize", pool,
+                "spark.shuffle.rdma.disk.enabled", disk,
                 // A reader may wait for room, a map output must not: a dozen that did would outlast the test.
                 "spark.shuffle.rdma.pool.reserveTimeout", "1min",
                 "spark.shuffle.rdma.fabric.shm.inPlace", inPlace,
@@ -136,7 +140,9 @@ class DirectIT {
             assertThat(ShuffleObserver.bytesReadByUs(after)).isEqualTo(observer.bytesReadBySpark());
             assertThat(after.total(ShuffleCounter.SHM_BYTES)).isPositive();
             assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isZero();
-            assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_FILED) > 0).isEqualTo(pool.equals("8m"));
+            boolean isSmall = pool.equals("8m");
+            assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_FILED) > 0).isEqualTo(isSmall && disk.equals("false"));
+            assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK) > 0).isEqualTo(isSmall && disk.equals("true"));
             observer.assertAllComesBack();
         }
     }
@@ -165,16 +171,25 @@ class DirectIT {
         long sparks = bytesWritten(right, pools.conf("spark.shuffle.rdma.direct.enabled", "false"));
         assertThat(asked).isLessThan(bare / 2);
         // Where memory is short records are compressed, in the pool or in files, unless the user wants none of that.
-        assertThat(bytesWritten(right, direct("spark.shuffle.rdma.direct.compressAbove", "0")))
+        assertThat(bytesWritten(
+                        right,
+                        direct(
+                                "spark.shuffle.rdma.direct.compressAbove", "0",
+                                "spark.shuffle.rdma.disk.enabled", "false")))
                 .isLessThan(bare / 2);
         assertThat(bytesWritten(
                         right,
                         direct(
                                 "spark.shuffle.rdma.direct.compressAbove", "0",
+                                "spark.shuffle.rdma.disk.enabled", "false",
                                 "spark.shuffle.compress", "false")))
                 .isEqualTo(bare);
-        assertThat(bytesWritten(right, direct("spark.shuffle.rdma.pool.maxSize", "8m")))
+        assertThat(bytesWritten(
+                        right,
+                        direct("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.rdma.disk.enabled", "false")))
                 .isLessThan(bare / 2);
+        assertThat(bytesWritten(right, direct("spark.shuffle.rdma.pool.maxSize", "8m")))
+                .isEqualTo(bare);
         assertThat(bytesWritten(
                         right, direct("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.compress", "false")))
                 .isEqualTo(bare);

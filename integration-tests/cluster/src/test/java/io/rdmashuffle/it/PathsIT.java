@@ -18,6 +18,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Invariants I1 to I4 on a local cluster: whatever path the bytes take, results equal sort shuffle's, every byte is on
@@ -113,16 +115,57 @@ class PathsIT {
 
     @Test
     void fullPoolBecomesFilesAndStaysUnderItsCap() throws Exception {
-        runJobs(2, ShuffleMode.AUTO, Map.of("spark.shuffle.rdma.pool.maxSize", "8m"), statistics -> {
+        Map<String, String> conf =
+                Map.of("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.rdma.disk.enabled", "false");
+        runJobs(2, ShuffleMode.AUTO, conf, statistics -> {
             assertThat(statistics.total(ShuffleCounter.FILE_BYTES)).isPositive();
             assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isPositive();
             assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isPositive();
             assertThat(statistics.total(ShuffleCounter.NETTY_BYTES)).isZero();
-            statistics
-                    .byExecutor()
-                    .forEach((executor, counters) -> assertThat(counters.get(ShuffleCounter.POOL_PEAK_BYTES))
-                            .isLessThanOrEqualTo(8 * MIB));
+            assertThatNoPoolOutgrewItsCap(statistics);
         });
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"true", "false"})
+    void whatMemoryCannotHoldLiesOnDiskAndIsReadThereByPeers(String inPlace) throws Exception {
+        Map<String, String> conf =
+                Map.of("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.rdma.fabric.shm.inPlace", inPlace);
+        runJobs(2, ShuffleMode.AUTO, conf, statistics -> {
+            assertOnly(statistics, ShuffleCounter.SHM_BYTES);
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK)).isPositive();
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_POOLED))
+                    .isGreaterThan(statistics.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK));
+            assertThatNoPoolOutgrewItsCap(statistics);
+        });
+    }
+
+    @Test
+    void nettyServesTheDiskTier() throws Exception {
+        runJobs(2, ShuffleMode.NETTY, Map.of("spark.shuffle.rdma.pool.maxSize", "8m"), statistics -> {
+            assertOnly(statistics, ShuffleCounter.NETTY_BYTES);
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK)).isPositive();
+        });
+    }
+
+    @Test
+    void theDiskTierHoldsEncryptedBlocks() throws Exception {
+        Map<String, String> conf = Map.of(
+                "spark.io.encryption.enabled", "true",
+                "spark.shuffle.rdma.pool.maxSize", "8m",
+                "spark.shuffle.compress", "false");
+        runJobs(2, ShuffleMode.AUTO, conf, statistics -> {
+            assertOnly(statistics, ShuffleCounter.SHM_BYTES);
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK)).isPositive();
+        });
+    }
+
+    private static void assertThatNoPoolOutgrewItsCap(ClusterStatistics statistics) {
+        statistics
+                .byExecutor()
+                .forEach((executor, counters) ->
+                        assertThat(counters.get(ShuffleCounter.POOL_PEAK_BYTES)).isLessThanOrEqualTo(8 * MIB));
     }
 
     @Test

@@ -123,6 +123,7 @@ public final class ShuffleObserver extends SparkListener {
         });
         ClusterStatistics dropped = statistics();
         assertThat(dropped.total(ShuffleCounter.POOL_USED_BYTES)).isZero();
+        assertThat(dropped.total(ShuffleCounter.DISK_USED_BYTES)).isZero();
         assertThat(dropped.total(ShuffleCounter.POOL_LEASES)).isZero();
         assertThat(dropped.total(ShuffleCounter.PEER_MAPPINGS)).isZero();
     }

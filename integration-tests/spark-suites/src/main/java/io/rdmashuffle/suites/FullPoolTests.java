@@ -34,6 +34,7 @@ final class FullPoolTests {
      */
     static final Map<String, String> CONF = Map.of(
             "spark.shuffle.rdma.pool.maxSize", "1m",
+            "spark.shuffle.rdma.disk.enabled", "false",
             "spark.shuffle.rdma.directory.maxShuffles", "16000",
             "spark.shuffle.rdma.pool.chunkSize", "1m",
             "spark.shuffle.rdma.pool.reserveTimeout", "0ms");

@@ -150,6 +150,7 @@ class SortShuffleEquivalentsIT {
     void filesAreCleanedUpWhereTheOutputDidNotFitIntoThePool() {
         String[] smallPool = {
             "spark.shuffle.compress", "false",
+            "spark.shuffle.rdma.disk.enabled", "false",
             "spark.shuffle.rdma.pool.maxSize", "1m",
             "spark.shuffle.rdma.directory.maxShuffles", "64"
         };

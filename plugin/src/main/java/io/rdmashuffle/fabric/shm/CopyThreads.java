@@ -9,6 +9,7 @@ import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.lifecycle.DaemonThreads;
+import java.io.IOException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -72,12 +73,18 @@ final class CopyThreads implements AutoCloseable {
             for (RemoteSlice slice : request.sources()) {
                 checkMayRead(batch);
                 try (RemoteView view = source.open(slice)) {
-                    view.memory().copyTo(request.target().memory().slice(written, slice.lengthBytes()));
+                    view.bytes()
+                            .copyToAddress(request.target()
+                                    .memory()
+                                    .slice(written, slice.lengthBytes())
+                                    .address());
                 }
                 written += slice.lengthBytes();
             }
         } catch (ReadFailedException e) {
             failure = e;
+        } catch (IOException e) {
+            failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "cannot read the peer's disk tier", e);
         } catch (RuntimeException | Error e) {
             // An Error too: the reader would otherwise wait for its deadline, and the lease be lost.
             failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "copy failed", e);

@@ -13,18 +13,21 @@ import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.UUID;
+import java.util.zip.CRC32C;
 
 /**
  * Where a process keeps its pool, and on which running kernel.
  *
  * <pre>
  *  offset  bytes  little-endian
- *       0      4  magic "SHM1"
+ *       0      4  magic "SHM2"
  *       4     16  boot id of the kernel (most significant half first)
  *      20      8  st_dev of region 0's file
  *      28      8  st_ino of region 0's file
  *      36      2  length of the path
  *      38      n  path of region 0's file without ".0", UTF-8
+ *          n + 38    the disk tier, as {@link ShmDisk} says
+ *    then      4  CRC-32C of everything before
  * </pre>
  *
  * Same boot id means same kernel; same device and inode, found again under the path, mean the same mount. Containers on
@@ -35,22 +38,33 @@ import java.util.UUID;
  * @param bootId changes with every boot of a host
  * @param region0 identity of region 0's file
  * @param stem path of all region files without the dot and the region's number
+ * @param disk where the disk tier is
  */
-record ShmAddress(UUID bootId, FileIdentity region0, String stem) {
-    private static final int MAGIC = 0x314D4853;
+record ShmAddress(UUID bootId, FileIdentity region0, String stem, ShmDisk disk) {
+    private static final int MAGIC = 0x324D4853;
     private static final int FIXED_BYTES = 38;
+    private static final int CRC_BYTES = Integer.BYTES;
     private static final int MAX_PATH_BYTES = 3072;
+    /** What the registry takes of one fabric. */
+    private static final int MAX_BYTES = 4096;
+
     private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");
 
     /** Describes this process's pool by its first region. */
     static ShmAddress of(Region region0) {
         String path = region0.file().toString();
         try {
-            return new ShmAddress(
-                    currentBootId(), FileIdentity.of(region0.file()), path.substring(0, path.length() - ".0".length()));
+            String stem = path.substring(0, path.length() - ".0".length());
+            return new ShmAddress(currentBootId(), FileIdentity.of(region0.file()), stem, ShmDisk.NONE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Returns this address with a disk tier, or as it is if its directories' paths take too much room. */
+    ShmAddress with(ShmDisk found) {
+        int used = FIXED_BYTES + CRC_BYTES + stem.getBytes(StandardCharsets.UTF_8).length;
+        return found.encodedBytes() <= MAX_BYTES - used ? new ShmAddress(bootId, region0, stem, found) : this;
     }
 
     static UUID currentBootId() {
@@ -66,13 +80,19 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem) {
         return Path.of(stem + "." + regionId);
     }
 
+    private static int crc(byte[] bytes, int length) {
+        CRC32C crc = new CRC32C();
+        crc.update(bytes, 0, length);
+        return (int) crc.getValue();
+    }
+
     byte[] encode() {
         byte[] path = stem.getBytes(StandardCharsets.UTF_8);
         if (path.length > MAX_PATH_BYTES) {
             throw new IllegalArgumentException("spark.shuffle.rdma.pool.directory is too long: " + path.length
                     + " bytes, at most " + MAX_PATH_BYTES);
         }
-        return ByteBuffer.allocate(FIXED_BYTES + path.length)
+        ByteBuffer out = ByteBuffer.allocate(FIXED_BYTES + path.length + disk.encodedBytes() + CRC_BYTES)
                 .order(ByteOrder.LITTLE_ENDIAN)
                 .putInt(MAGIC)
                 .putLong(bootId.getMostSignificantBits())
@@ -80,23 +100,31 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem) {
                 .putLong(region0.device())
                 .putLong(region0.inode())
                 .putShort((short) path.length)
-                .put(path)
-                .array();
+                .put(path);
+        disk.encode(out);
+        return out.putInt(crc(out.array(), out.position())).array();
     }
 
     static ShmAddress decode(byte[] encoded) throws PeerUnreachableException {
+        int end = encoded.length - CRC_BYTES;
         ByteBuffer in = ByteBuffer.wrap(encoded).order(ByteOrder.LITTLE_ENDIAN);
-        if (encoded.length < FIXED_BYTES || in.getInt() != MAGIC) {
+        if (end < FIXED_BYTES || in.getInt() != MAGIC) {
             throw new PeerUnreachableException("the peer's shared-memory address has an unknown version");
         }
+        if (in.getInt(end) != crc(encoded, end)) {
+            throw new PeerUnreachableException("the peer's shared-memory address is damaged");
+        }
+        in.limit(end);
         UUID bootId = new UUID(in.getLong(), in.getLong());
         FileIdentity region0 = new FileIdentity(in.getLong(), in.getLong());
         int length = Short.toUnsignedInt(in.getShort());
-        if (length != in.remaining() || length > MAX_PATH_BYTES) {
+        if (length > in.remaining() || length > MAX_PATH_BYTES) {
             throw new PeerUnreachableException("the peer's shared-memory address is damaged");
         }
-        ShmAddress address = new ShmAddress(
-                bootId, region0, StandardCharsets.UTF_8.decode(in).toString());
+        String stem =
+                StandardCharsets.UTF_8.decode(in.slice(in.position(), length)).toString();
+        in.position(in.position() + length);
+        ShmAddress address = new ShmAddress(bootId, region0, stem, ShmDisk.decode(in));
         try {
             address.file(0);
         } catch (InvalidPathException e) {

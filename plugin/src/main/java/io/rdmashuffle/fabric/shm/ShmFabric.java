@@ -5,6 +5,7 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.FileIdentity;
 import io.rdmashuffle.memory.Region;
 import java.io.IOException;
@@ -12,6 +13,8 @@ import java.nio.file.NoSuchFileException;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Reads the pools of processes on the same host through shared memory.
@@ -24,7 +27,10 @@ public final class ShmFabric implements Fabric {
     /** The name under which addresses are announced. */
     public static final String NAME = "shm";
 
+    private static final Logger LOG = LoggerFactory.getLogger(ShmFabric.class);
+
     private final boolean inPlace;
+    private final @Nullable DiskTier disk;
     private final CopyThreads copyThreads;
     private final UUID bootId = ShmAddress.currentBootId();
     private final AtomicLong registrations = new AtomicLong();
@@ -38,7 +44,17 @@ public final class ShmFabric implements Fabric {
      * @param inPlace whether {@link Peer#view} hands out mappings, or every byte is copied
      */
     public ShmFabric(int threads, long maxBytesInFlight, boolean inPlace) {
+        this(threads, maxBytesInFlight, inPlace, null);
+    }
+
+    /**
+     * Creates the fabric of a process that has a disk tier.
+     *
+     * @param disk whose files peers may read; null if there is none
+     */
+    public ShmFabric(int threads, long maxBytesInFlight, boolean inPlace, @Nullable DiskTier disk) {
         this.inPlace = inPlace;
+        this.disk = disk;
         this.copyThreads = new CopyThreads(threads, new InFlightLimit(maxBytesInFlight));
     }
 
@@ -62,7 +78,23 @@ public final class ShmFabric implements Fabric {
         if (address == null) {
             throw new IllegalStateException("no region has been registered yet");
         }
-        return address.encode();
+        return disk == null ? address.encode() : withDisk(address, disk).encode();
+    }
+
+    private static ShmAddress withDisk(ShmAddress address, DiskTier disk) {
+        try {
+            ShmAddress complete = address.with(ShmDisk.of(disk));
+            if (complete.disk().directories().size() < disk.directories().size()) {
+                LOG.info(
+                        "Peers of this host read the disk tier over Spark's block transfer: the paths of {} local"
+                                + " directories are too long to announce (spark.local.dir)",
+                        disk.directories().size());
+            }
+            return complete;
+        } catch (IOException e) {
+            LOG.warn("Peers of this host read the disk tier over Spark's block transfer", e);
+            return address;
+        }
     }
 
     @Override

@@ -8,10 +8,15 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.DiskFile;
+import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.FileSlice;
 import io.rdmashuffle.memory.Mapping;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.PeerFile;
+import io.rdmashuffle.memory.SharedBytes;
+import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -21,21 +26,27 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe; mapping a region holds the peer's lock, views of mapped ones too, briefly.
  *
- * <p><b>Ownership:</b> owns one mapping per region used; closing gives them up, and the last open view unmaps.
+ * <p><b>Ownership:</b> owns one mapping or open file per region used; closing gives them up, the last open view lets
+ * them go.
  */
 final class ShmPeer implements Peer {
     private final String peerId;
     private final ShmAddress address;
     private final CopyThreads copyThreads;
     private final boolean inPlace;
-    private final Map<Integer, Mapping> mappings = new HashMap<>();
+    private final boolean diskVisible;
+    private final Map<Integer, MappedRegion> regions = new HashMap<>();
     private boolean closed;
+
+    /** A region that is mapped, or open if it is one of the disk tier. */
+    private record MappedRegion(StoredSlice bytes, SharedBytes shared) {}
 
     ShmPeer(String peerId, ShmAddress address, CopyThreads copyThreads, boolean inPlace) {
         this.peerId = peerId;
         this.address = address;
         this.copyThreads = copyThreads;
         this.inPlace = inPlace;
+        this.diskVisible = address.disk().isVisible();
     }
 
     @Override
@@ -53,19 +64,24 @@ final class ShmPeer implements Peer {
         if (!inPlace) {
             return null;
         }
-        Mapping mapping = retained(regionId);
-        return new MappedView(mapping.memory(), mapping);
+        MappedRegion region = retained(regionId);
+        return new MappedView(region.bytes(), region.shared());
+    }
+
+    @Override
+    public boolean readsDisk() {
+        return diskVisible;
     }
 
     @Override
     public synchronized int openRegions() {
-        return mappings.size();
+        return regions.size();
     }
 
     @Override
     public synchronized void releaseRegions() {
-        mappings.values().forEach(Mapping::close);
-        mappings.clear();
+        regions.values().forEach(region -> region.shared().close());
+        regions.clear();
     }
 
     @Override
@@ -74,49 +90,65 @@ final class ShmPeer implements Peer {
         releaseRegions();
     }
 
-    /** Maps what the slice needs and holds it until the view is closed. */
+    /** Maps or opens what the slice needs and holds it until the view is closed. */
     private RemoteView open(RemoteSlice slice) throws ReadFailedException {
-        Mapping mapping = retained(slice.regionId());
+        MappedRegion region = retained(slice.regionId());
         try {
-            return new MappedView(mapping.memory().slice(slice.offset(), slice.lengthBytes()), mapping);
+            return new MappedView(region.bytes().slice(slice.offset(), slice.lengthBytes()), region.shared());
         } catch (IndexOutOfBoundsException e) {
-            mapping.release();
+            region.shared().release();
             throw new ReadFailedException(
                     Reason.OUT_OF_BOUNDS,
-                    slice + " is outside the region of " + mapping.memory().lengthBytes() + " bytes of executor "
+                    slice + " is outside the region of " + region.bytes().lengthBytes() + " bytes of executor "
                             + peerId,
                     e);
         }
     }
 
-    private synchronized Mapping retained(int regionId) throws ReadFailedException {
+    private synchronized MappedRegion retained(int regionId) throws ReadFailedException {
         if (closed) {
             throw new ReadFailedException(Reason.CLOSED, "the connection to executor " + peerId + " is closed");
         }
-        Mapping mapping = mappings.get(regionId);
-        if (mapping == null) {
-            mapping = map(regionId);
-            mappings.put(regionId, mapping);
+        MappedRegion region = regions.get(regionId);
+        if (region == null) {
+            region = DiskTier.has(regionId) ? openFile(regionId) : map(regionId);
+            regions.put(regionId, region);
         }
-        if (!mapping.retain()) {
-            throw new IllegalStateException("mapping of an open peer is gone");
+        if (!region.shared().retain()) {
+            throw new IllegalStateException("region of an open peer is gone");
         }
-        return mapping;
+        return region;
     }
 
-    private Mapping map(int regionId) throws ReadFailedException {
+    private MappedRegion map(int regionId) throws ReadFailedException {
         try {
-            return PeerFile.map(address.file(regionId));
+            Mapping mapping = PeerFile.map(address.file(regionId));
+            return new MappedRegion(mapping.memory(), mapping);
         } catch (IOException | NativeException e) {
             throw new ReadFailedException(
                     Reason.PEER_GONE, "cannot map region " + regionId + " of executor " + peerId, e);
         }
     }
 
-    private record MappedView(MemorySlice memory, Mapping mapping) implements RemoteView {
+    private MappedRegion openFile(int regionId) throws ReadFailedException {
+        Path file = address.disk().file(regionId);
+        if (file == null) {
+            throw new ReadFailedException(
+                    Reason.OUT_OF_BOUNDS, "executor " + peerId + " has no region " + regionId + " on disk");
+        }
+        try {
+            DiskFile open = DiskFile.openForReading(file);
+            return new MappedRegion(FileSlice.all(open), open);
+        } catch (IOException e) {
+            throw new ReadFailedException(
+                    Reason.PEER_GONE, "cannot open region " + regionId + " of executor " + peerId, e);
+        }
+    }
+
+    private record MappedView(StoredSlice bytes, SharedBytes shared) implements RemoteView {
         @Override
         public void close() {
-            mapping.release();
+            shared.release();
         }
     }
 }

@@ -102,6 +102,11 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
     }
 
     @Override
+    public boolean readsDisk() {
+        return false;
+    }
+
+    @Override
     public void releaseRegions() {
         channels.forEach(channel -> channel.regions().forget());
     }

@@ -2,6 +2,7 @@
 package io.rdmashuffle.shuffle.buffer;
 
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Iterator;
@@ -19,15 +20,15 @@ import java.util.function.BooleanSupplier;
  */
 public final class SliceInputStream extends InputStream {
     private final BlockMemory memory;
-    private final Iterator<MemorySlice> rest;
-    private MemorySlice current = new MemorySlice(0, 0);
+    private final Iterator<StoredSlice> rest;
+    private StoredSlice current = new MemorySlice(0, 0);
     private long position;
     private long available;
 
-    SliceInputStream(List<MemorySlice> slices, BlockMemory memory) {
+    SliceInputStream(List<StoredSlice> slices, BlockMemory memory) {
         this.memory = memory;
         this.rest = slices.iterator();
-        this.available = slices.stream().mapToLong(MemorySlice::lengthBytes).sum();
+        this.available = slices.stream().mapToLong(StoredSlice::lengthBytes).sum();
     }
 
     /**
@@ -35,7 +36,7 @@ public final class SliceInputStream extends InputStream {
      *
      * @param current says after each read whether what was read was the block
      */
-    public static SliceInputStream over(List<MemorySlice> slices, BooleanSupplier current) {
+    public static SliceInputStream over(List<StoredSlice> slices, BooleanSupplier current) {
         return new SliceInputStream(slices, new BlockMemory.Counted(() -> true, () -> {}, current));
     }
 

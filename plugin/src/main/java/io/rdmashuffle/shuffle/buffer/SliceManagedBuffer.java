@@ -6,6 +6,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.stream.ChunkedStream;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -17,7 +18,7 @@ import java.util.function.BooleanSupplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 
 /**
- * A block in mapped memory, as Spark hands blocks around.
+ * A block in mapped memory or in files of the disk tier, as Spark hands blocks around.
  *
  * <p><b>Threading:</b> thread-safe reference count; the bytes do not change.
  *
@@ -26,12 +27,12 @@ import org.apache.spark.network.buffer.ManagedBuffer;
  * streams fail after it.
  */
 public final class SliceManagedBuffer extends ManagedBuffer {
-    /** What one Netty buffer can hold; larger blocks are sent as a file region. */
+    /** What one Netty buffer can hold; larger blocks, and those on disk, are sent as a file region. */
     private static final long MAX_BYTE_BUF = Integer.MAX_VALUE;
 
     private static final int SSL_CHUNK_BYTES = 1 << 20;
 
-    private final List<MemorySlice> slices;
+    private final List<StoredSlice> slices;
     private final long sizeBytes;
     private final BlockMemory memory;
     private final boolean lazy;
@@ -39,19 +40,19 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     private final AtomicInteger held;
 
     /** Wraps slices; {@code onLastRelease} runs once, after the last release. */
-    public SliceManagedBuffer(List<MemorySlice> slices, Runnable onLastRelease) {
+    public SliceManagedBuffer(List<StoredSlice> slices, Runnable onLastRelease) {
         this(slices, onLastRelease, () -> true);
     }
 
     /** Wraps slices of memory that its owner may reuse; reading fails once {@code current} says that it has. */
-    public SliceManagedBuffer(List<MemorySlice> slices, Runnable onLastRelease, BooleanSupplier current) {
+    public SliceManagedBuffer(List<StoredSlice> slices, Runnable onLastRelease, BooleanSupplier current) {
         this(slices, BlockMemory.of(onLastRelease, current), false);
     }
 
-    private SliceManagedBuffer(List<MemorySlice> slices, BlockMemory memory, boolean lazy) {
+    private SliceManagedBuffer(List<StoredSlice> slices, BlockMemory memory, boolean lazy) {
         this.slices = List.copyOf(slices);
         this.sizeBytes =
-                this.slices.stream().mapToLong(MemorySlice::lengthBytes).sum();
+                this.slices.stream().mapToLong(StoredSlice::lengthBytes).sum();
         this.memory = memory;
         this.lazy = lazy;
         this.held = new AtomicInteger(lazy ? 0 : 1);
@@ -64,7 +65,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
      *
      * <p><b>Source:</b> {@code NettyBlockRpcServer.receive}, {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
      */
-    public static SliceManagedBuffer unheld(List<MemorySlice> slices, MapOutput output) {
+    public static SliceManagedBuffer unheld(List<StoredSlice> slices, MapOutput output) {
         return new SliceManagedBuffer(slices, BlockMemory.of(output), true);
     }
 
@@ -73,17 +74,22 @@ public final class SliceManagedBuffer extends ManagedBuffer {
         return sizeBytes;
     }
 
-    /** Returns the bytes: without a copy if they are held and in one piece, else copied, 2 GiB at most. */
+    /** Returns the bytes: without a copy if they are held and in one piece of memory, else copied, 2 GiB at most. */
     @Override
     public ByteBuffer nioByteBuffer() throws IOException {
-        if (!lazy && slices.size() == 1) {
-            return slices.get(0).asByteBuffer().order(ByteOrder.BIG_ENDIAN);
+        if (!lazy && slices.size() == 1 && slices.get(0) instanceof MemorySlice memorySlice) {
+            return memorySlice.asByteBuffer().order(ByteOrder.BIG_ENDIAN);
         }
         take();
         try {
-            ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(sizeBytes));
-            slices.forEach(slice -> copy.put(slice.asByteBuffer()));
-            return copy.flip();
+            byte[] copy = new byte[Math.toIntExact(sizeBytes)];
+            int filled = 0;
+            for (StoredSlice slice : slices) {
+                int length = (int) slice.lengthBytes();
+                slice.getBytes(0, copy, filled, length);
+                filled += length;
+            }
+            return ByteBuffer.wrap(copy);
         } finally {
             release();
         }
@@ -124,13 +130,17 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     @Override
     public Object convertToNetty() throws IOException {
         takeIfLazy();
-        return sizeBytes <= MAX_BYTE_BUF ? byteBuf() : new SliceFileRegion(slices, sizeBytes);
+        return fitsByteBuf() ? byteBuf() : new SliceFileRegion(slices, sizeBytes);
     }
 
     @Override
     public Object convertToNettyForSsl() throws IOException {
         takeIfLazy();
-        return sizeBytes <= MAX_BYTE_BUF ? byteBuf() : new ChunkedStream(createInputStream(), SSL_CHUNK_BYTES);
+        return fitsByteBuf() ? byteBuf() : new ChunkedStream(createInputStream(), SSL_CHUNK_BYTES);
+    }
+
+    private boolean fitsByteBuf() {
+        return sizeBytes <= MAX_BYTE_BUF && slices.stream().allMatch(MemorySlice.class::isInstance);
     }
 
     private void takeIfLazy() throws IOException {
@@ -148,7 +158,11 @@ public final class SliceManagedBuffer extends ManagedBuffer {
 
     private ByteBuf byteBuf() {
         List<ByteBuffer> pieces = new ArrayList<>(slices.size());
-        slices.forEach(slice -> pieces.add(slice.asByteBuffer().order(ByteOrder.BIG_ENDIAN)));
+        for (StoredSlice slice : slices) {
+            if (slice instanceof MemorySlice piece) {
+                pieces.add(piece.asByteBuffer().order(ByteOrder.BIG_ENDIAN));
+            }
+        }
         // More components than it may have would be copied into one.
         return Unpooled.wrappedBuffer(Math.max(1, pieces.size()), pieces.toArray(ByteBuffer[]::new));
     }

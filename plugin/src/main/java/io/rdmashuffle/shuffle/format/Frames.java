@@ -2,7 +2,7 @@
 package io.rdmashuffle.shuffle.format;
 
 import io.rdmashuffle.directory.StoredBlock;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
@@ -46,17 +46,21 @@ public record Frames(CompressionCodec codec) {
     }
 
     /** Returns whether a block begins as frames do, which no bare one does. */
-    public static boolean begin(StoredBlock block) {
-        int index = 0;
-        for (int i = 0; i < block.pieces().size(); i++) {
-            MemorySlice piece = block.pieces().get(i);
-            for (long offset = 0; offset < piece.lengthBytes() && index < MARK.length; offset++) {
-                if (piece.getByte(offset) != MARK[index++]) {
-                    return false;
-                }
-            }
+    public static boolean begin(StoredBlock block) throws IOException {
+        byte[] head = new byte[MARK.length];
+        int filled = 0;
+        for (int i = 0; i < block.pieces().size() && filled < head.length; i++) {
+            StoredSlice piece = block.pieces().get(i);
+            int length = (int) Math.min(head.length - filled, piece.lengthBytes());
+            piece.getBytes(0, head, filled, length);
+            filled += length;
         }
-        return index == MARK.length;
+        return begin(head, 0, filled);
+    }
+
+    /** Returns whether a block that was copied begins as frames do. */
+    public static boolean begin(byte[] block, int offset, int length) {
+        return length >= MARK.length && Arrays.equals(block, offset, offset + MARK.length, MARK, 0, MARK.length);
     }
 
     /** Compresses what is written to the result; closing it ends the block and closes {@code out}. */

@@ -3,7 +3,7 @@ package io.rdmashuffle.shuffle.migrate;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.StoredRange;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -59,7 +59,7 @@ public record DepartingOutputs(MapOutputStore store) {
         }
         try {
             StoredRange all = output.stored(0, output.entry().partitions());
-            List<MemorySlice> bytes = all.pieces();
+            List<StoredSlice> bytes = all.pieces();
             if (!all.isIntact()) {
                 LOG.warn(
                         "Not migrating {}: wrong checksum, the pool's memory was overwritten; its task will run again",
@@ -90,7 +90,7 @@ public record DepartingOutputs(MapOutputStore store) {
         File data = null;
         try {
             StoredRange all = output.stored(0, output.entry().partitions());
-            List<MemorySlice> bytes = all.pieces();
+            List<StoredSlice> bytes = all.pieces();
             if (!all.isIntact()) {
                 throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
             }

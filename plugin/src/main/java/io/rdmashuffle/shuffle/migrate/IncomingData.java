@@ -4,7 +4,7 @@ package io.rdmashuffle.shuffle.migrate;
 import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.SliceCursor;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.OutputKey;
 import java.io.File;
@@ -27,6 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class IncomingData {
     private static final int BUFFER_BYTES = 1 << 20;
+    private static final int COPY_BYTES = 64 << 10;
 
     private final OutputKey key;
     private final ChunkedOutput pooled;
@@ -151,11 +152,13 @@ final class IncomingData {
     }
 
     /** Writes slices of the pool to a file. */
-    static void write(List<MemorySlice> slices, FileChannel to) throws IOException {
-        for (MemorySlice slice : slices) {
+    static void write(List<StoredSlice> slices, FileChannel to) throws IOException {
+        byte[] buffer = new byte[COPY_BYTES];
+        for (StoredSlice slice : slices) {
             for (long done = 0; done < slice.lengthBytes(); ) {
-                long piece = Math.min(BUFFER_BYTES, slice.lengthBytes() - done);
-                ByteBuffer bytes = slice.slice(done, piece).asByteBuffer();
+                int piece = (int) Math.min(buffer.length, slice.lengthBytes() - done);
+                slice.getBytes(done, buffer, 0, piece);
+                ByteBuffer bytes = ByteBuffer.wrap(buffer, 0, piece);
                 while (bytes.hasRemaining()) {
                     to.write(bytes);
                 }
@@ -164,11 +167,13 @@ final class IncomingData {
         }
     }
 
-    private int[] checksumsInPool(long[] lengths) {
+    private int[] checksumsInPool(long[] lengths) throws IOException {
         SliceCursor cursor = new SliceCursor(pooled.slices());
-        return Arrays.stream(lengths)
-                .mapToInt(length -> Crc32c.of(cursor.take(length)))
-                .toArray();
+        int[] checksums = new int[lengths.length];
+        for (int p = 0; p < lengths.length; p++) {
+            checksums[p] = Crc32c.of(cursor.take(lengths[p]));
+        }
+        return checksums;
     }
 
     private static int[] checksumsOf(File file, long[] lengths) throws IOException {

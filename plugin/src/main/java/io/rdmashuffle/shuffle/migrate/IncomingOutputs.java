@@ -2,7 +2,7 @@
 package io.rdmashuffle.shuffle.migrate;
 
 import io.rdmashuffle.lifecycle.DaemonThreads;
-import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -52,7 +52,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
     private static final int SWEEPS_IN_TIMEOUT = 4;
     private static final long IDLE_SECONDS = 30;
 
-    private final Pool pool;
+    private final TieredPool pool;
     private final long chunkBytes;
     private final MapOutputStore store;
     private final OutputAdoption adoption;
@@ -74,7 +74,8 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
      * @param store where complete ones are kept and published
      * @param timeout how long an incomplete output is kept without new data
      */
-    public IncomingOutputs(Pool pool, long chunkBytes, PoolLimits limits, MapOutputStore store, Duration timeout) {
+    public IncomingOutputs(
+            TieredPool pool, long chunkBytes, PoolLimits limits, MapOutputStore store, Duration timeout) {
         this.pool = pool;
         this.chunkBytes = chunkBytes;
         this.store = store;

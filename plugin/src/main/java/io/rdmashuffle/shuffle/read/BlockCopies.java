@@ -15,6 +15,8 @@ import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
 import io.rdmashuffle.store.ShuffleCounter;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
@@ -157,7 +159,7 @@ public final class BlockCopies implements AutoCloseable {
             RemoteBytes bytes = RemoteBytes.copied(request);
             ManagedBuffer buffer = new SliceManagedBuffer(bytes.slices(), bytes::close);
             try {
-                if (verify && !block.range().matches(bytes.slices())) {
+                if (verify && !isIntact(block, bytes)) {
                     LOG.warn(
                             "Wrong checksum of block {} read from executor {}: fetching it over Spark's block transfer",
                             block.blockId(),
@@ -175,6 +177,14 @@ public final class BlockCopies implements AutoCloseable {
         public void failed(ReadRequest request, ReadFailedException failure) {
             // Not here: giving a path up may wait for a look-up at the driver, and this is the fabric's thread.
             fallBack(wanted(request).blockId(), () -> paths.failed(path, failure));
+        }
+
+        private boolean isIntact(Wanted block, RemoteBytes bytes) {
+            try {
+                return block.range().matches(bytes.slices());
+            } catch (IOException e) {
+                throw new UncheckedIOException("memory cannot fail to be read", e);
+            }
         }
 
         private Wanted wanted(ReadRequest request) {

@@ -2,7 +2,6 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.BlockRange;
-import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.directory.RemoteDirectory.Located;
 import io.rdmashuffle.directory.SlotWatch;
 import io.rdmashuffle.directory.StoredRange;
@@ -60,7 +59,7 @@ final class BlockPlanner {
         try {
             for (BlockKey key : keys) {
                 Located located = path.directory().locate(key.shuffleId(), key.mapId());
-                if (located != null && located.entry().place() == Place.POOL) {
+                if (located != null && located.entry().isReadable(path.peer().readsDisk())) {
                     found.add(key);
                     wanted.add(new WantedRange(located.entry(), key.start(), key.end()));
                 }
@@ -94,6 +93,7 @@ final class BlockPlanner {
             }
             return switch (located.entry().place()) {
                 case POOL -> pooled(key, located);
+                case DISK -> path.peer().readsDisk() ? pooled(key, located) : BlockPlan.NETTY;
                 case FILE -> new BlockPlan.Netty(ShuffleCounter.FILE_BYTES);
                 case WITHDRAWN -> BlockPlan.NETTY;
             };

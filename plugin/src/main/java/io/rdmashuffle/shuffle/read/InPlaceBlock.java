@@ -2,13 +2,14 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.StoredBytes;
+import java.io.IOException;
 import java.util.function.BooleanSupplier;
 
 /**
- * A block in memory mapped into this process, and the one order in which such a block is read: first its bytes, then
- * their checksum, and last whether the memory is still the block's. A peer may free its memory at any time, but it
- * changes the shuffle's slot before it frees a byte; so a slot that is unchanged in the end vouches for all that was
- * read before.
+ * A block in memory mapped into this process or in a file open in it, and the one order in which such a block is read:
+ * first its bytes, then their checksum, and last whether they are still the block's. A peer may free them at any time,
+ * but it changes the shuffle's slot before it frees a byte; so a slot that is unchanged in the end vouches for all that
+ * was read before.
  *
  * <p><b>Threading:</b> one thread reads.
  *
@@ -43,8 +44,9 @@ record InPlaceBlock<B extends StoredBytes>(B bytes, BooleanSupplier current, Run
      * Reads the block where it lies.
      *
      * @param verify whether to compare it with its checksum
+     * @throws IOException if it lies on disk and cannot be read
      */
-    Outcome check(boolean verify) {
+    Outcome check(boolean verify) throws IOException {
         return outcome(!verify || bytes.isIntact());
     }
 

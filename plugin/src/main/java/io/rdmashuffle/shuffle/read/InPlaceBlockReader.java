@@ -2,7 +2,6 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.StoredBlock;
-import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
 import io.rdmashuffle.shuffle.format.Frames;
@@ -112,47 +111,69 @@ final class InPlaceBlockReader implements AutoCloseable {
             missed.add(block);
             return 0;
         }
+        if (found.bytes().lengthBytes() <= room) {
+            try (found) {
+                return copy(block, found, target, offset, source.counter());
+            } catch (IOException e) {
+                return unreadable(block, e);
+            }
+        }
+        if (!first) {
+            found.close();
+            return -1;
+        }
+        open(block, found, source.counter());
+        return 0;
+    }
+
+    private int copy(
+            WantedBlock block, InPlaceBlock<StoredBlock> found, byte[] target, int offset, ShuffleCounter counter)
+            throws IOException {
         StoredBlock bytes = found.bytes();
-        // Once: the memory may be its owner's again by a second look.
-        boolean framed = Frames.begin(bytes);
-        if (first && bytes.lengthBytes() > room && !framed) {
-            open(block, found, source.counter());
+        int length = (int) bytes.lengthBytes();
+        bytes.copyTo(target, offset);
+        if (Frames.begin(target, offset, length)) {
+            // Decompressed as what lies in files is; if these are not its owner's bytes any more, then too.
+            missed.add(block);
             return 0;
         }
-        try (found) {
-            if (framed) {
-                // Decompressed as what lies in files is; if these are not its owner's bytes any more, then too.
-                missed.add(block);
-                return 0;
-            }
-            if (bytes.lengthBytes() > room) {
-                return -1;
-            }
-            int length = (int) bytes.lengthBytes();
-            bytes.copyTo(target, offset);
-            if (!isGood(block, found.outcome(!verify || checksum(target, offset, length) == bytes.checksum()))) {
-                return 0;
-            }
-            tally.count(source.counter(), length);
-            return length;
+        if (!isGood(block, found.outcome(!verify || checksum(target, offset, length) == bytes.checksum()))) {
+            return 0;
         }
+        tally.count(counter, length);
+        return length;
+    }
+
+    /** Notes a block as missed that lies on disk and cannot be read: its owner is asked, and says what it finds. */
+    private int unreadable(WantedBlock block, IOException cause) {
+        LOG.warn(
+                "Cannot read {} in the disk tier of executor {}",
+                block.id(),
+                block.owner().executorId(),
+                cause);
+        missed.add(block);
+        return 0;
     }
 
     /** Begins to read a block in pieces. */
     private void open(WantedBlock block, InPlaceBlock<StoredBlock> found, ShuffleCounter counter) {
-        boolean good;
+        boolean opened = false;
         try {
-            good = isGood(block, found.check(verify));
-        } catch (Throwable failure) {
-            CloseOnFailure.close(failure, found);
-            throw failure;
-        }
-        if (good) {
-            StoredBlock bytes = found.bytes();
-            large = new Large(block, found, SliceInputStream.over(bytes.pieces(), found.current()));
-            tally.count(counter, bytes.lengthBytes());
-        } else {
-            found.close();
+            // Once: the memory may be its owner's again by a second look.
+            if (Frames.begin(found.bytes())) {
+                missed.add(block);
+            } else if (isGood(block, found.check(verify))) {
+                StoredBlock bytes = found.bytes();
+                large = new Large(block, found, SliceInputStream.over(bytes.pieces(), found.current()));
+                tally.count(counter, bytes.lengthBytes());
+                opened = true;
+            }
+        } catch (IOException e) {
+            unreadable(block, e);
+        } finally {
+            if (!opened) {
+                found.close();
+            }
         }
     }
 

@@ -11,6 +11,7 @@ import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
 import io.rdmashuffle.shuffle.read.InPlaceBlock.Outcome;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
+import java.io.IOException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -127,7 +128,10 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         Outcome outcome;
         try {
             outcome = found.check(verify);
-        } catch (Throwable failure) {
+        } catch (IOException e) {
+            LOG.warn("Cannot read block {} in the disk tier of executor {}", blockId, path.executorId(), e);
+            outcome = Outcome.DAMAGED;
+        } catch (RuntimeException | Error failure) {
             CloseOnFailure.close(failure, found);
             throw failure;
         }

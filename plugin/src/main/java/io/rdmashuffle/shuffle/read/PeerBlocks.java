@@ -8,7 +8,7 @@ import io.rdmashuffle.directory.SlotWatch;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.RemoteView;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -58,7 +58,7 @@ final class PeerBlocks implements BlockSource {
         try {
             Located located =
                     path.directory().locate(wanted.id().shuffleId(), wanted.id().mapId());
-            return located != null && located.entry().place() == DirectoryEntry.Place.POOL;
+            return located != null && located.entry().isReadable(path.peer().readsDisk());
         } catch (IOException e) {
             LOG.debug("Cannot locate {} of executor {}", wanted.id(), path.executorId(), e);
             return false;
@@ -86,7 +86,7 @@ final class PeerBlocks implements BlockSource {
 
     private @Nullable InPlaceBlock<StoredBlock> find(ShuffleBlockId id) throws IOException {
         Located located = path.directory().locate(id.shuffleId(), id.mapId());
-        if (located == null || located.entry().place() != DirectoryEntry.Place.POOL) {
+        if (located == null || !located.entry().isReadable(path.peer().readsDisk())) {
             return null;
         }
         DirectoryEntry entry = located.entry();
@@ -99,8 +99,8 @@ final class PeerBlocks implements BlockSource {
         return bytes.lengthBytes() == 0 ? null : new InPlaceBlock<>(bytes, slot::isCurrent, () -> {});
     }
 
-    /** Returns a region of the peer; it stays mapped until this is closed. */
-    private @Nullable MemorySlice region(int regionId) throws ReadFailedException {
+    /** Returns a region of the peer; it stays mapped or open until this is closed. */
+    private @Nullable StoredSlice region(int regionId) throws ReadFailedException {
         RemoteView view = regions.get(regionId);
         if (view == null) {
             view = path.peer().region(regionId);
@@ -109,7 +109,7 @@ final class PeerBlocks implements BlockSource {
             }
             regions.put(regionId, view);
         }
-        return view.memory();
+        return view.bytes();
     }
 
     /** Returns a watch on the shuffle's slot in that generation; null if the peer's memory cannot be mapped. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
-import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -25,7 +25,7 @@ import org.apache.spark.util.TaskCompletionListener;
  * <p><b>Ownership:</b> owns nothing; the executor's parts that it was made from outlive it.
  */
 public final class PoolExecutorComponents implements ShuffleExecutorComponents {
-    private final Pool pool;
+    private final TieredPool pool;
     private final MapOutputStore store;
     private final long chunkBytes;
     private final ShuffleExecutorComponents files;
@@ -39,7 +39,11 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * @param files ready to use: where outputs go that the pool cannot take
      */
     public PoolExecutorComponents(
-            Pool pool, MapOutputStore store, long chunkBytes, PoolLimits limits, ShuffleExecutorComponents files) {
+            TieredPool pool,
+            MapOutputStore store,
+            long chunkBytes,
+            PoolLimits limits,
+            ShuffleExecutorComponents files) {
         this.pool = pool;
         this.store = store;
         this.chunkBytes = chunkBytes;
@@ -62,11 +66,11 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     }
 
     /**
-     * Returns whether memory is short for so many bytes more: the pool would be fuller than it may be with bytes that
-     * could be fewer.
+     * Returns whether memory is short for so many bytes more, and there is no disk tier behind it: the pool would be
+     * fuller than it may be with bytes that could be fewer.
      */
     boolean isShortOf(long bytes) {
-        return !limits.leavesRoom(pool.usage().usedBytes(), bytes);
+        return pool.disk() == null && !limits.leavesRoom(pool.memory().usage().usedBytes(), bytes);
     }
 
     /**

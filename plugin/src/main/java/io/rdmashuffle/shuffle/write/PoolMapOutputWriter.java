@@ -3,7 +3,7 @@ package io.rdmashuffle.shuffle.write;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.SliceCursor;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -158,8 +158,8 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         return open;
     }
 
-    private static void copy(List<MemorySlice> slices, OutputStream out, byte[] buffer) throws IOException {
-        for (MemorySlice slice : slices) {
+    private static void copy(List<StoredSlice> slices, OutputStream out, byte[] buffer) throws IOException {
+        for (StoredSlice slice : slices) {
             for (long done = 0; done < slice.lengthBytes(); ) {
                 int piece = (int) Math.min(buffer.length, slice.lengthBytes() - done);
                 slice.getBytes(done, buffer, 0, piece);

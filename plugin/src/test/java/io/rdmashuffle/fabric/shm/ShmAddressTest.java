@@ -52,7 +52,7 @@ class ShmAddressTest {
 
     @Test
     void anotherBootIdIsAnotherHost() throws Exception {
-        ShmAddress foreign = new ShmAddress(UUID.randomUUID(), own().region0(), own().stem());
+        ShmAddress foreign = new ShmAddress(UUID.randomUUID(), own().region0(), own().stem(), ShmDisk.NONE);
         assertThatThrownBy(() -> node.fabric().connect("9", foreign.encode()))
                 .isInstanceOf(PeerUnreachableException.class)
                 .hasMessageContaining("executor 9")
@@ -62,8 +62,8 @@ class ShmAddressTest {
     @Test
     void anotherFileUnderTheSamePathIsAnotherMount() throws Exception {
         FileIdentity real = own().region0();
-        ShmAddress foreign =
-                new ShmAddress(own().bootId(), new FileIdentity(real.device() + 1, real.inode()), own().stem());
+        ShmAddress foreign = new ShmAddress(
+                own().bootId(), new FileIdentity(real.device() + 1, real.inode()), own().stem(), ShmDisk.NONE);
         assertThatThrownBy(() -> node.fabric().connect("9", foreign.encode()))
                 .isInstanceOf(PeerUnreachableException.class)
                 .hasMessageContaining("common mount");
@@ -71,7 +71,7 @@ class ShmAddressTest {
 
     @Test
     void aPathThatIsNotThereNamesTheMount() throws Exception {
-        ShmAddress foreign = new ShmAddress(own().bootId(), own().region0(), directory + "/elsewhere");
+        ShmAddress foreign = new ShmAddress(own().bootId(), own().region0(), directory + "/elsewhere", ShmDisk.NONE);
         assertThatThrownBy(() -> node.fabric().connect("9", foreign.encode()))
                 .isInstanceOf(PeerUnreachableException.class)
                 .hasMessageContaining("not shared with us");
@@ -79,7 +79,7 @@ class ShmAddressTest {
 
     @Test
     void aPathThatNoFileCanHaveIsRefused() throws Exception {
-        ShmAddress foreign = new ShmAddress(own().bootId(), own().region0(), directory + "/a\0b");
+        ShmAddress foreign = new ShmAddress(own().bootId(), own().region0(), directory + "/a\0b", ShmDisk.NONE);
         assertThatThrownBy(() -> node.fabric().connect("9", foreign.encode()))
                 .isInstanceOf(PeerUnreachableException.class);
     }

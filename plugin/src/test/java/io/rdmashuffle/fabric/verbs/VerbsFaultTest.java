@@ -95,7 +95,7 @@ class VerbsFaultTest {
     private byte[] read(Peer peer, RemoteSlice slice, Duration timeout) throws Exception {
         BlockingReads reads = new BlockingReads(reader.pool(), Duration.ofSeconds(5), timeout);
         try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
-            return TestPools.bytes(bytes.slice(0));
+            return TestPools.bytes(bytes.memory(0));
         }
     }
 
@@ -281,7 +281,7 @@ class VerbsFaultTest {
         BlockingReads reads = new BlockingReads(friend.pool(), Duration.ZERO, TIMEOUT);
         try (Peer peer = friend.connect(owner);
                 RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
-            assertThat(TestPools.bytes(bytes.slice(0)))
+            assertThat(TestPools.bytes(bytes.memory(0)))
                     .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
         }
         for (Node refused : List.of(stranger, reader)) {
@@ -305,7 +305,7 @@ class VerbsFaultTest {
             byte[] expected = TestPools.bytes(lease.memory().slice(0, BYTES));
             for (int i = 0; i < 4; i++) {
                 try (RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
-                    assertThat(TestPools.bytes(bytes.slice(0))).isEqualTo(expected);
+                    assertThat(TestPools.bytes(bytes.memory(0))).isEqualTo(expected);
                 }
             }
             List<PeerReadChannel> channels = ((VerbsPeer) peer).channels();
@@ -317,7 +317,7 @@ class VerbsFaultTest {
             ((VerbsFabric) owner.fabric()).rails().get(1).registered().get(0).close();
             for (int i = 0; i < 4; i++) {
                 try (RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
-                    assertThat(TestPools.bytes(bytes.slice(0))).isEqualTo(expected);
+                    assertThat(TestPools.bytes(bytes.memory(0))).isEqualTo(expected);
                 }
             }
         }

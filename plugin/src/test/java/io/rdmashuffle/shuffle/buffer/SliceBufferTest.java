@@ -10,9 +10,9 @@ import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TestPools;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -66,8 +66,8 @@ class SliceBufferTest {
     }
 
     /** Cuts the content into slices, some of them empty. */
-    private List<MemorySlice> slices(int count) {
-        List<MemorySlice> slices = new ArrayList<>();
+    private List<StoredSlice> slices(int count) {
+        List<StoredSlice> slices = new ArrayList<>();
         int start = 0;
         for (int i = 1; i <= count; i++) {
             int end = i == count ? BYTES : start + random.nextInt((BYTES - start) / 2 + 1);
@@ -153,7 +153,7 @@ class SliceBufferTest {
     void anUnheldBlockTakesItsReferencesWhenItIsUsed() throws Exception {
         TestOutput made = TestOutput.random(pool, 1, 4, 500, random);
         MapOutput output = made.output();
-        List<MemorySlice> bytes = output.memory(output.range(0, 4));
+        List<StoredSlice> bytes = output.bytes(output.range(0, 4));
         SliceManagedBuffer dropped = SliceManagedBuffer.unheld(bytes, output);
         SliceManagedBuffer read = SliceManagedBuffer.unheld(bytes, output);
         read.retain();

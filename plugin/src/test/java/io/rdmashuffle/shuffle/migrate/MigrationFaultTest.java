@@ -8,6 +8,7 @@ import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Purpose;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -179,7 +180,8 @@ class MigrationFaultTest extends MigrationTestBed {
         TestOutput written = written(3000);
         MapOutput output = written.output();
         BlockRange all = output.range(0, PARTITIONS);
-        output.memory(all).get(0).putInt(0, output.memory(all).get(0).getInt(0) + 1);
+        MemorySlice first = TestOutput.inMemory(output, all).get(0);
+        first.putInt(0, first.getInt(0) + 1);
         assertThat(blocks()).isEmpty();
         assertThatThrownBy(() -> new DepartingOutputs(oldHome).writeFiles(KEY, target))
                 .hasMessageContaining("checksum");

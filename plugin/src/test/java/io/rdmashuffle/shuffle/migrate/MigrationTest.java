@@ -189,7 +189,7 @@ class MigrationTest extends MigrationTestBed {
             if (pooled == null) {
                 here.writeBytes(target.data(new OutputKey(SHUFFLE, mapId)));
             } else {
-                here.writeBytes(TestOutput.join(pooled.memory(pooled.range(0, PARTITIONS))));
+                here.writeBytes(TestOutput.join(pooled.bytes(pooled.range(0, PARTITIONS))));
                 pooled.release();
             }
             assertThat(here.toByteArray())

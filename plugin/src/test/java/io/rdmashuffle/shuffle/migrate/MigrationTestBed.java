@@ -11,6 +11,7 @@ import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.PoolLimits;
@@ -86,7 +87,7 @@ abstract class MigrationTestBed {
     }
 
     IncomingOutputs incoming(Duration timeout) {
-        return new IncomingOutputs(pool, CHUNK, new PoolLimits(CAP, CAP, 100), store, timeout);
+        return new IncomingOutputs(TieredPool.of(pool), CHUNK, new PoolLimits(CAP, CAP, 100), store, timeout);
     }
 
     /** An output at its old home, and the blocks that Spark would send of it. */
@@ -161,10 +162,10 @@ abstract class MigrationTestBed {
         try {
             for (int p = 0; p < PARTITIONS; p++) {
                 BlockRange range = here.range(p, p + 1);
-                assertThat(TestOutput.join(here.memory(range)))
+                assertThat(TestOutput.join(here.bytes(range)))
                         .as("seed %d partition %d", seed, p)
                         .isEqualTo(written.partitions()[p]);
-                assertThat(range.matches(here.memory(range))).isTrue();
+                assertThat(range.matches(here.bytes(range))).isTrue();
             }
         } finally {
             here.release();

@@ -224,7 +224,7 @@ abstract class ClientContract {
         List<String> ids = blocksWithBytes();
         for (TestOutput made : outputs) {
             BlockRange range = made.output().range(0, PARTITIONS);
-            for (MemorySlice piece : made.output().memory(range)) {
+            for (MemorySlice piece : TestOutput.inMemory(made.output(), range)) {
                 piece.clear();
             }
         }

@@ -132,7 +132,7 @@ class DamagedPeerTest {
             MemorySlice index = region(entry.indexRegion())
                     .slice(entry.indexOffset(), MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()));
             BlockRange all = outputs.get(1).output().range(0, PARTITIONS);
-            MemorySlice data = outputs.get(1).output().memory(all).get(0);
+            MemorySlice data = TestOutput.inMemory(outputs.get(1).output(), all).get(0);
             for (int round = 0; round < run.times(600); round++) {
                 attempt(run, index, mutations.atRandom(TestPools.bytes(index)), false);
                 attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), true);

@@ -105,6 +105,11 @@ final class FlakyFabric implements Fabric {
             }
 
             @Override
+            public boolean readsDisk() {
+                return peer.readsDisk();
+            }
+
+            @Override
             public void releaseRegions() {
                 peer.releaseRegions();
             }

@@ -8,6 +8,7 @@ import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -101,10 +102,10 @@ class InPlaceBlockReaderTest {
         random.nextBytes(bytes);
         slice.putBytes(place, bytes, 0, length);
         int cut = random.nextInt(length);
-        List<MemorySlice> pieces = cut == 0
+        List<StoredSlice> pieces = cut == 0
                 ? List.of(slice.slice(place, length))
                 : List.of(slice.slice(place, cut), slice.slice(place + cut, length - cut));
-        int checksum = Crc32c.of(pieces) + (damaged ? 1 : 0);
+        int checksum = Crc32c.of(slice.slice(place, length)) + (damaged ? 1 : 0);
         source.blocks.put(mapId, new StoredBlock(pieces, length, checksum));
         return bytes;
     }
@@ -116,8 +117,8 @@ class InPlaceBlockReaderTest {
             bytes[i] = Frames.markByte(i);
         }
         slice.putBytes(place, bytes, 0, length);
-        List<MemorySlice> pieces = List.of(slice.slice(place, 5), slice.slice(place + 5, length - 5));
-        source.blocks.put(mapId, new StoredBlock(pieces, length, Crc32c.of(pieces)));
+        List<StoredSlice> pieces = List.of(slice.slice(place, 5), slice.slice(place + 5, length - 5));
+        source.blocks.put(mapId, new StoredBlock(pieces, length, Crc32c.of(slice.slice(place, length))));
     }
 
     private byte[] readAll(InPlaceBlockReader visible) throws IOException {

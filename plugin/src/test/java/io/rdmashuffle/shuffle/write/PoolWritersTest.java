@@ -14,6 +14,7 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -79,7 +80,7 @@ class PoolWritersTest {
     }
 
     private ChunkedOutput output() {
-        return new ChunkedOutput(pool, CHUNK, 0, false);
+        return new ChunkedOutput(TieredPool.of(pool), CHUNK, 0, false);
     }
 
     /**
@@ -89,7 +90,7 @@ class PoolWritersTest {
     @Test
     void onlyABareOutputAsksForAllItsRoomAtOnce() throws Exception {
         PoolExecutorComponents components = new PoolExecutorComponents(
-                pool,
+                TieredPool.of(pool),
                 store,
                 CHUNK,
                 new PoolLimits(CAP, CAP, 0),
@@ -147,10 +148,10 @@ class PoolWritersTest {
         try {
             for (int p = 0; p < content.length; p++) {
                 BlockRange range = output.range(p, p + 1);
-                assertThat(TestOutput.join(output.memory(range)))
+                assertThat(TestOutput.join(output.bytes(range)))
                         .as("seed %d partition %d", seed, p)
                         .isEqualTo(content[p]);
-                assertThat(range.matches(output.memory(range))).isTrue();
+                assertThat(range.matches(output.bytes(range))).isTrue();
             }
         } finally {
             output.release();
@@ -236,7 +237,7 @@ class PoolWritersTest {
         byte[][] content = content(5, 300);
         content[0] = new byte[] {1, 2, 3};
         FakeFiles files = new FakeFiles(content.length);
-        ChunkedOutput refused = new ChunkedOutput(pool, CHUNK, 0, true);
+        ChunkedOutput refused = new ChunkedOutput(TieredPool.of(pool), CHUNK, 0, true);
         PoolMapOutputWriter writer = new PoolMapOutputWriter(
                 new OutputKey(SHUFFLE, 1), store.epoch(SHUFFLE), content.length, store, refused, () -> files);
         write(writer, content);

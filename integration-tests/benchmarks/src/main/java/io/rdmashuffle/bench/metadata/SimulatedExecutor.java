@@ -10,6 +10,7 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryAgent;
@@ -150,7 +151,8 @@ final class SimulatedExecutor implements AutoCloseable {
         }
         int epoch = store.epoch(shuffleId);
         long started = System.nanoTime();
-        MapOutput output = MapOutput.create(pool, mapId, List.of(data), new long[] {dataBytes}, lengths, checksums);
+        MapOutput output =
+                MapOutput.create(TieredPool.of(pool), mapId, List.of(data), new long[] {dataBytes}, lengths, checksums);
         if (output == null) {
             data.close();
             throw new IllegalStateException("no room for the index of map output " + mapId + ": " + pool.usage());

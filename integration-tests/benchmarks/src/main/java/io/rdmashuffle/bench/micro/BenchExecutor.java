@@ -12,6 +12,7 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.IOException;
@@ -74,7 +75,12 @@ final class BenchExecutor implements AutoCloseable {
         long[] lengths = new long[partitions];
         Arrays.fill(lengths, 1);
         MapOutput output = MapOutput.create(
-                pool, mapId, List.of(lease(partitions)), new long[] {partitions}, lengths, new int[partitions]);
+                TieredPool.of(pool),
+                mapId,
+                List.of(lease(partitions)),
+                new long[] {partitions},
+                lengths,
+                new int[partitions]);
         store.add(SHUFFLE, store.epoch(SHUFFLE), Objects.requireNonNull(output, "the pool is full"));
     }
 

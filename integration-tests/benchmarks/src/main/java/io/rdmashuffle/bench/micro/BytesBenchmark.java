@@ -3,6 +3,7 @@ package io.rdmashuffle.bench.micro;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
 import io.rdmashuffle.store.PoolLimits;
@@ -47,7 +48,7 @@ public class BytesBenchmark {
 
     private final BenchExecutor executor = new BenchExecutor();
     private final PoolExecutorComponents components = new PoolExecutorComponents(
-            executor.pool(),
+            TieredPool.of(executor.pool()),
             executor.store(),
             CHUNK_BYTES,
             new PoolLimits(LIMIT_BYTES, LIMIT_BYTES, 100),

@@ -79,6 +79,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.shuffle.rdma.pool.initialSize", sizes[1]);
         conf.put("spark.shuffle.rdma.directory.maxShuffles", pick(random, "64", "1024"));
         conf.put("spark.shuffle.rdma.pool.chunkSize", pick(random, "4k", "64k", "512k"));
+        conf.put("spark.shuffle.rdma.disk.enabled", pick(random, "true", "true", "false"));
         conf.put("spark.shuffle.rdma.pool.reserveTimeout", pick(random, "0ms", "100ms"));
         conf.put("spark.shuffle.rdma.fabric.shm.inPlace", pick(random, "true", "true", "false"));
         conf.put("spark.shuffle.rdma.fabric.maxBytesInFlight", pick(random, "1m", "48m"));

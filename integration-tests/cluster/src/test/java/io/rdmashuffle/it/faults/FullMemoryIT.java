@@ -33,6 +33,7 @@ class FullMemoryIT {
         Map<Integer, Long> expected = JOB.withSortShuffle();
         Map<String, String> conf = new HashMap<>(Map.of(
                 "spark.shuffle.compress", "false",
+                "spark.shuffle.rdma.disk.enabled", "false",
                 "spark.shuffle.rdma.directory.maxShuffles", "64",
                 "spark.shuffle.rdma.pool.regionSize", "4m",
                 "spark.shuffle.rdma.pool.initialSize", "4m",

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+/**
+ * How the files of the disk tier grow.
+ *
+ * @param growthBytes unit in which a file reserves blocks
+ * @param minFreeBytes what growth leaves free in a file system
+ */
+public record DiskSettings(long growthBytes, long minFreeBytes) {}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import io.rdmashuffle.ffi.NativeBuffer;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The second tier of the pool, for what finds no room in memory: one file in each of Spark's local directories, handed
+ * out as leases. A file grows by pieces that are reserved on disk, gives ranges back to the file system as they are
+ * freed, and is cut down to nothing with its last lease.
+ *
+ * <pre>
+ *  region   {@link #FIRST_REGION} + i           file   &lt;directory i&gt;/rdma-shuffle-&lt;token&gt;.disk
+ * </pre>
+ *
+ * The files lie where Spark removes them when the executor is killed.
+ *
+ * <p><b>Threading:</b> thread-safe. Nothing waits for room; a reservation waits for a file to grow, a system call that
+ * reserves blocks.
+ *
+ * <p><b>Ownership:</b> owns its files. A file whose leases are still out when the tier closes stays open until the last
+ * of them is back.
+ */
+public final class DiskTier implements AutoCloseable {
+    /** Of the files; the numbers below are regions of memory. */
+    public static final int FIRST_REGION = 1 << 24;
+
+    /** What a map output collects before it is written to its file. */
+    static final long BUFFER_BYTES = 256 << 10;
+
+    /** Kept for the next map output; a few more than there are tasks at once. */
+    private static final int MAX_IDLE_BUFFERS = 32;
+
+    private final DiskSettings settings;
+    private final UUID token = UUID.randomUUID();
+    private final AtomicInteger turn = new AtomicInteger();
+    private final BlockingQueue<NativeBuffer> buffers = new ArrayBlockingQueue<>(MAX_IDLE_BUFFERS);
+    private final Supplier<List<Path>> directories;
+    private @Nullable List<DiskTierFile> files;
+    private boolean retired;
+    private boolean closed;
+
+    /**
+     * Creates a tier without files.
+     *
+     * @param directories Spark's local directories, asked for when the first is needed: they may come into being after
+     *     the pool
+     */
+    public DiskTier(DiskSettings settings, Supplier<List<Path>> directories) {
+        this.settings = settings;
+        this.directories = directories;
+    }
+
+    /** Returns whether a region's number is one of this tier. */
+    public static boolean has(int regionId) {
+        return regionId >= FIRST_REGION;
+    }
+
+    /** Returns the file of a region, from the directories and the token that its owner has announced. */
+    public static Path file(List<Path> directories, UUID token, int regionId) {
+        return directories.get(regionId - FIRST_REGION).resolve("rdma-shuffle-" + token + ".disk");
+    }
+
+    /** Returns what is part of the files' names, which no other tier has. */
+    public UUID token() {
+        return token;
+    }
+
+    /** Returns the directories, in the order of the regions. */
+    public List<Path> directories() {
+        return files().stream().map(DiskTierFile::directory).toList();
+    }
+
+    /**
+     * Leases {@code preferred} bytes, or fewer but at least {@code minimum} where the disk is short; the directories
+     * take turns.
+     *
+     * @return null when no directory has room
+     */
+    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred) {
+        List<DiskTierFile> all = files();
+        int first = turn.getAndIncrement();
+        for (int i = 0; i < all.size(); i++) {
+            Lease lease = all.get(Math.floorMod(first + i, all.size())).reserve(purpose, minimum, preferred);
+            if (lease != null) {
+                return lease;
+            }
+        }
+        return null;
+    }
+
+    /** Uses a region's directory no more for a while, after a write to it has failed. */
+    public void failed(Region region, IOException cause) {
+        files().get(region.id() - FIRST_REGION).refuse(cause);
+    }
+
+    /** Returns the numbers of this moment. */
+    public DiskUsage usage() {
+        return existing().stream().map(DiskTierFile::usage).reduce(DiskUsage.NONE, DiskUsage::plus);
+    }
+
+    /** Leases nothing from now on. */
+    public void retire() {
+        synchronized (this) {
+            retired = true;
+        }
+        existing().forEach(DiskTierFile::retire);
+    }
+
+    /** Lends a buffer of {@link #BUFFER_BYTES}, which the caller hands back or closes. */
+    NativeBuffer takeBuffer() {
+        NativeBuffer idle = buffers.poll();
+        return idle == null ? new NativeBuffer(BUFFER_BYTES) : idle;
+    }
+
+    /** Takes a buffer back. */
+    void returnBuffer(NativeBuffer buffer) {
+        if (!buffers.offer(buffer)) {
+            buffer.close();
+        }
+    }
+
+    private synchronized List<DiskTierFile> existing() {
+        return files == null ? List.of() : files;
+    }
+
+    private synchronized List<DiskTierFile> files() {
+        List<DiskTierFile> known = files;
+        if (known == null) {
+            known = new ArrayList<>();
+            if (!retired) {
+                List<Path> found = directories.get();
+                for (int i = 0; i < found.size(); i++) {
+                    int regionId = FIRST_REGION + i;
+                    known.add(new DiskTierFile(regionId, found.get(i), file(found, token, regionId), settings));
+                }
+            }
+            files = known;
+        }
+        return known;
+    }
+
+    /**
+     * Removes the files at once; later calls do nothing.
+     *
+     * @throws IllegalStateException if leases are out; their files stay open until they are returned
+     */
+    @Override
+    public void close() {
+        synchronized (this) {
+            if (closed) {
+                return;
+            }
+            closed = true;
+            retired = true;
+        }
+        int leases = usage().leases();
+        existing().forEach(DiskTierFile::close);
+        for (NativeBuffer idle = buffers.poll(); idle != null; idle = buffers.poll()) {
+            idle.close();
+        }
+        if (leases > 0) {
+            throw new IllegalStateException("disk tier closed while " + leases + " leases are out");
+        }
+    }
+}

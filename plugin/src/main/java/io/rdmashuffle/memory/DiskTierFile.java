@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import io.rdmashuffle.text.Quantities;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The disk tier's file in one of Spark's local directories. It is created with the first lease.
+ *
+ * <p><b>Threading:</b> thread-safe. The file grows and shrinks under {@link #growth}; free ranges belong to this
+ * object's lock, which is held for a few map operations and never during a system call. Locked in this order.
+ *
+ * <p><b>Ownership:</b> owns the file, which stays open for the leases that are out.
+ */
+final class DiskTierFile implements Lease.Owner, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DiskTierFile.class);
+
+    /** A page: a smaller unit would have two map outputs write one page. */
+    private static final long GRANULE_BYTES = 4096;
+
+    /** A full or broken disk rarely recovers at once. */
+    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    private final int regionId;
+    private final Path directory;
+    private final Path path;
+    private final DiskSettings settings;
+    private final Object growth = new Object();
+    private @Nullable Opened opened;
+    private long fileBytes;
+    private long usedBytes;
+    private long peakBytes;
+    private int leases;
+    private long refusedUntil = System.nanoTime();
+    private boolean warned;
+    private boolean retired;
+
+    /** The file, and the region that it is to the pool. */
+    private record Opened(DiskFile file, Region region) {}
+
+    DiskTierFile(int regionId, Path directory, Path path, DiskSettings settings) {
+        this.regionId = regionId;
+        this.directory = directory;
+        this.path = path;
+        this.settings = settings;
+    }
+
+    Path directory() {
+        return directory;
+    }
+
+    /** Leases bytes, at a new end of the file if nothing else is free; null if that is not possible. */
+    @Nullable
+    Lease reserve(Purpose purpose, long minimum, long preferred) {
+        long least = roundUp(Math.max(1, minimum));
+        long wanted = Math.max(least, roundUp(preferred));
+        Lease lease = take(purpose, wanted, wanted);
+        if (lease != null) {
+            return lease;
+        }
+        synchronized (growth) {
+            // Another thread may have grown the file while this one waited.
+            lease = take(purpose, wanted, wanted);
+            if (lease == null && grow(least, wanted)) {
+                lease = take(purpose, least, wanted);
+            }
+        }
+        return lease != null ? lease : take(purpose, least, wanted);
+    }
+
+    private static long roundUp(long bytes) {
+        return Math.addExact(bytes, GRANULE_BYTES - 1) & -GRANULE_BYTES;
+    }
+
+    private synchronized @Nullable Lease take(Purpose purpose, long least, long wanted) {
+        if (opened == null || retired || isRefused()) {
+            return null;
+        }
+        Region region = opened.region();
+        FreeExtents.Extent extent = region.free().take(least, wanted);
+        if (extent == null) {
+            return null;
+        }
+        if (!region.shared().retain()) {
+            throw new IllegalStateException(path + " is closed while the disk tier is open");
+        }
+        leases++;
+        count(extent.lengthBytes());
+        return new Lease(this, region, extent.offset(), extent.lengthBytes(), purpose);
+    }
+
+    private void count(long bytes) {
+        usedBytes += bytes;
+        peakBytes = Math.max(peakBytes, usedBytes);
+    }
+
+    private boolean isRefused() {
+        return System.nanoTime() - refusedUntil < 0;
+    }
+
+    /** Makes the file longer, under {@link #growth}; false if the disk has not even room for {@code least} bytes. */
+    private boolean grow(long least, long wanted) {
+        synchronized (this) {
+            if (retired || isRefused()) {
+                return false;
+            }
+        }
+        try {
+            long room = Files.getFileStore(directory).getUsableSpace() - settings.minFreeBytes();
+            if (least > room) {
+                throw new IOException("a file system with " + Quantities.mebibytes(room + settings.minFreeBytes())
+                        + " free has none to spare (spark.shuffle.rdma.disk.minFree)");
+            }
+            long bytes = Math.min(Math.max(wanted, settings.growthBytes()), room) & -GRANULE_BYTES;
+            Opened open = open();
+            open.file().allocate(fileBytes, bytes);
+            synchronized (this) {
+                open.region().free().release(fileBytes, bytes);
+                fileBytes += bytes;
+            }
+            return true;
+        } catch (IOException e) {
+            refuse(e);
+            return false;
+        }
+    }
+
+    /** Creates the file if there is none, under {@link #growth}. */
+    private Opened open() throws IOException {
+        synchronized (this) {
+            if (opened != null) {
+                return opened;
+            }
+        }
+        DiskFile created = DiskFile.create(path);
+        Opened open = new Opened(created, Region.onDisk(regionId, created));
+        synchronized (this) {
+            opened = open;
+        }
+        return open;
+    }
+
+    /** Leases nothing for a while. */
+    void refuse(IOException cause) {
+        synchronized (this) {
+            refusedUntil = System.nanoTime() + RETRY_NANOS;
+            if (warned) {
+                LOG.debug("The disk tier in {} is refused again", directory, cause);
+                return;
+            }
+            warned = true;
+        }
+        LOG.warn(
+                "The disk tier in {} takes no more for now: map outputs go to other local directories, or to Spark's"
+                        + " shuffle files (spark.shuffle.rdma.disk.enabled)",
+                directory,
+                cause);
+    }
+
+    @Override
+    public long granuleBytes() {
+        return GRANULE_BYTES;
+    }
+
+    @Override
+    public synchronized long extend(Lease lease, long bytes) {
+        long added = retired ? 0 : lease.region().free().takeAt(lease.offset() + lease.lengthBytes(), bytes);
+        count(added);
+        return added;
+    }
+
+    /** {@inheritDoc} Nothing was written there. */
+    @Override
+    public synchronized void releaseTail(Lease lease, long offset, long bytes) {
+        lease.region().free().release(offset, bytes);
+        usedBytes -= bytes;
+    }
+
+    @Override
+    public void release(Lease lease) {
+        DiskFile file;
+        synchronized (this) {
+            boolean last = leases == 1;
+            file = last || opened == null ? null : opened.file();
+        }
+        if (file != null) {
+            // Its dirty pages would be written to disk for nothing. Before it is free: its next holder may write.
+            file.punch(lease.offset(), lease.lengthBytes());
+        }
+        boolean empty;
+        synchronized (this) {
+            lease.region().free().release(lease.offset(), lease.lengthBytes());
+            usedBytes -= lease.lengthBytes();
+            leases--;
+            empty = leases == 0;
+        }
+        if (empty) {
+            shrink();
+        }
+        lease.region().shared().release();
+    }
+
+    /** Cuts the file down to nothing if it still holds nothing. */
+    private void shrink() {
+        synchronized (growth) {
+            DiskFile file;
+            synchronized (this) {
+                if (leases > 0 || fileBytes == 0 || opened == null) {
+                    return;
+                }
+                file = opened.file();
+                opened.region().free().clear();
+                fileBytes = 0;
+            }
+            try {
+                file.truncate();
+            } catch (IOException e) {
+                LOG.debug("Cannot truncate {}", path, e);
+            }
+        }
+    }
+
+    synchronized DiskUsage usage() {
+        return new DiskUsage(fileBytes, usedBytes, peakBytes, leases);
+    }
+
+    synchronized void retire() {
+        retired = true;
+    }
+
+    /** Removes the file; leases that are out keep it open. */
+    @Override
+    public void close() {
+        Opened open;
+        synchronized (growth) {
+            synchronized (this) {
+                retired = true;
+                open = opened;
+            }
+        }
+        if (open == null) {
+            return;
+        }
+        open.file().close();
+        try {
+            Files.deleteIfExists(path);
+        } catch (IOException e) {
+            LOG.warn("Cannot remove {}; Spark removes it with its directory", path, e);
+        }
+    }
+}

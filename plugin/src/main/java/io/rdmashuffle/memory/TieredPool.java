@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import java.io.IOException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An executor's pool: registered memory, and behind it the disk. Neither is ever waited for.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns nothing; who created the tiers closes them.
+ *
+ * @param memory the first tier
+ * @param disk the second one; null if there is none
+ */
+public record TieredPool(Pool memory, @Nullable DiskTier disk) {
+    /** Returns a pool without a disk tier. */
+    public static TieredPool of(Pool memory) {
+        return new TieredPool(memory, null);
+    }
+
+    /**
+     * Leases {@code preferred} bytes, or fewer but at least {@code minimum}: in memory if they find room there in one
+     * piece, else on disk, else what can be had of either.
+     *
+     * @return null when both tiers are full
+     */
+    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred) throws InterruptedException {
+        if (disk == null) {
+            return memory.reserve(purpose, minimum, preferred, Duration.ZERO);
+        }
+        Lease whole = memory.reserve(purpose, preferred, preferred, Duration.ZERO);
+        if (whole != null) {
+            return whole;
+        }
+        whole = disk.reserve(purpose, preferred, preferred);
+        if (whole != null || minimum >= preferred) {
+            return whole;
+        }
+        Lease part = memory.reserve(purpose, minimum, preferred, Duration.ZERO);
+        return part != null ? part : disk.reserve(purpose, minimum, preferred);
+    }
+
+    /** Leases nothing from now on, as if both tiers were full. */
+    public void retire() {
+        memory.retire();
+        if (disk != null) {
+            disk.retire();
+        }
+    }
+
+    /** Gives up a region of the disk tier for a while, after a write to it has failed. */
+    public void failed(Region region, IOException cause) {
+        if (disk != null && DiskTier.has(region.id())) {
+            disk.failed(region, cause);
+        }
+    }
+
+    /**
+     * Writes what a lease of the disk tier begins with.
+     *
+     * @return false if that failed, and then the region is given up for a while
+     */
+    public boolean write(Lease lease, long offset, MemorySlice source) {
+        if (!(lease.bytes() instanceof FileSlice target)) {
+            throw new IllegalArgumentException("the lease lies in memory");
+        }
+        try {
+            target.slice(offset, source.lengthBytes()).write(source);
+            return true;
+        } catch (IOException e) {
+            failed(lease.region(), e);
+            return false;
+        }
+    }
+
+    /** Lends the buffer through which a map output is written to disk; only with a disk tier. */
+    public OutputBuffer lendBuffer() {
+        DiskTier tier = disk;
+        if (tier == null) {
+            throw new IllegalStateException("there is no disk tier");
+        }
+        return new OutputBuffer(tier, tier.takeBuffer());
+    }
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.directory.Crc32c;
+import io.rdmashuffle.directory.DirectoryEntry.Place;
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.TieredPool;
+import java.io.ByteArrayOutputStream;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.zip.CRC32C;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A map output in memory, on disk, and on both. */
+@Tag("unit")
+@Timeout(60)
+@ExtendWith(LeakCheck.class)
+class ChunkedOutputTest {
+    private static final long MEMORY_BYTES = 256 << 10;
+    private static final long CHUNK_BYTES = 16 << 10;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path shm;
+
+    @TempDir
+    Path disk;
+
+    private final Random random = new Random(42);
+    private Pool memory;
+    private DiskTier tier;
+    private TieredPool pool;
+
+    @BeforeEach
+    void open() {
+        memory = TestPools.create(shm, MEMORY_BYTES, MEMORY_BYTES);
+        tier = TestPools.diskTier(0, disk);
+        pool = new TieredPool(memory, tier);
+    }
+
+    @AfterEach
+    void close() {
+        memory.close();
+        tier.close();
+    }
+
+    private byte[] content(int bytes) {
+        byte[] content = new byte[bytes];
+        random.nextBytes(content);
+        return content;
+    }
+
+    /** Appends in pieces of random lengths, in each of the ways that there are. */
+    private int append(ChunkedOutput output, byte[] content) throws Exception {
+        int done = 0;
+        while (done < content.length) {
+            int piece = Math.min(content.length - done, 1 + random.nextInt(40_000));
+            int taken = piece;
+            switch (random.nextInt(2)) {
+                case 0 -> {
+                    ByteBuffer source = ByteBuffer.wrap(content, done, piece);
+                    output.append(source);
+                    taken = piece - source.remaining();
+                }
+                default -> taken = output.append(content, done, piece);
+            }
+            done += taken;
+            if (taken < piece) {
+                return done;
+            }
+        }
+        return done;
+    }
+
+    private static byte[] bytes(List<StoredSlice> slices) {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        slices.forEach(slice -> out.writeBytes(TestPools.bytes(slice)));
+        return out.toByteArray();
+    }
+
+    private static int crc(byte[] content, int from, int to) {
+        CRC32C crc = new CRC32C();
+        crc.update(content, from, to - from);
+        return (int) crc.getValue();
+    }
+
+    /** Makes a map output of two partitions and reads both back. */
+    private MapOutput finish(ChunkedOutput output, byte[] content) throws Exception {
+        int half = content.length / 2;
+        MapOutput made = output.toMapOutput(7, new long[] {half, content.length - half}, new int[] {
+            crc(content, 0, half), crc(content, half, content.length)
+        });
+        assertThat(made).isNotNull();
+        for (int p = 0; p < 2; p++) {
+            StoredBlock block = made.block(p);
+            byte[] copy = new byte[(int) block.lengthBytes()];
+            block.copyTo(copy, 0);
+            assertThat(copy).isEqualTo(Arrays.copyOfRange(content, p == 0 ? 0 : half, p == 0 ? half : content.length));
+            assertThat(block.isIntact()).isTrue();
+        }
+        assertThat(bytes(made.stored(0, 2).pieces())).isEqualTo(content);
+        return made;
+    }
+
+    @Test
+    void whatFitsStaysInMemory() throws Exception {
+        byte[] content = content(100_000);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, content.length, false);
+        assertThat(append(output, content)).isEqualTo(content.length);
+        try (MapOutput made = finish(output, content)) {
+            assertThat(made.entry().place()).isEqualTo(Place.POOL);
+            assertThat(tier.usage().leases()).isZero();
+        }
+    }
+
+    @Test
+    void whatOutgrowsMemoryGoesOnOnDiskWithoutBeingWrittenAgain() throws Exception {
+        byte[] content = content(3 << 20);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
+        assertThat(append(output, content)).isEqualTo(content.length);
+        assertThat(bytes(output.slices())).isEqualTo(content);
+        long inMemory = memory.usage().usedBytes();
+        assertThat(inMemory).isGreaterThan(MEMORY_BYTES / 2);
+        try (MapOutput made = finish(output, content)) {
+            assertThat(made.entry().place()).isEqualTo(Place.DISK);
+            assertThat(tier.usage().usedBytes()).isBetween(content.length - MEMORY_BYTES, content.length + CHUNK_BYTES);
+        }
+        assertThat(memory.usage().usedBytes()).isZero();
+        assertThat(tier.usage().usedBytes()).isZero();
+    }
+
+    @Test
+    void whatIsKnownToBeTooLargeForMemoryLiesOnDiskInOnePiece() throws Exception {
+        byte[] content = content(1 << 20);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, content.length, false);
+        assertThat(append(output, content)).isEqualTo(content.length);
+        try (MapOutput made = finish(output, content)) {
+            assertThat(made.entry().place()).isEqualTo(Place.DISK);
+            assertThat(made.entry().extents()).isEqualTo(1);
+        }
+    }
+
+    @Test
+    void anIndexThatFindsNoMemoryLiesOnDiskToo() throws Exception {
+        List<Lease> full = TestPools.fill(memory);
+        byte[] content = content(50_000);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, content.length, false);
+        assertThat(append(output, content)).isEqualTo(content.length);
+        try (MapOutput made = finish(output, content)) {
+            assertThat(DiskTier.has(made.entry().indexRegion())).isTrue();
+        }
+        full.forEach(Lease::close);
+    }
+
+    @Test
+    void bothTiersFullIsSaidAtOnceAndNothingIsLost() throws Exception {
+        tier.close();
+        tier = TestPools.diskTier(Long.MAX_VALUE / 2, disk);
+        pool = new TieredPool(memory, tier);
+        byte[] content = content(1 << 20);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
+        int taken = 0;
+        for (int piece; (piece = output.append(content, taken, 10_000)) > 0; ) {
+            taken += piece;
+        }
+        assertThat(taken).isGreaterThan((int) MEMORY_BYTES / 2);
+        assertThat(bytes(output.slices())).isEqualTo(Arrays.copyOf(content, taken));
+        output.discard();
+    }
+
+    /** Writes beyond the process's limit of file sizes fail with EFBIG, as those to a broken disk do with EIO. */
+    @Test
+    void aWriteThatFailsEndsTheOutputAndLosesNoByteThatWasTaken() throws Exception {
+        Lease before = Objects.requireNonNull(tier.reserve(Purpose.MAP_OUTPUT, 64 << 20, 64 << 20));
+        byte[] content = content(600_000);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 2 << 20, false);
+        int taken;
+        limitFileSize("67108864:unlimited");
+        try {
+            taken = append(output, content);
+            assertThat(output.append(content, taken, 1)).isZero();
+            assertThat(output.toMapOutput(7, new long[] {taken}, new int[] {0})).isNull();
+        } finally {
+            limitFileSize("unlimited:unlimited");
+        }
+        assertThat(taken).isLessThan(content.length);
+        assertThat(bytes(output.slices())).isEqualTo(Arrays.copyOf(content, taken));
+        output.discard();
+        before.close();
+        assertThat(tier.usage().leases()).isZero();
+    }
+
+    private static void limitFileSize(String softAndHard) throws Exception {
+        String pid = Long.toString(ProcessHandle.current().pid());
+        Process prlimit = new ProcessBuilder("prlimit", "--pid", pid, "--fsize=" + softAndHard)
+                .inheritIO()
+                .start();
+        assertThat(prlimit.waitFor()).isZero();
+    }
+
+    @Test
+    void aFileThatWasTruncatedDoesNotPassForIntact() throws Exception {
+        byte[] content = content(1 << 20);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, content.length, false);
+        append(output, content);
+        try (MapOutput made = finish(output, content)) {
+            Path file =
+                    DiskTier.file(tier.directories(), tier.token(), made.entry().dataRegion());
+            try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw")) {
+                open.setLength(10);
+                open.setLength(4 << 20);
+            }
+            assertThat(made.block(1).isIntact()).isFalse();
+            assertThat(Crc32c.of(made.stored(0, 1).pieces())).isNotEqualTo(crc(content, 0, content.length / 2));
+        }
+    }
+}
