@@ -59,7 +59,8 @@ public final class ShuffleConfig {
     public static final ConfigEntry<Long> POOL_MAX_SIZE =
             ConfigEntry.bytes("pool.maxSize", "1g").between("1m", "1p").doc("""
                 Hard cap of an executor's pool. It is memory outside the heap: add it to `spark.executor.memoryOverhead`
-                and leave room for it in `pool.directory`. Map outputs that find no room become ordinary shuffle files.
+                and leave room for it in `pool.directory`. Map outputs that find no room go to the disk tier
+                (`disk.enabled`).
                 """);
     public static final ConfigEntry<Long> POOL_INITIAL_SIZE =
             ConfigEntry.bytes("pool.initialSize", "64m").between("0", "1p").doc("""
@@ -94,7 +95,7 @@ public final class ShuffleConfig {
             .between("0ms", "1min")
             .doc("""
                 How long a reader waits for room in a full pool, where a fabric copies, before its block comes over
-                Netty. A map output never waits: what does not fit goes to a shuffle file at once. Not above
+                Netty. A map output never waits: what does not fit goes to the disk tier at once. Not above
                 `fetch.timeout`.
                 """);
 
@@ -125,16 +126,17 @@ public final class ShuffleConfig {
                 streams, where that is possible: without map-side combine, with a serialiser whose records stand for
                 themselves (Spark SQL's, Kryo), without I/O encryption, and unless `spark.shuffle.compress=true` is set
                 explicitly. Not with `fabric.mode=netty`. `spark.shuffle.compress` and `spark.io.compression.codec` say
-                how what finds no room in the pool is compressed in files.
+                how what finds no room in either tier is compressed in files.
                 """);
     public static final ConfigEntry<Integer> DIRECT_COMPRESS_ABOVE = ConfigEntry.count(
                     "direct.compressAbove", "percent", "75")
             .between("0", "100")
             .doc("""
-                How full the pool may become with records that are not compressed. A map output that would fill it
-                further is compressed into the pool, so that fewer become files; reading it takes longer. 0 compresses
-                always, 100 only what would find no room. Nothing is compressed with `spark.shuffle.compress=false`, but
-                for the rare map output with a block that begins as compressed ones do.
+                How full the pool may become with records that are not compressed, where it has no disk tier
+                (`disk.enabled`). A map output that would fill it further is compressed into the pool, so that fewer
+                become files; reading it takes longer. 0 compresses always, 100 only what would find no room. Nothing is
+                compressed with `spark.shuffle.compress=false`, but for the rare map output with a block that begins as
+                compressed ones do.
                 """);
 
     public static final ConfigEntry<Duration> FETCH_TIMEOUT =

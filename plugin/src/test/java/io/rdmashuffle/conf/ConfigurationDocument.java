@@ -33,6 +33,7 @@ final class ConfigurationDocument {
     private static final Map<String, String> TITLES = Map.of(
             "fabric", "Paths to the pools of peers",
             "pool", "The pool of registered memory",
+            "disk", "The disk tier of the pool",
             "directory", "The directory of map outputs",
             "direct", "Bare records",
             "fetch", "Fetching blocks",

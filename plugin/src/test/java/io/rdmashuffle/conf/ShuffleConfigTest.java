@@ -137,6 +137,8 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "pool.hugepages", "advise");
         settings.put(PREFIX + "pool.chunkSize", "65536");
         settings.put(PREFIX + "pool.reserveTimeout", "0ms");
+        settings.put(PREFIX + "disk.enabled", "false");
+        settings.put(PREFIX + "disk.minFree", "2g");
         settings.put(PREFIX + "directory.maxShuffles", "16");
         settings.put(PREFIX + "direct.enabled", "false");
         settings.put(PREFIX + "direct.compressAbove", "40");
@@ -168,6 +170,8 @@ class ShuffleConfigTest {
         assertThat(config.fabricMode()).isEqualTo(FabricMode.SHM);
         assertThat(config.fabricMaxBytesInFlight()).isEqualTo(2L << 20);
         assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(7));
+        assertThat(config.diskEnabled()).isFalse();
+        assertThat(config.diskMinFreeBytes()).isEqualTo(2L << 30);
         assertThat(config.fabricShmInPlace()).isFalse();
         assertThat(config.fabricShmThreads()).isEqualTo(3);
         assertPool(config);

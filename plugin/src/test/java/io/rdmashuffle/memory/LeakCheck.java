@@ -3,6 +3,7 @@ package io.rdmashuffle.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.verbs.ResourceLedger;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;
@@ -16,6 +17,7 @@ import org.junit.jupiter.api.extension.ExtensionContext.Namespace;
  */
 public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
     private static final Namespace NAMESPACE = Namespace.create(LeakCheck.class);
+    private static final int STANDARD_INPUT = 0;
     private static final String BEFORE = "mappings";
     private static final String FILES = "files";
     private static final String RESOURCES = "resources";
@@ -35,6 +37,9 @@ public final class LeakCheck implements BeforeEachCallback, AfterEachCallback {
         assertThat(DiskFile.live())
                 .as("files of the disk tier after the test")
                 .isEqualTo(context.getStore(NAMESPACE).get(FILES, Long.class));
+        assertThat(LibC.load().fcntl(STANDARD_INPUT, LibC.F_GETFL, 0) & LibC.O_NONBLOCK)
+                .as("standard input is non-blocking, and surefire reads it")
+                .isZero();
         assertThat(ResourceLedger.open())
                 .as("objects on RDMA devices after the test")
                 .isEqualTo(context.getStore(NAMESPACE).get(RESOURCES));

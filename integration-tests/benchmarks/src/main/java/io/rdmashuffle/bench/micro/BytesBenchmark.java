@@ -2,7 +2,7 @@
 package io.rdmashuffle.bench.micro;
 
 import io.rdmashuffle.directory.MapOutput;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
@@ -99,7 +99,7 @@ public class BytesBenchmark {
         MapOutput output =
                 Objects.requireNonNull(executor.store().acquire(BenchExecutor.SHUFFLE, READ_MAP), "not in the pool");
         try {
-            List<MemorySlice> slices = output.memory(output.range(0, PARTITIONS));
+            List<StoredSlice> slices = output.bytes(output.range(0, PARTITIONS));
             long bytes = 0;
             try (SliceInputStream stream = SliceInputStream.over(slices, () -> true)) {
                 for (int count = 0; count >= 0; count = stream.read(buffer, 0, atOnce)) {
