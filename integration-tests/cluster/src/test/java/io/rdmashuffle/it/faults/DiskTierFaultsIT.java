@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.it.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.it.GroupedBytes;
+import io.rdmashuffle.it.ShuffleObserver;
+import io.rdmashuffle.it.TaskRecorder;
+import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.util.Utils$;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What becomes of the disk tier when a disk is full or a file is damaged. */
+@Tag("system")
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
+class DiskTierFaultsIT {
+    /** Some 40 MB of map outputs. */
+    private static final GroupedBytes JOB = new GroupedBytes(48, 6, 0);
+
+    @TempDir
+    Path disk;
+
+    /** Spark remembers the local directories of the first application of a virtual machine. */
+    @BeforeEach
+    @AfterEach
+    void forgetLocalDirectories() {
+        Utils$.MODULE$.clearLocalRootDirs();
+    }
+
+    private static Map<String, String> conf(Path... localDirectories) {
+        return new HashMap<>(Map.of(
+                "spark.local.dir",
+                String.join(",", Stream.of(localDirectories).map(Path::toString).toList()),
+                "spark.shuffle.compress",
+                "false",
+                "spark.shuffle.rdma.directory.maxShuffles",
+                "64",
+                "spark.shuffle.rdma.pool.maxSize",
+                "1m",
+                "spark.shuffle.rdma.disk.minFree",
+                "64m"));
+    }
+
+    /** A file system with less free than is to be left so holds none of the outputs; the other directory does. */
+    @Test
+    void whatOneLocalDirectoryCannotHoldGoesToTheOther() throws Exception {
+        Map<Integer, Long> expected = JOB.withSortShuffle();
+        forgetLocalDirectories();
+        try (SmallMemory small = SmallMemory.mount("32m");
+                SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf(small.path(), disk))) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+            ClusterStatistics full = observer.statistics();
+            assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
+            assertThat(full.total(ShuffleCounter.DISK_USED_BYTES)).isGreaterThan(30 << 20);
+            assertThat(filesIn(small.path())).isEmpty();
+            assertThat(filesIn(disk)).hasSize(2);
+            assertThat(tasks.failures()).isEmpty();
+            observer.assertAllComesBack();
+            assertThat(filesIn(disk))
+                    .hasSize(2)
+                    .allSatisfy(file -> assertThat(file).isEmptyFile());
+        }
+    }
+
+    /** Another program cuts the files short: a mapping would end the executors with SIGBUS. */
+    @Test
+    void outputsInATruncatedFileAreWrittenAgain() throws Exception {
+        Map<Integer, Long> expected = JOB.withSortShuffle();
+        forgetLocalDirectories();
+        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf(disk))) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> grouped = JOB.prepare(cluster.spark());
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(expected);
+            List<ProcessHandle> executors = cluster.executorProcesses();
+            assertThat(filesIn(disk)).hasSize(2);
+            for (Path file : filesIn(disk)) {
+                assertThat(file).isNotEmptyFile();
+                try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw")) {
+                    open.setLength(4096);
+                }
+            }
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(expected);
+            assertThat(cluster.executorProcesses()).as("the same executors").isEqualTo(executors);
+            observer.assertAllComesBack();
+        }
+    }
+
+    private static List<Path> filesIn(Path directory) throws IOException {
+        try (Stream<Path> all = Files.walk(directory)) {
+            return all.filter(file -> file.toString().endsWith(".disk")).toList();
+        }
+    }
+}
