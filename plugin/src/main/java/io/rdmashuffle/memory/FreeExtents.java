@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
+import java.util.Comparator;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The free ranges of one region: first fit, neighbours merged on release.
+ * The free ranges of one region: best fit, neighbours merged on release, every operation in logarithmic time.
  *
- * <p>All offsets and lengths are multiples of {@link #GRANULE_BYTES}, so that no two leases share a cache line. First
- * fit from the low end keeps the high end free for long runs.
+ * <p>All offsets and lengths are multiples of {@link #GRANULE_BYTES}, so that no two leases share a cache line. The
+ * shortest range that is long enough is taken, the lowest of several, which keeps long runs whole.
  *
  * <p><b>Threading:</b> none; the {@link Pool}'s lock guards it.
  */
@@ -17,11 +19,14 @@ final class FreeExtents {
     /** One cache line: the unit of allocation. */
     static final long GRANULE_BYTES = 64;
 
-    private final TreeMap<Long, Long> lengthByOffset = new TreeMap<>();
+    private final TreeMap<Long, Extent> byOffset = new TreeMap<>();
+    /** The same ranges: ordered by offset they merge, ordered by length they are found. */
+    private final TreeSet<Extent> byLength =
+            new TreeSet<>(Comparator.comparingLong(Extent::lengthBytes).thenComparingLong(Extent::offset));
 
     /** Starts with everything free. */
     FreeExtents(long lengthBytes) {
-        lengthByOffset.put(0L, lengthBytes);
+        add(0, lengthBytes);
     }
 
     /** Returns ranges that begin without a byte and grow by what is released to them. */
@@ -37,7 +42,11 @@ final class FreeExtents {
     }
 
     /** An offset and a length in bytes. */
-    record Extent(long offset, long lengthBytes) {}
+    record Extent(long offset, long lengthBytes) {
+        long end() {
+            return offset + lengthBytes;
+        }
+    }
 
     /** Returns {@code bytes} rounded up to whole granules. */
     static long roundUp(long bytes) {
@@ -45,71 +54,80 @@ final class FreeExtents {
     }
 
     /**
-     * Takes the first range of {@code preferred} bytes, or else the longest one of at least {@code minimum}; null when
-     * there is none. Both are whole granules.
+     * Takes {@code preferred} bytes of the shortest range that has as many, or else the longest one of at least
+     * {@code minimum}; null when there is none. Both are whole granules.
      */
     @Nullable
     Extent take(long minimum, long preferred) {
-        Map.Entry<Long, Long> longest = null;
-        for (Map.Entry<Long, Long> free : lengthByOffset.entrySet()) {
-            if (free.getValue() >= preferred) {
-                return takeFrom(free, preferred);
-            }
-            if (longest == null || free.getValue() > longest.getValue()) {
-                longest = free;
-            }
+        Extent free = byLength.ceiling(new Extent(0, preferred));
+        if (free == null) {
+            free = lowestLongest();
         }
-        return longest == null || longest.getValue() < minimum ? null : takeFrom(longest, longest.getValue());
+        return free == null || free.lengthBytes() < minimum
+                ? null
+                : takeFrom(free, Math.min(preferred, free.lengthBytes()));
+    }
+
+    private @Nullable Extent lowestLongest() {
+        return byLength.isEmpty()
+                ? null
+                : byLength.ceiling(new Extent(0, byLength.last().lengthBytes()));
     }
 
     /** Takes up to {@code preferred} bytes that start exactly at {@code offset}; returns how many, 0 if none. */
     long takeAt(long offset, long preferred) {
-        Long free = lengthByOffset.get(offset);
-        if (free == null) {
-            return 0;
-        }
-        long taken = Math.min(free, preferred);
-        takeFrom(Map.entry(offset, free), taken);
-        return taken;
+        Extent free = byOffset.get(offset);
+        return free == null
+                ? 0
+                : takeFrom(free, Math.min(free.lengthBytes(), preferred)).lengthBytes();
     }
 
     /** Gives a range back. */
     void release(long offset, long lengthBytes) {
         long start = offset;
         long end = offset + lengthBytes;
-        Map.Entry<Long, Long> before = lengthByOffset.floorEntry(start);
-        Map.Entry<Long, Long> after = lengthByOffset.ceilingEntry(start);
-        if ((before != null && before.getKey() + before.getValue() > start)
-                || (after != null && after.getKey() < end)) {
+        Map.Entry<Long, Extent> before = byOffset.floorEntry(start);
+        Map.Entry<Long, Extent> after = byOffset.ceilingEntry(start);
+        if ((before != null && before.getValue().end() > start) || (after != null && after.getKey() < end)) {
             throw new IllegalStateException("range [" + start + ", " + end + ") is free already");
         }
-        if (before != null && before.getKey() + before.getValue() == start) {
+        if (before != null && before.getValue().end() == start) {
             start = before.getKey();
+            remove(before.getValue());
         }
         if (after != null && after.getKey() == end) {
-            end = after.getKey() + after.getValue();
-            lengthByOffset.remove(after.getKey());
+            end = after.getValue().end();
+            remove(after.getValue());
         }
-        lengthByOffset.put(start, end - start);
+        add(start, end - start);
     }
 
     /** Returns the bytes that are free in all. */
     long freeBytes() {
-        return lengthByOffset.values().stream().mapToLong(Long::longValue).sum();
+        return byLength.stream().mapToLong(Extent::lengthBytes).sum();
     }
 
     /** Returns how many separate ranges are free: 1 after everything came back. */
     int fragments() {
-        return lengthByOffset.size();
+        return byOffset.size();
     }
 
-    private Extent takeFrom(Map.Entry<Long, Long> free, long length) {
-        long offset = free.getKey();
-        long rest = free.getValue() - length;
-        lengthByOffset.remove(offset);
-        if (rest > 0) {
-            lengthByOffset.put(offset + length, rest);
+    private Extent takeFrom(Extent free, long length) {
+        remove(free);
+        if (length < free.lengthBytes()) {
+            add(free.offset() + length, free.lengthBytes() - length);
         }
-        return new Extent(offset, length);
+        return new Extent(free.offset(), length);
+    }
+
+    private void add(long offset, long lengthBytes) {
+        Extent extent = new Extent(offset, lengthBytes);
+        byOffset.put(offset, extent);
+        byLength.add(extent);
+    }
+
+    private void remove(Extent extent) {
+        byOffset.remove(extent.offset());
+        byLength.remove(extent);
     }
 }

@@ -49,11 +49,13 @@ class FreeExtentsTest {
         int bestLength = 0;
         for (int start = used.nextClearBit(0); start < GRANULES; start = used.nextClearBit(runEnd(start))) {
             int length = runEnd(start) - start;
-            if (length > bestLength && bestLength < preferred) {
+            boolean better = bestLength < preferred ? length > bestLength : length >= preferred && length < bestLength;
+            if (better) {
                 best = start;
-                bestLength = Math.min(length, preferred);
+                bestLength = length;
             }
         }
+        bestLength = Math.min(bestLength, preferred);
         FreeExtents.Extent extent = free.take(minimum * GRANULE, preferred * GRANULE);
         if (bestLength < minimum) {
             assertThat(extent).as(where).isNull();
@@ -93,6 +95,36 @@ class FreeExtentsTest {
             runs++;
         }
         return runs;
+    }
+
+    /** Short requests leave a long run whole while there are short ranges for them. */
+    @Test
+    void shortRangesAreUsedBeforeLongOnes() {
+        free.take(GRANULES * GRANULE, GRANULES * GRANULE);
+        free.release(0, 200 * GRANULE);
+        free.release(210 * GRANULE, 3 * GRANULE);
+        free.release(220 * GRANULE, 2 * GRANULE);
+        assertThat(free.take(GRANULE, 2 * GRANULE)).isEqualTo(new FreeExtents.Extent(220 * GRANULE, 2 * GRANULE));
+        assertThat(free.take(GRANULE, 2 * GRANULE)).isEqualTo(new FreeExtents.Extent(210 * GRANULE, 2 * GRANULE));
+        assertThat(free.take(GRANULE, 200 * GRANULE)).isEqualTo(new FreeExtents.Extent(0, 200 * GRANULE));
+    }
+
+    /** Map outputs of many sizes that come and go leave many short ranges; finding one must not look at each. */
+    @Test
+    void findingARangeLooksAtFewOfMany() {
+        int ranges = 1 << 16;
+        FreeExtents many = new FreeExtents((2L * ranges + 2) * GRANULE);
+        many.take(2L * ranges * GRANULE, 2L * ranges * GRANULE);
+        for (int i = 0; i < ranges; i++) {
+            many.release(2L * i * GRANULE, GRANULE);
+        }
+        // A look at every range for each of these would be 6.5 billion.
+        for (int i = 0; i < 100_000; i++) {
+            FreeExtents.Extent taken = many.take(2 * GRANULE, 2 * GRANULE);
+            assertThat(taken).isNotNull();
+            assertThat(many.take(2 * GRANULE, 2 * GRANULE)).isNull();
+            many.release(taken.offset(), taken.lengthBytes());
+        }
     }
 
     @Test
