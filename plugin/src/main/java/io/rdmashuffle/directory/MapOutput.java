@@ -6,6 +6,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ReferenceCount;
 import io.rdmashuffle.memory.StoredSlice;
@@ -35,9 +36,17 @@ public final class MapOutput implements AutoCloseable {
         this.index = index;
     }
 
+    /** Writes the index of data that is complete, and waits while the pool grows to hold it. */
+    public static @Nullable MapOutput create(
+            TieredPool pool, long mapId, List<Lease> data, long[] usedBytes, long[] lengths, int[] checksums)
+            throws InterruptedException {
+        return create(pool, Patience.GROWTH, mapId, data, usedBytes, lengths, checksums);
+    }
+
     /**
-     * Writes the index of data that is complete; does not wait for room.
+     * Writes the index of data that is complete.
      *
+     * @param patience with the pool, when that has no room for the index
      * @param data in logical order; owned by the result if there is one, else still by the caller
      * @param usedBytes how many bytes of each lease are data
      * @param lengths bytes by partition
@@ -45,7 +54,13 @@ public final class MapOutput implements AutoCloseable {
      * @return null when neither memory nor disk has room for the index
      */
     public static @Nullable MapOutput create(
-            TieredPool pool, long mapId, List<Lease> data, long[] usedBytes, long[] lengths, int[] checksums)
+            TieredPool pool,
+            Patience patience,
+            long mapId,
+            List<Lease> data,
+            long[] usedBytes,
+            long[] lengths,
+            int[] checksums)
             throws InterruptedException {
         List<MapOutputIndex.Extent> extents = new ArrayList<>(data.size());
         long total = 0;
@@ -58,7 +73,7 @@ public final class MapOutput implements AutoCloseable {
             return new MapOutput(DirectoryEntry.empty(mapId, lengths.length), data, null);
         }
         long indexBytes = MapOutputIndex.lengthBytes(lengths.length, extents.size());
-        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes);
+        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, patience);
         if (index == null) {
             return null;
         }

@@ -4,10 +4,10 @@ package io.rdmashuffle.directory;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import java.lang.invoke.VarHandle;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -22,14 +22,16 @@ import org.jspecify.annotations.Nullable;
  * copied into one of twice the size; the old one stays until the shuffle is withdrawn, because a peer may be reading
  * it.
  *
- * <p><b>Threading:</b> thread-safe; one lock, held for a few stores.
+ * <p><b>Threading:</b> thread-safe; one lock, held for a few stores. Who publishes under a lock of its own has
+ * {@link #prepare} wait for room before.
  *
  * <p><b>Ownership:</b> owns the table and the segments; {@link #close()} returns them to the pool.
  *
  * <p>Layout: {@link DirectoryLayout}.
  */
 public final class MapOutputDirectory implements AutoCloseable {
-    private static final int FIRST_SEGMENT_ENTRIES = 64;
+    /** Room for 64 entries. */
+    private static final long FIRST_SEGMENT_BYTES = 64 * DirectoryLayout.RECORD_BYTES;
 
     private final Pool pool;
     private final int slots;
@@ -52,7 +54,7 @@ public final class MapOutputDirectory implements AutoCloseable {
      */
     public static MapOutputDirectory create(Pool pool, int slots, UUID incarnation) throws InterruptedException {
         long bytes = DirectoryLayout.tableBytes(slots);
-        Lease table = pool.reserve(Purpose.DIRECTORY, bytes, bytes, Duration.ZERO);
+        Lease table = pool.reserve(Purpose.DIRECTORY, bytes, bytes, Patience.GROWTH);
         if (table == null) {
             throw new IllegalArgumentException("the pool has no room for a directory of " + bytes
                     + " bytes; raise spark.shuffle.rdma.pool.maxSize or lower"
@@ -81,20 +83,74 @@ public final class MapOutputDirectory implements AutoCloseable {
     }
 
     /**
-     * Makes a map output findable. Its data and index must be complete.
+     * Room for one more entry of a shuffle, which {@link #publish(int, DirectoryEntry, Room)} uses if it needs it.
      *
+     * <p><b>Threading:</b> one thread.
+     *
+     * <p><b>Ownership:</b> owns its lease until it is used.
+     */
+    public static final class Room implements AutoCloseable {
+        private @Nullable Lease segment;
+
+        private Room(@Nullable Lease segment) {
+            this.segment = segment;
+        }
+
+        private @Nullable Lease take(long bytes) {
+            Lease taken = segment;
+            if (taken == null || taken.lengthBytes() < bytes) {
+                return null;
+            }
+            segment = null;
+            return taken;
+        }
+
+        @Override
+        public void close() {
+            if (segment != null) {
+                segment.close();
+                segment = null;
+            }
+        }
+    }
+
+    /** Finds room for an entry, where its shuffle has none, without holding a lock; the caller closes it. */
+    public Room prepare(int shuffleId, Patience patience) throws InterruptedException {
+        long bytes;
+        synchronized (this) {
+            Segment segment = segments.get(shuffleId);
+            if (closed || (segment == null && isTaken(shuffleId))) {
+                bytes = 0;
+            } else {
+                bytes = segment == null ? FIRST_SEGMENT_BYTES : segment.missingBytes();
+            }
+        }
+        return new Room(bytes == 0 ? null : pool.reserve(Purpose.DIRECTORY, bytes, bytes, patience));
+    }
+
+    /** Makes a map output findable, as {@link #publish(int, DirectoryEntry, Room)} does; waits while the pool grows. */
+    public boolean publish(int shuffleId, DirectoryEntry entry) throws InterruptedException {
+        try (Room room = prepare(shuffleId, Patience.GROWTH)) {
+            return publish(shuffleId, entry, room);
+        }
+    }
+
+    /**
+     * Makes a map output findable. Its data and index must be complete. Never waits.
+     *
+     * @param room used if the shuffle's segment is full
      * @return false when there is no room: the slot belongs to another shuffle, or the pool is full. The output is then
      *     found only through its owner.
      */
-    public synchronized boolean publish(int shuffleId, DirectoryEntry entry) throws InterruptedException {
+    public synchronized boolean publish(int shuffleId, DirectoryEntry entry, Room room) throws InterruptedException {
         if (closed) {
             return false;
         }
         Segment segment = segments.get(shuffleId);
         if (segment == null) {
-            segment = openSegment(shuffleId);
+            segment = openSegment(shuffleId, room);
         }
-        if (segment == null || !segment.append(entry)) {
+        if (segment == null || !segment.append(entry, room)) {
             return false;
         }
         writeSlot(segment);
@@ -129,12 +185,15 @@ public final class MapOutputDirectory implements AutoCloseable {
         table.close();
     }
 
-    private @Nullable Segment openSegment(int shuffleId) throws InterruptedException {
-        boolean taken = segments.keySet().stream().anyMatch(other -> Math.floorMod(other - shuffleId, slots) == 0);
-        if (taken) {
+    private boolean isTaken(int shuffleId) {
+        return segments.keySet().stream().anyMatch(other -> Math.floorMod(other - shuffleId, slots) == 0);
+    }
+
+    private @Nullable Segment openSegment(int shuffleId, Room room) throws InterruptedException {
+        if (isTaken(shuffleId)) {
             return null;
         }
-        Lease lease = reserveSegment(FIRST_SEGMENT_ENTRIES);
+        Lease lease = reserveSegment(FIRST_SEGMENT_BYTES, room);
         if (lease == null) {
             return null;
         }
@@ -143,9 +202,10 @@ public final class MapOutputDirectory implements AutoCloseable {
         return segment;
     }
 
-    private @Nullable Lease reserveSegment(long entries) throws InterruptedException {
-        long bytes = entries * DirectoryLayout.RECORD_BYTES;
-        return pool.reserve(Purpose.DIRECTORY, bytes, bytes, Duration.ZERO);
+    private @Nullable Lease reserveSegment(long bytes, Room room) throws InterruptedException {
+        Lease prepared = room.take(bytes);
+        // Others may have filled the segment since room was prepared; under the lock nothing is waited for.
+        return prepared != null ? prepared : pool.reserve(Purpose.DIRECTORY, bytes, bytes, Patience.NONE);
     }
 
     private MemorySlice slot(int shuffleId) {
@@ -178,9 +238,15 @@ public final class MapOutputDirectory implements AutoCloseable {
             this.current = first;
         }
 
-        boolean append(DirectoryEntry entry) throws InterruptedException {
-            long end = (entries + 1L) * DirectoryLayout.RECORD_BYTES;
-            if (end > current.lengthBytes() && !grow()) {
+        /** Returns the length of the segment that the next entry needs; 0 if there is room for it. */
+        long missingBytes() {
+            boolean full = (entries + 1L) * DirectoryLayout.RECORD_BYTES > current.lengthBytes();
+            return full ? 2L * entries * DirectoryLayout.RECORD_BYTES : 0;
+        }
+
+        boolean append(DirectoryEntry entry, Room room) throws InterruptedException {
+            long missing = missingBytes();
+            if (missing > 0 && !grow(missing, room)) {
                 return false;
             }
             entry.write(current.memory().slice(entries * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES));
@@ -188,8 +254,8 @@ public final class MapOutputDirectory implements AutoCloseable {
             return true;
         }
 
-        private boolean grow() throws InterruptedException {
-            Lease larger = reserveSegment(2L * entries);
+        private boolean grow(long bytes, Room room) throws InterruptedException {
+            Lease larger = reserveSegment(bytes, room);
             if (larger == null) {
                 return false;
             }

@@ -3,6 +3,7 @@ package io.rdmashuffle.memory;
 
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
+import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.text.Quantities;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -19,8 +20,8 @@ import org.slf4j.LoggerFactory;
  * Shared memory under a hard cap, handed out as leases; it grows region by region and never gives regions back before
  * {@link #close()}, so that registrations stay O(regions).
  *
- * <p><b>Threading:</b> thread-safe; one lock, held for a few map operations. Growing happens outside the lock, one
- * thread at a time.
+ * <p><b>Threading:</b> thread-safe; one lock, held for a few map operations. A thread of the pool's own creates
+ * regions, one at a time and outside the lock; who needs one waits for it as long as {@link Patience} allows.
  *
  * <p><b>Ownership:</b> owns its files and mappings. Leases are owned by their holders; a region whose leases are still
  * out when the pool closes stays mapped until the last of them is back.
@@ -28,8 +29,17 @@ import org.slf4j.LoggerFactory;
 public final class Pool implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Pool.class);
 
-    /** How long a reservation waits for another thread that is creating a region; page clearing runs at GB/s. */
-    private static final long GROWTH_WAIT_NANOS = TimeUnit.SECONDS.toNanos(30);
+    /**
+     * What growth is expected to bring at least: pages are cleared at several GB/s and pinned at about one, and hosts
+     * are busy. A region of 256 MB took 50 to 100 ms. Growth that takes longer is not waited for.
+     */
+    private static final long GROWTH_BYTES_PER_SECOND = 256 << 20;
+
+    private static final long MIN_GROWTH_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long MAX_GROWTH_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+    /** How long the pool's end waits for growth that has begun. */
+    private static final long GROWTH_END_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     /** A full file system rarely has room again at once, and asking costs a system call under load. */
     private static final long GROWTH_RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -39,12 +49,17 @@ public final class Pool implements AutoCloseable {
     private final long pageBytes;
     private final RegionListener listener;
     private final ReentrantLock lock = new ReentrantLock();
-    private final Condition changed = lock.newCondition();
+    private final Condition growthEnded = lock.newCondition();
+    private final WaitingRequests waiting = new WaitingRequests(lock);
+    private final DaemonThreads growthThreads = new DaemonThreads("pool-growth");
     private final List<Region> regions = new ArrayList<>();
     private final PoolUsage.Accountant accountant = new PoolUsage.Accountant();
     private final Keeper keeper = new Keeper();
     private long capacityBytes;
     private boolean growing;
+    /** {@link System#nanoTime()} until which the growth that has begun is waited for. */
+    private long growthExpectedBy = System.nanoTime();
+
     /** {@link System#nanoTime()} before which growth is not tried again, after it failed. */
     private long growthRefusedUntil = System.nanoTime();
 
@@ -89,52 +104,64 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Leases {@code preferred} bytes, or fewer but at least {@code minimum} when no free range is as long as that.
+     * Leases as {@link #reserve(Purpose, long, long, Patience)} does, and waits for growth.
      *
      * @param timeout how long to wait for others to give memory back
-     * @return null when the pool is full, or a lease so long can never be; the caller takes another path
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Duration timeout)
             throws InterruptedException {
-        long longest = Math.min(settings.regionBytes(), settings.capBytes());
-        // Compared before it is rounded: the number may be a peer's, and near the largest that there is.
-        if (minimum > longest) {
+        return reserve(purpose, minimum, preferred, new Patience(true, timeout));
+    }
+
+    /**
+     * Leases {@code preferred} bytes, or fewer but at least {@code minimum} when no free range is as long as that.
+     *
+     * <p>A pool that has no range of {@code preferred} bytes begins to grow, if it may, whether the caller waits for
+     * that or not. No caller ever does the work of growing, and none waits longer than growing is expected to take,
+     * counted from when it began: so growth that hangs holds up nothing.
+     *
+     * @return null when the pool is full, or a lease so long can never be; the caller takes another path
+     */
+    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Patience patience)
+            throws InterruptedException {
+        Request request =
+                Request.of(purpose, minimum, preferred, Math.min(settings.regionBytes(), settings.capBytes()));
+        if (request == null) {
             return null;
         }
-        long least = Math.max(FreeExtents.roundUp(minimum), FreeExtents.GRANULE_BYTES);
-        if (least > longest) {
-            return null;
+        lock.lockInterruptibly();
+        try {
+            return takeOrWait(request, patience);
+        } finally {
+            lock.unlock();
         }
-        // More than a region can hold would make the pool grow to its cap before it settles for what there is.
-        long wanted = Math.max(Math.min(FreeExtents.roundUp(Math.min(preferred, longest)), longest), least);
-        long timeoutNanos = timeout.toNanos();
-        while (true) {
-            boolean grow = false;
-            lock.lockInterruptibly();
-            try {
-                Lease lease = retired ? null : take(purpose, least, wanted);
-                if (lease != null || retired) {
-                    return lease;
-                }
-                if (growing) {
-                    if (changed.awaitNanos(GROWTH_WAIT_NANOS) <= 0) {
-                        return null;
-                    }
-                } else if (mayGrow()) {
-                    growing = true;
-                    grow = true;
-                } else if (timeoutNanos <= 0) {
-                    return null;
-                } else {
-                    timeoutNanos = changed.awaitNanos(timeoutNanos);
-                }
-            } finally {
-                lock.unlock();
+    }
+
+    private @Nullable Lease takeOrWait(Request request, Patience patience) throws InterruptedException {
+        long returnsUntil = System.nanoTime() + patience.forReturns().toNanos();
+        while (!retired) {
+            Lease lease = takeFromAny(request, request.wanted());
+            if (lease != null) {
+                return lease;
             }
-            if (grow) {
-                tryGrow();
+            boolean grows = beginGrowth();
+            long now = System.nanoTime();
+            long waitNanos = returnsUntil - now;
+            if (grows && patience.forGrowth()) {
+                waitNanos = Math.max(waitNanos, growthExpectedBy - now);
+            }
+            // Who waits for growth gets all that is wanted from it.
+            if (!grows || waitNanos <= 0) {
+                lease = takeFromAny(request, request.least());
+            }
+            if (lease == null && waitNanos > 0) {
+                lease = waiting.await(request, waitNanos);
+            }
+            if (lease != null || waitNanos <= 0) {
+                return lease;
             }
         }
+        return null;
     }
 
     /** Returns the numbers of this moment. */
@@ -159,13 +186,14 @@ public final class Pool implements AutoCloseable {
 
     /**
      * Leases nothing from now on, as if the pool were full: peers may go on reading what is given back after this,
-     * because it is never leased again.
+     * because it is never leased again. When this returns, no region is being registered any more.
      */
     public void retire() {
         lock.lock();
         try {
             retired = true;
-            changed.signalAll();
+            waiting.wakeAll();
+            awaitGrowthEnd();
         } finally {
             lock.unlock();
         }
@@ -186,10 +214,11 @@ public final class Pool implements AutoCloseable {
             }
             closed = true;
             retired = true;
+            waiting.wakeAll();
+            awaitGrowthEnd();
             left = accountant.snapshot(settings.capBytes(), capacityBytes, regions.size());
             files.close();
             regions.forEach(region -> region.shared().close());
-            changed.signalAll();
         } finally {
             lock.unlock();
         }
@@ -199,25 +228,35 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    private @Nullable Lease take(Purpose purpose, long least, long wanted) {
-        Lease lease = takeFromAny(purpose, wanted, wanted);
-        boolean settleForLess = lease == null && least < wanted && !growing && !mayGrow();
-        return settleForLess ? takeFromAny(purpose, least, wanted) : lease;
-    }
-
-    private @Nullable Lease takeFromAny(Purpose purpose, long least, long wanted) {
+    private @Nullable Lease takeFromAny(Request request, long least) {
         for (Region region : regions) {
-            FreeExtents.Extent extent = region.free().take(least, wanted);
-            if (extent != null) {
-                if (!region.shared().retain()) {
-                    throw new IllegalStateException("region " + region.id() + " is unmapped while the pool is open");
-                }
-                accountant.bytesTaken(purpose, extent.lengthBytes());
-                accountant.leaseOpened();
-                return new Lease(keeper, region, extent.offset(), extent.lengthBytes(), purpose);
+            Lease lease = takeFrom(region, request, least);
+            if (lease != null) {
+                return lease;
             }
         }
         return null;
+    }
+
+    private @Nullable Lease takeFrom(Region region, Request request, long least) {
+        FreeExtents.Extent extent = region.free().take(least, request.wanted());
+        if (extent == null) {
+            return null;
+        }
+        if (!region.shared().retain()) {
+            throw new IllegalStateException("region " + region.id() + " is unmapped while the pool is open");
+        }
+        accountant.bytesTaken(request.purpose(), extent.lengthBytes());
+        accountant.leaseOpened();
+        return new Lease(keeper, region, extent.offset(), extent.lengthBytes(), request.purpose());
+    }
+
+    /** Hands free bytes of a region to those who wait; none settles for less while the pool may grow. */
+    private void serveFrom(Region region) {
+        if (!retired) {
+            boolean settle = !growing && !mayGrow();
+            waiting.serve(request -> takeFrom(region, request, settle ? request.least() : request.wanted()));
+        }
     }
 
     private boolean mayGrow() {
@@ -228,12 +267,23 @@ public final class Pool implements AutoCloseable {
         return Math.min(settings.regionBytes(), settings.capBytes() - capacityBytes) / pageBytes * pageBytes;
     }
 
-    private void tryGrow() {
-        boolean grown = false;
+    /** Has the pool grow unless it does or may not; returns whether it does. */
+    private boolean beginGrowth() {
+        if (!growing && mayGrow()) {
+            long expectedNanos = nextRegionBytes() / GROWTH_BYTES_PER_SECOND * TimeUnit.SECONDS.toNanos(1);
+            growthExpectedBy =
+                    System.nanoTime() + Math.min(Math.max(expectedNanos, MIN_GROWTH_WAIT_NANOS), MAX_GROWTH_WAIT_NANOS);
+            growthThreads.newThread(this::grow).start();
+            growing = true;
+        }
+        return growing;
+    }
+
+    private void grow() {
+        Region added = null;
         try {
-            addRegion();
-            grown = true;
-        } catch (NativeException | IllegalStateException e) {
+            added = addRegion();
+        } catch (RuntimeException e) {
             // The file system is full, a device refuses the registration, or the pool was closed meanwhile.
             LOG.warn(
                     "Cannot grow the pool: it stays at {} (spark.shuffle.rdma.pool.maxSize is {}); map outputs that do"
@@ -245,16 +295,35 @@ public final class Pool implements AutoCloseable {
             lock.lock();
             try {
                 growing = false;
-                growthRefusedUntil = System.nanoTime() + (grown ? 0 : GROWTH_RETRY_NANOS);
-                changed.signalAll();
+                growthRefusedUntil = System.nanoTime() + (added == null ? GROWTH_RETRY_NANOS : 0);
+                if (added != null) {
+                    serveFrom(added);
+                }
+                waiting.wakeAll();
+                growthEnded.signalAll();
             } finally {
                 lock.unlock();
             }
         }
     }
 
+    private void awaitGrowthEnd() {
+        boolean interrupted = false;
+        long left = GROWTH_END_NANOS;
+        while (growing && left > 0) {
+            try {
+                left = growthEnded.awaitNanos(left);
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
     /** Creates the next region; only the constructing thread or the one that set {@link #growing} comes here. */
-    private void addRegion() {
+    private Region addRegion() {
         final int id;
         final long length;
         lock.lock();
@@ -286,6 +355,7 @@ public final class Pool implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+        return region;
     }
 
     /** Serves the leases that are out. */
@@ -318,7 +388,7 @@ public final class Pool implements AutoCloseable {
             try {
                 lease.region().free().release(offset, bytes);
                 accountant.bytesReturned(lease.purpose(), bytes);
-                changed.signalAll();
+                serveFrom(lease.region());
             } finally {
                 lock.unlock();
             }
@@ -331,7 +401,7 @@ public final class Pool implements AutoCloseable {
                 lease.region().free().release(lease.offset(), lease.lengthBytes());
                 accountant.bytesReturned(lease.purpose(), lease.lengthBytes());
                 accountant.leaseClosed();
-                changed.signalAll();
+                serveFrom(lease.region());
             } finally {
                 lock.unlock();
             }

@@ -2,11 +2,10 @@
 package io.rdmashuffle.memory;
 
 import java.io.IOException;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An executor's pool: registered memory, and behind it the disk. Neither is ever waited for.
+ * An executor's pool: registered memory, and behind it the disk.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -25,13 +24,15 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
      * Leases {@code preferred} bytes, or fewer but at least {@code minimum}: in memory if they find room there in one
      * piece, else on disk, else what can be had of either.
      *
+     * @param patience with the memory; the disk is never waited for
      * @return null when both tiers are full
      */
-    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred) throws InterruptedException {
+    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Patience patience)
+            throws InterruptedException {
         if (disk == null) {
-            return memory.reserve(purpose, minimum, preferred, Duration.ZERO);
+            return memory.reserve(purpose, minimum, preferred, patience);
         }
-        Lease whole = memory.reserve(purpose, preferred, preferred, Duration.ZERO);
+        Lease whole = memory.reserve(purpose, preferred, preferred, patience);
         if (whole != null) {
             return whole;
         }
@@ -39,7 +40,7 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
         if (whole != null || minimum >= preferred) {
             return whole;
         }
-        Lease part = memory.reserve(purpose, minimum, preferred, Duration.ZERO);
+        Lease part = memory.reserve(purpose, minimum, preferred, Patience.NONE);
         return part != null ? part : disk.reserve(purpose, minimum, preferred);
     }
 

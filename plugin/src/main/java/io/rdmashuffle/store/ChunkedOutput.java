@@ -6,6 +6,7 @@ import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.OutputBuffer;
+import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TieredPool;
@@ -19,7 +20,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Bytes of one map output, appended to leases as they come; neighbouring chunks become one lease where the pool allows.
- * Never waits for room: what memory cannot hold goes on in the disk tier, and what that cannot hold to files at once.
+ * Never waits for others to free room: what memory cannot hold goes on in the disk tier, and what that cannot hold to
+ * files at once.
  *
  * <pre>
  *  leases of the output    | full, of any tier | .. | the last one              |
@@ -39,6 +41,7 @@ public final class ChunkedOutput {
     private static final MemorySlice NO_ROOM = new MemorySlice(0, 0);
 
     private final TieredPool pool;
+    private final Patience patience;
     private final long chunkBytes;
     private final long expectedBytes;
     private final List<Lease> leases = new ArrayList<>();
@@ -52,14 +55,24 @@ public final class ChunkedOutput {
     private long position;
 
     /**
-     * Creates an output without bytes.
+     * Creates an output without bytes, for a task.
      *
      * @param expectedBytes how many it is likely to have, which are asked for at once; 0 if that is not known
      * @param refused whether the pool counts as full for it
      */
     public ChunkedOutput(TieredPool pool, long chunkBytes, long expectedBytes, boolean refused) {
+        this(pool, Patience.GROWTH, chunkBytes, expectedBytes, refused);
+    }
+
+    /**
+     * Creates an output without bytes.
+     *
+     * @param patience with the pool: a task waits while that grows, a thread that serves other executors does not
+     */
+    public ChunkedOutput(TieredPool pool, Patience patience, long chunkBytes, long expectedBytes, boolean refused) {
         this.refused = refused;
         this.pool = pool;
+        this.patience = patience;
         this.chunkBytes = chunkBytes;
         this.expectedBytes = expectedBytes;
     }
@@ -141,7 +154,7 @@ public final class ChunkedOutput {
         seal();
         long[] used = filled.stream().mapToLong(Long::longValue).toArray();
         try {
-            MapOutput output = MapOutput.create(pool, mapId, leases, used, lengths, checksums);
+            MapOutput output = MapOutput.create(pool, patience, mapId, leases, used, lengths, checksums);
             if (output != null) {
                 leases.clear();
                 returnBuffer();
@@ -232,7 +245,8 @@ public final class ChunkedOutput {
         }
         try {
             long least = Math.max(1, chunkBytes / MAX_CHUNK_PARTS);
-            Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, Math.max(wanted, expectedBytes - appended()));
+            long most = Math.max(wanted, expectedBytes - appended());
+            Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, most, patience);
             if (next == null) {
                 return false;
             }

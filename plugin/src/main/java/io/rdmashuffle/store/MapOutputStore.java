@@ -4,6 +4,8 @@ package io.rdmashuffle.store;
 import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.MapOutputDirectory.Room;
+import io.rdmashuffle.memory.Patience;
 import java.io.IOException;
 import java.util.Collection;
 import java.util.HashMap;
@@ -18,7 +20,8 @@ import org.slf4j.LoggerFactory;
 /**
  * The map outputs of this executor: which are in the pool, and which went to files.
  *
- * <p><b>Threading:</b> thread-safe; one lock, held for a few look-ups and stores.
+ * <p><b>Threading:</b> thread-safe; one lock, held for a few look-ups and stores. Tasks that add an output wait before,
+ * while the pool grows to hold its entry; threads that bring outputs of other executors do not.
  *
  * <p><b>Ownership:</b> owns the outputs that were added. They are freed when their shuffle is removed, and an output of
  * a task that began before the removal is freed at once.
@@ -63,7 +66,24 @@ public final class MapOutputStore implements AutoCloseable {
      * @param epoch what {@link #epoch} said when the task began to write
      * @throws IOException if the shuffle has been removed since; the output is freed, and success must not be reported
      */
-    public synchronized void add(int shuffleId, int epoch, MapOutput output) throws IOException, InterruptedException {
+    public void add(int shuffleId, int epoch, MapOutput output) throws IOException, InterruptedException {
+        try (Room room = prepare(shuffleId, Patience.GROWTH, output)) {
+            add(shuffleId, epoch, output, room);
+        }
+    }
+
+    /** Finds room for the entry of an output; an interrupt frees the output. */
+    private Room prepare(int shuffleId, Patience patience, MapOutput output) throws InterruptedException {
+        try {
+            return directory.prepare(shuffleId, patience);
+        } catch (InterruptedException e) {
+            output.close();
+            throw e;
+        }
+    }
+
+    private synchronized void add(int shuffleId, int epoch, MapOutput output, Room room)
+            throws IOException, InterruptedException {
         if (closed || epoch(shuffleId) != epoch) {
             output.close();
             throw new IOException("shuffle " + shuffleId + " was removed while its map task "
@@ -76,7 +96,7 @@ public final class MapOutputStore implements AutoCloseable {
         }
         counters.add(ShuffleCounter.MAP_OUTPUTS_POOLED, 1);
         counters.add(ShuffleCounter.MAP_OUTPUTS_ON_DISK, output.entry().place() == DirectoryEntry.Place.DISK ? 1 : 0);
-        publish(shuffleId, output.entry());
+        publish(shuffleId, output.entry(), room);
     }
 
     /**
@@ -87,7 +107,13 @@ public final class MapOutputStore implements AutoCloseable {
      * @param bornNanos when it was written, on this process's clock
      * @return false if its shuffle has been removed since; the output is freed
      */
-    public synchronized boolean adopt(int shuffleId, int epoch, MapOutput output, long bornNanos)
+    public boolean adopt(int shuffleId, int epoch, MapOutput output, long bornNanos) throws InterruptedException {
+        try (Room room = prepare(shuffleId, Patience.NONE, output)) {
+            return adopt(shuffleId, epoch, output, bornNanos, room);
+        }
+    }
+
+    private synchronized boolean adopt(int shuffleId, int epoch, MapOutput output, long bornNanos, Room room)
             throws InterruptedException {
         if (isGone(shuffleId, epoch, bornNanos)) {
             output.close();
@@ -97,7 +123,7 @@ public final class MapOutputStore implements AutoCloseable {
                 .putIfAbsent(output.entry().mapId(), new Stored(output, bornNanos));
         if (present == null) {
             counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
-            publish(shuffleId, output.entry());
+            publish(shuffleId, output.entry(), room);
         } else {
             output.close();
         }
@@ -107,14 +133,18 @@ public final class MapOutputStore implements AutoCloseable {
     /**
      * Notes that an output that another executor wrote lies in files now; false if its shuffle has been removed since.
      */
-    public synchronized boolean adoptFile(OutputKey key, int epoch, int partitions, long dataBytes, long bornNanos)
+    public boolean adoptFile(OutputKey key, int epoch, int partitions, long dataBytes, long bornNanos)
             throws InterruptedException {
-        if (isGone(key.shuffleId(), epoch, bornNanos)) {
-            return false;
+        try (Room room = directory.prepare(key.shuffleId(), Patience.NONE)) {
+            synchronized (this) {
+                if (isGone(key.shuffleId(), epoch, bornNanos)) {
+                    return false;
+                }
+                counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
+                publish(key.shuffleId(), DirectoryEntry.file(key.mapId(), partitions, dataBytes), room);
+                return true;
+            }
         }
-        counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
-        publish(key.shuffleId(), DirectoryEntry.file(key.mapId(), partitions, dataBytes));
-        return true;
     }
 
     /**
@@ -150,13 +180,16 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /** Notes that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
-    public synchronized void addFile(OutputKey key, int epoch, int partitions, long dataBytes)
-            throws InterruptedException {
-        if (closed || epoch(key.shuffleId()) != epoch) {
-            return;
+    public void addFile(OutputKey key, int epoch, int partitions, long dataBytes) throws InterruptedException {
+        try (Room room = directory.prepare(key.shuffleId(), Patience.GROWTH)) {
+            synchronized (this) {
+                if (closed || epoch(key.shuffleId()) != epoch) {
+                    return;
+                }
+                counters.add(ShuffleCounter.MAP_OUTPUTS_FILED, 1);
+                publish(key.shuffleId(), DirectoryEntry.file(key.mapId(), partitions, dataBytes), room);
+            }
         }
-        counters.add(ShuffleCounter.MAP_OUTPUTS_FILED, 1);
-        publish(key.shuffleId(), DirectoryEntry.file(key.mapId(), partitions, dataBytes));
     }
 
     /** Returns a pool output with a reference that the caller releases; null if there is none. */
@@ -195,8 +228,8 @@ public final class MapOutputStore implements AutoCloseable {
         directory.close();
     }
 
-    private void publish(int shuffleId, DirectoryEntry entry) throws InterruptedException {
-        if (!directory.publish(shuffleId, entry) && !directoryFullLogged) {
+    private void publish(int shuffleId, DirectoryEntry entry, Room room) throws InterruptedException {
+        if (!directory.publish(shuffleId, entry, room) && !directoryFullLogged) {
             directoryFullLogged = true;
             LOG.warn(
                     "No room in the directory for map outputs of shuffle {}: peers fetch them over Spark's block"

@@ -8,13 +8,21 @@ import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Random;
 import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -101,6 +109,66 @@ class MapOutputStoreTest {
         assertThatThrownBy(() -> store.add(1, 0, late)).isInstanceOf(IOException.class);
         assertThat(store.acquire(1, 10)).isNull();
         assertThat(pool.usage().leases()).isZero();
+    }
+
+    /** The entry of a first output needs memory for which the pool has to grow; others are looked up meanwhile. */
+    @Test
+    void theStoreIsNotLockedWhileThePoolGrows() throws Exception {
+        // Growth is waited for no longer than a second: on a machine that stands still for one, it is not seen at once.
+        boolean seen = false;
+        for (int attempt = 0; attempt < 10 && !seen; attempt++) {
+            seen = isLookedUpWhileAnOutputWaitsForGrowth();
+        }
+        assertThat(seen).isTrue();
+    }
+
+    private boolean isLookedUpWhileAnOutputWaitsForGrowth() throws Exception {
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        RegionListener slow = region -> {
+            if (region.id() == 1) {
+                awaitOrFail(mayEnd);
+            }
+        };
+        List<Lease> rest = new ArrayList<>();
+        try (Pool small = TestPools.create(directory, 2 << 20, 1 << 20, slow);
+                MapOutputStore crowded = new MapOutputStore(
+                        MapOutputDirectory.create(small, 16, UUID.randomUUID()), new ShuffleCounters())) {
+            crowded.add(1, 0, TestOutput.random(small, 10, 4, 500, random).output());
+            MapOutput late = TestOutput.random(small, 20, 4, 500, random).output();
+            Lease lease = small.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, Patience.NONE);
+            while (lease != null) {
+                rest.add(lease);
+                lease = small.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, Patience.NONE);
+            }
+            Thread adding = new Thread(() -> addOrFail(crowded, late));
+            adding.start();
+            while (adding.getState() != Thread.State.TIMED_WAITING && adding.isAlive()) {
+                Thread.onSpinWait();
+            }
+            assertThat(crowded.isPooled(1, 10)).isTrue();
+            boolean seen = adding.isAlive() && !crowded.isPooled(2, 20);
+            mayEnd.countDown();
+            adding.join();
+            assertThat(crowded.isPooled(2, 20)).isTrue();
+            rest.forEach(Lease::close);
+            return seen;
+        }
+    }
+
+    private static void addOrFail(MapOutputStore store, MapOutput output) {
+        try {
+            store.add(2, 0, output);
+        } catch (IOException | InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static void awaitOrFail(CountDownLatch latch) {
+        try {
+            assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
     }
 
     @Test

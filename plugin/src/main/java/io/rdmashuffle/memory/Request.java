@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a reservation asks for, in whole granules.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param purpose what the lease is for
+ * @param least fewer bytes are of no use
+ * @param wanted more bytes are not needed
+ */
+record Request(Purpose purpose, long least, long wanted) {
+    /**
+     * Rounds up to granules, and down to what one lease can have.
+     *
+     * @param longest bytes of the longest lease that there can be
+     * @return null if not even the minimum can be had
+     */
+    static @Nullable Request of(Purpose purpose, long minimum, long preferred, long longest) {
+        // Compared before it is rounded: the number may be a peer's, and near the largest that there is.
+        if (minimum > longest) {
+            return null;
+        }
+        long least = Math.max(FreeExtents.roundUp(minimum), FreeExtents.GRANULE_BYTES);
+        if (least > longest) {
+            return null;
+        }
+        // More than a region can hold would make the pool grow to its cap before it settles for what there is.
+        long wanted = Math.max(Math.min(FreeExtents.roundUp(Math.min(preferred, longest)), longest), least);
+        return new Request(purpose, least, wanted);
+    }
+}
