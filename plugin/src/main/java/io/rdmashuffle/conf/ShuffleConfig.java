@@ -35,7 +35,9 @@ public final class ShuffleConfig {
             .between("1m", "1t")
             .doc("""
                 Most bytes that an executor's one-sided reads may have outstanding at once. The default is that of
-                `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB, so it hides 4 ms of delay.
+                `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB, so it hides 4 ms of delay. Where a
+                fabric copies, so much of the pool is kept for reads and map outputs cannot take it, but no more than a
+                quarter.
                 """);
     public static final ConfigEntry<Duration> FABRIC_READ_TIMEOUT = ConfigEntry.duration("fabric.readTimeout", "30s")
             .between("100ms", "1h")
@@ -95,8 +97,9 @@ public final class ShuffleConfig {
             .between("0ms", "1min")
             .doc("""
                 How long a reader waits for room in a full pool, where a fabric copies, before its block comes over
-                Netty. A map output never waits: what does not fit goes to the disk tier at once. Not above
-                `fetch.timeout`.
+                Netty. After a wait no reader of the executor waits for a hundred times as long: what finds no room then
+                comes over Netty at once. A map output never waits: what does not fit goes to the disk tier at once.
+                Not above `fetch.timeout`.
                 """);
 
     public static final ConfigEntry<Boolean> DISK_ENABLED =

@@ -4,8 +4,6 @@ package io.rdmashuffle.fabric;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Pool;
-import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.text.Quantities;
 import java.io.InterruptedIOException;
 import java.time.Duration;
@@ -25,19 +23,16 @@ public final class BlockingReads {
     /** Between two attempts at a fabric whose bytes in flight are at their bound. */
     private static final long RETRY_MILLIS = 1;
 
-    private final Pool pool;
-    private final Duration reserveTimeout;
+    private final ReceiveLeases leases;
     private final Duration timeout;
 
     /**
-     * Reads into leases of {@code pool}.
+     * Reads into {@code leases}.
      *
-     * @param reserveTimeout how long to wait for a lease when the pool is full
      * @param timeout deadline of each read
      */
-    public BlockingReads(Pool pool, Duration reserveTimeout, Duration timeout) {
-        this.pool = pool;
-        this.reserveTimeout = reserveTimeout;
+    public BlockingReads(ReceiveLeases leases, Duration timeout) {
+        this.leases = leases;
         this.timeout = timeout;
     }
 
@@ -62,7 +57,7 @@ public final class BlockingReads {
 
     private ReadRequest copy(Peer peer, List<RemoteSlice> slices) throws ReadFailedException, InterruptedException {
         long length = slices.stream().mapToLong(RemoteSlice::lengthBytes).sum();
-        Lease target = pool.reserve(Purpose.RECEIVE, length, length, reserveTimeout);
+        Lease target = leases.reserve(length);
         if (target == null) {
             throw new ReadFailedException(Reason.NO_ROOM, "no receive lease of " + length + " bytes in the pool");
         }

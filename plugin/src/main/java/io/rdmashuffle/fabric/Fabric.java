@@ -31,6 +31,9 @@ public interface Fabric extends RegionListener, AutoCloseable {
      */
     Peer connect(String peerId, byte[] address) throws PeerUnreachableException;
 
+    /** Returns whether some of what is read is copied into memory of this process, rather than used where it lies. */
+    boolean copies();
+
     /** Returns how many regions were registered since the start. */
     long registrations();
 

@@ -83,7 +83,7 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
             return null;
         }
         Region region = opened.region();
-        FreeExtents.Extent extent = region.free().take(least, wanted);
+        FreeExtents.Extent extent = region.free(Area.OUTPUTS).take(least, wanted);
         if (extent == null) {
             return null;
         }
@@ -121,7 +121,7 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
             Opened open = open();
             open.file().allocate(fileBytes, bytes);
             synchronized (this) {
-                open.region().free().release(fileBytes, bytes);
+                open.region().free(Area.OUTPUTS).release(fileBytes, bytes);
                 fileBytes += bytes;
             }
             return true;
@@ -170,7 +170,8 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
 
     @Override
     public synchronized long extend(Lease lease, long bytes) {
-        long added = retired ? 0 : lease.region().free().takeAt(lease.offset() + lease.lengthBytes(), bytes);
+        long added =
+                retired ? 0 : lease.region().free(Area.OUTPUTS).takeAt(lease.offset() + lease.lengthBytes(), bytes);
         count(added);
         return added;
     }
@@ -178,7 +179,7 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
     /** {@inheritDoc} Nothing was written there. */
     @Override
     public synchronized void releaseTail(Lease lease, long offset, long bytes) {
-        lease.region().free().release(offset, bytes);
+        lease.region().free(Area.OUTPUTS).release(offset, bytes);
         usedBytes -= bytes;
     }
 
@@ -195,7 +196,7 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
         }
         boolean empty;
         synchronized (this) {
-            lease.region().free().release(lease.offset(), lease.lengthBytes());
+            lease.region().free(Area.OUTPUTS).release(lease.offset(), lease.lengthBytes());
             usedBytes -= lease.lengthBytes();
             leases--;
             empty = leases == 0;
@@ -215,7 +216,7 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
                     return;
                 }
                 file = opened.file();
-                opened.region().free().clear();
+                opened.region().free(Area.OUTPUTS).clear();
                 fileBytes = 0;
             }
             try {

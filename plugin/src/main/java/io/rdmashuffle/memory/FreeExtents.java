@@ -8,12 +8,12 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The free ranges of one region: best fit, neighbours merged on release, every operation in logarithmic time.
+ * The free ranges of a part of a region: best fit, neighbours merged on release, every operation in logarithmic time.
  *
  * <p>All offsets and lengths are multiples of {@link #GRANULE_BYTES}, so that no two leases share a cache line. The
  * shortest range that is long enough is taken, the lowest of several, which keeps long runs whole.
  *
- * <p><b>Threading:</b> none; the {@link Pool}'s lock guards it.
+ * <p><b>Threading:</b> none; the lock of its tier guards it.
  */
 final class FreeExtents {
     /** One cache line: the unit of allocation. */
@@ -24,21 +24,20 @@ final class FreeExtents {
     private final TreeSet<Extent> byLength =
             new TreeSet<>(Comparator.comparingLong(Extent::lengthBytes).thenComparingLong(Extent::offset));
 
-    /** Starts with everything free. */
-    FreeExtents(long lengthBytes) {
-        add(0, lengthBytes);
-    }
+    private long end;
 
-    /** Returns ranges that begin without a byte and grow by what is released to them. */
-    static FreeExtents none() {
-        FreeExtents extents = new FreeExtents(0);
-        extents.clear();
-        return extents;
+    /** Starts with everything free. */
+    FreeExtents(long offset, long lengthBytes) {
+        end = offset + lengthBytes;
+        if (lengthBytes > 0) {
+            add(offset, lengthBytes);
+        }
     }
 
     /** Forgets all free ranges. */
     void clear() {
-        lengthByOffset.clear();
+        byOffset.clear();
+        byLength.clear();
     }
 
     /** An offset and a length in bytes. */
@@ -100,6 +99,28 @@ final class FreeExtents {
             remove(after.getValue());
         }
         add(start, end - start);
+    }
+
+    /** Returns how many bytes are free at the end. */
+    long tailBytes() {
+        Map.Entry<Long, Extent> last = byOffset.lastEntry();
+        return last == null || last.getValue().end() < end ? 0 : last.getValue().lengthBytes();
+    }
+
+    /** Gives up the last {@code lengthBytes}, which are free. */
+    void cutTail(long lengthBytes) {
+        if (lengthBytes > tailBytes()) {
+            throw new IllegalStateException(
+                    "cannot cut off " + lengthBytes + " bytes: only " + tailBytes() + " are free at the end");
+        }
+        if (lengthBytes > 0) {
+            Extent last = byOffset.lastEntry().getValue();
+            remove(last);
+            end -= lengthBytes;
+            if (last.offset() < end) {
+                add(last.offset(), end - last.offset());
+            }
+        }
     }
 
     /** Returns the bytes that are free in all. */

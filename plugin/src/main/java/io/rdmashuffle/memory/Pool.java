@@ -7,7 +7,6 @@ import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.text.Quantities;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -18,7 +17,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Shared memory under a hard cap, handed out as leases; it grows region by region and never gives regions back before
- * {@link #close()}, so that registrations stay O(regions).
+ * {@link #close()}, so that registrations stay O(regions). Map outputs, which fill whatever there is, cannot take what
+ * {@link #setAside} leaves to the rest.
  *
  * <p><b>Threading:</b> thread-safe; one lock, held for a few map operations. A thread of the pool's own creates
  * regions, one at a time and outside the lock; who needs one waits for it as long as {@link Patience} allows.
@@ -52,10 +52,7 @@ public final class Pool implements AutoCloseable {
     private final Condition growthEnded = lock.newCondition();
     private final WaitingRequests waiting = new WaitingRequests(lock);
     private final DaemonThreads growthThreads = new DaemonThreads("pool-growth");
-    private final List<Region> regions = new ArrayList<>();
-    private final PoolUsage.Accountant accountant = new PoolUsage.Accountant();
-    private final Keeper keeper = new Keeper();
-    private long capacityBytes;
+    private final Regions regions;
     private boolean growing;
     /** {@link System#nanoTime()} until which the growth that has begun is waited for. */
     private long growthExpectedBy = System.nanoTime();
@@ -70,6 +67,7 @@ public final class Pool implements AutoCloseable {
         this.settings = settings;
         this.listener = listener;
         this.pageBytes = settings.pageBytes();
+        this.regions = new Regions(settings, new Keeper());
         this.files = PoolFiles.create(settings.directory());
     }
 
@@ -90,7 +88,7 @@ public final class Pool implements AutoCloseable {
         try {
             do {
                 pool.addRegion();
-            } while (pool.capacityBytes < settings.initialBytes() && pool.nextRegionBytes() > 0);
+            } while (pool.regions.capacityBytes() < settings.initialBytes() && pool.nextRegionBytes() > 0);
             return pool;
         } catch (RuntimeException e) {
             pool.close();
@@ -124,14 +122,10 @@ public final class Pool implements AutoCloseable {
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Patience patience)
             throws InterruptedException {
-        Request request =
-                Request.of(purpose, minimum, preferred, Math.min(settings.regionBytes(), settings.capBytes()));
-        if (request == null) {
-            return null;
-        }
         lock.lockInterruptibly();
         try {
-            return takeOrWait(request, patience);
+            Request request = Request.of(purpose, minimum, preferred, regions.longestLease());
+            return request == null ? null : takeOrWait(request, patience);
         } finally {
             lock.unlock();
         }
@@ -140,7 +134,7 @@ public final class Pool implements AutoCloseable {
     private @Nullable Lease takeOrWait(Request request, Patience patience) throws InterruptedException {
         long returnsUntil = System.nanoTime() + patience.forReturns().toNanos();
         while (!retired) {
-            Lease lease = takeFromAny(request, request.wanted());
+            Lease lease = regions.take(request, request.wanted());
             if (lease != null) {
                 return lease;
             }
@@ -152,7 +146,7 @@ public final class Pool implements AutoCloseable {
             }
             // Who waits for growth gets all that is wanted from it.
             if (!grows || waitNanos <= 0) {
-                lease = takeFromAny(request, request.least());
+                lease = regions.take(request, request.least());
             }
             if (lease == null && waitNanos > 0) {
                 lease = waiting.await(request, waitNanos);
@@ -164,11 +158,28 @@ public final class Pool implements AutoCloseable {
         return null;
     }
 
+    /**
+     * Sets memory aside, in the regions that exist and in those to come, that map outputs cannot take: for indexes and
+     * directory entries, and for reads. To be called once, when what lies in the pool from start to end has its place
+     * and nothing else does.
+     *
+     * @param readBytes for reads in all; no more than a quarter of what is free in each region, so that in a small pool
+     *     it is less
+     */
+    public void setAside(long readBytes) {
+        lock.lock();
+        try {
+            regions.setAside(readBytes);
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Returns the numbers of this moment. */
     public PoolUsage usage() {
         lock.lock();
         try {
-            return accountant.snapshot(settings.capBytes(), capacityBytes, regions.size());
+            return regions.usage();
         } finally {
             lock.unlock();
         }
@@ -178,7 +189,7 @@ public final class Pool implements AutoCloseable {
     public List<Region> regions() {
         lock.lock();
         try {
-            return List.copyOf(regions);
+            return List.copyOf(regions.all());
         } finally {
             lock.unlock();
         }
@@ -216,9 +227,9 @@ public final class Pool implements AutoCloseable {
             retired = true;
             waiting.wakeAll();
             awaitGrowthEnd();
-            left = accountant.snapshot(settings.capBytes(), capacityBytes, regions.size());
+            left = regions.usage();
             files.close();
-            regions.forEach(region -> region.shared().close());
+            regions.all().forEach(region -> region.shared().close());
         } finally {
             lock.unlock();
         }
@@ -228,34 +239,12 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    private @Nullable Lease takeFromAny(Request request, long least) {
-        for (Region region : regions) {
-            Lease lease = takeFrom(region, request, least);
-            if (lease != null) {
-                return lease;
-            }
-        }
-        return null;
-    }
-
-    private @Nullable Lease takeFrom(Region region, Request request, long least) {
-        FreeExtents.Extent extent = region.free().take(least, request.wanted());
-        if (extent == null) {
-            return null;
-        }
-        if (!region.shared().retain()) {
-            throw new IllegalStateException("region " + region.id() + " is unmapped while the pool is open");
-        }
-        accountant.bytesTaken(request.purpose(), extent.lengthBytes());
-        accountant.leaseOpened();
-        return new Lease(keeper, region, extent.offset(), extent.lengthBytes(), request.purpose());
-    }
-
-    /** Hands free bytes of a region to those who wait; none settles for less while the pool may grow. */
-    private void serveFrom(Region region) {
+    /** Hands free bytes of an area to those who wait; none settles for less while the pool may grow. */
+    private void serveFrom(Region region, Area area) {
         if (!retired) {
             boolean settle = !growing && !mayGrow();
-            waiting.serve(request -> takeFrom(region, request, settle ? request.least() : request.wanted()));
+            waiting.serve(
+                    request -> regions.takeFrom(region, area, request, settle ? request.least() : request.wanted()));
         }
     }
 
@@ -264,7 +253,7 @@ public final class Pool implements AutoCloseable {
     }
 
     private long nextRegionBytes() {
-        return Math.min(settings.regionBytes(), settings.capBytes() - capacityBytes) / pageBytes * pageBytes;
+        return Math.min(settings.regionBytes(), settings.capBytes() - regions.capacityBytes()) / pageBytes * pageBytes;
     }
 
     /** Has the pool grow unless it does or may not; returns whether it does. */
@@ -288,7 +277,7 @@ public final class Pool implements AutoCloseable {
             LOG.warn(
                     "Cannot grow the pool: it stays at {} (spark.shuffle.rdma.pool.maxSize is {}); map outputs that do"
                             + " not fit go to Spark's shuffle files",
-                    Quantities.mebibytes(capacityBytes),
+                    Quantities.mebibytes(regions.capacityBytes()),
                     Quantities.mebibytes(settings.capBytes()),
                     e);
         } finally {
@@ -297,7 +286,9 @@ public final class Pool implements AutoCloseable {
                 growing = false;
                 growthRefusedUntil = System.nanoTime() + (added == null ? GROWTH_RETRY_NANOS : 0);
                 if (added != null) {
-                    serveFrom(added);
+                    for (Area area : Area.values()) {
+                        serveFrom(added, area);
+                    }
                 }
                 waiting.wakeAll();
                 growthEnded.signalAll();
@@ -328,7 +319,7 @@ public final class Pool implements AutoCloseable {
         final long length;
         lock.lock();
         try {
-            id = regions.size();
+            id = regions.all().size();
             length = nextRegionBytes();
         } finally {
             lock.unlock();
@@ -348,7 +339,6 @@ public final class Pool implements AutoCloseable {
         lock.lock();
         try {
             regions.add(region);
-            capacityBytes += length;
             if (closed) {
                 region.shared().close();
             }
@@ -372,11 +362,7 @@ public final class Pool implements AutoCloseable {
                 if (retired) {
                     return 0;
                 }
-                long added = lease.region().free().takeAt(lease.offset() + lease.lengthBytes(), bytes);
-                if (added > 0) {
-                    accountant.bytesTaken(lease.purpose(), added);
-                }
-                return added;
+                return regions.extend(lease, bytes);
             } finally {
                 lock.unlock();
             }
@@ -386,9 +372,8 @@ public final class Pool implements AutoCloseable {
         public void releaseTail(Lease lease, long offset, long bytes) {
             lock.lock();
             try {
-                lease.region().free().release(offset, bytes);
-                accountant.bytesReturned(lease.purpose(), bytes);
-                serveFrom(lease.region());
+                regions.releaseTail(lease, offset, bytes);
+                serveFrom(lease.region(), lease.region().areaOf(offset));
             } finally {
                 lock.unlock();
             }
@@ -398,10 +383,8 @@ public final class Pool implements AutoCloseable {
         public void release(Lease lease) {
             lock.lock();
             try {
-                lease.region().free().release(lease.offset(), lease.lengthBytes());
-                accountant.bytesReturned(lease.purpose(), lease.lengthBytes());
-                accountant.leaseClosed();
-                serveFrom(lease.region());
+                regions.release(lease);
+                serveFrom(lease.region(), lease.region().areaOf(lease.offset()));
             } finally {
                 lock.unlock();
             }

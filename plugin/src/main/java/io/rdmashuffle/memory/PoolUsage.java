@@ -13,6 +13,7 @@ import java.util.Map;
  * @param peakBytes largest {@code usedBytes} ever
  * @param leases leases outstanding
  * @param regions regions that exist
+ * @param setAsideBytes bytes of those that map outputs cannot take
  * @param usedByPurpose bytes leased for each purpose; purposes without a lease are missing
  */
 public record PoolUsage(
@@ -22,6 +23,7 @@ public record PoolUsage(
         long peakBytes,
         int leases,
         int regions,
+        long setAsideBytes,
         Map<Purpose, Long> usedByPurpose) {
     public PoolUsage {
         usedByPurpose = Map.copyOf(usedByPurpose);
@@ -53,8 +55,9 @@ public record PoolUsage(
             leases--;
         }
 
-        PoolUsage snapshot(long capBytes, long capacityBytes, int regions) {
-            return new PoolUsage(capBytes, capacityBytes, usedBytes, peakBytes, leases, regions, usedByPurpose);
+        PoolUsage snapshot(long capBytes, long capacityBytes, int regions, long setAsideBytes) {
+            return new PoolUsage(
+                    capBytes, capacityBytes, usedBytes, peakBytes, leases, regions, setAsideBytes, usedByPurpose);
         }
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
-/** What a lease is for; the pool accounts by it and the leak report names it. */
+import java.util.List;
+
+/** What a lease is for: the pool accounts by it and decides by it where the lease may lie; the leak report names it. */
 public enum Purpose {
     /** Directory of this executor's map outputs. */
     DIRECTORY,
@@ -10,5 +12,18 @@ public enum Purpose {
     /** Data of one map output. */
     MAP_OUTPUT,
     /** Landing place of a read from a peer. */
-    RECEIVE
+    RECEIVE;
+
+    private static final List<Area> FOR_OUTPUTS = List.of(Area.OUTPUTS);
+    private static final List<Area> FOR_METADATA = List.of(Area.OUTPUTS, Area.METADATA);
+    private static final List<Area> FOR_READS = List.of(Area.READS, Area.OUTPUTS);
+
+    /** Returns where leases may lie, best first. */
+    List<Area> areas() {
+        return switch (this) {
+            case MAP_OUTPUT -> FOR_OUTPUTS;
+            case DIRECTORY, INDEX -> FOR_METADATA;
+            case RECEIVE -> FOR_READS;
+        };
+    }
 }

@@ -6,6 +6,11 @@ import java.nio.file.Path;
 /**
  * One file of the pool: mapped memory, the unit that fabrics register and peers open, or a file of the disk tier.
  *
+ * <pre>
+ *   0            outputsEnd     readsStart        length
+ *   |  OUTPUTS       |  METADATA    |    READS      |      the latter two are empty until {@link #setAside}
+ * </pre>
+ *
  * <p><b>Threading:</b> immutable as others see it; its free ranges belong to the lock of its tier.
  *
  * <p><b>Ownership:</b> {@link Pool} or {@link DiskTier} creates and closes it, the latter after its last lease is back.
@@ -15,25 +20,33 @@ public final class Region {
     private final Path file;
     private final StoredSlice bytes;
     private final SharedBytes shared;
-    private final FreeExtents free;
+    private final FreeExtents outputs;
+    private FreeExtents metadata;
+    private FreeExtents reads;
+    private long outputsEnd;
+    private long readsStart;
 
-    private Region(int id, Path file, StoredSlice bytes, SharedBytes shared, FreeExtents free) {
+    private Region(int id, Path file, StoredSlice bytes, SharedBytes shared, long length) {
         this.id = id;
         this.file = file;
         this.bytes = bytes;
         this.shared = shared;
-        this.free = free;
+        this.outputs = new FreeExtents(0, length);
+        this.metadata = new FreeExtents(length, 0);
+        this.reads = new FreeExtents(length, 0);
+        this.outputsEnd = length;
+        this.readsStart = length;
     }
 
     /** Creates a region of memory, all of which is free. */
     static Region inMemory(int id, Path file, Mapping mapping) {
         MemorySlice memory = mapping.memory();
-        return new Region(id, file, memory, mapping, new FreeExtents(memory.lengthBytes()));
+        return new Region(id, file, memory, mapping, memory.lengthBytes());
     }
 
     /** Creates a region of the disk tier, which has no byte yet. */
     static Region onDisk(int id, DiskFile file) {
-        return new Region(id, file.path(), FileSlice.all(file), file, FreeExtents.none());
+        return new Region(id, file.path(), FileSlice.all(file), file, 0);
     }
 
     /**
@@ -66,11 +79,34 @@ public final class Region {
         throw new IllegalStateException("region " + id + " lies on disk");
     }
 
-    FreeExtents free() {
-        return free;
-    }
-
     SharedBytes shared() {
         return shared;
+    }
+
+    /** Returns the free ranges of an area. */
+    FreeExtents free(Area area) {
+        return switch (area) {
+            case OUTPUTS -> outputs;
+            case METADATA -> metadata;
+            case READS -> reads;
+        };
+    }
+
+    /** Returns the area in which a lease at {@code offset} lies; none reaches from one into the next. */
+    Area areaOf(long offset) {
+        if (offset < outputsEnd) {
+            return Area.OUTPUTS;
+        }
+        return offset < readsStart ? Area.METADATA : Area.READS;
+    }
+
+    /** Divides a region that is not divided yet. The end of it must be free: {@link FreeExtents#tailBytes}. */
+    void setAside(long metadataBytes, long readBytes) {
+        long length = memory().lengthBytes();
+        outputs.cutTail(metadataBytes + readBytes);
+        readsStart = length - readBytes;
+        outputsEnd = readsStart - metadataBytes;
+        metadata = new FreeExtents(outputsEnd, metadataBytes);
+        reads = new FreeExtents(readsStart, readBytes);
     }
 }

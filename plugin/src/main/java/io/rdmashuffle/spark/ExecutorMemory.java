@@ -67,6 +67,8 @@ final class ExecutorMemory implements AutoCloseable {
         this.fabrics = fabrics;
         this.pool = pool;
         this.directory = MapOutputDirectory.create(pool.memory(), config.directoryMaxShuffles(), incarnation);
+        boolean copies = fabrics.stream().anyMatch(Fabric::copies);
+        pool.memory().setAside(copies ? config.fabricMaxBytesInFlight() : 0);
         this.store = new MapOutputStore(directory, counters);
         this.incoming = new IncomingOutputs(
                 // Who limits the bytes on disk that may be taken over means Spark's files, whose sizes Spark knows.

@@ -3,6 +3,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.DriverChannel;
 import io.rdmashuffle.registry.Member;
@@ -70,18 +71,14 @@ final class ExecutorNetwork implements AutoCloseable {
         this.statistics = statistics;
         this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
         this.agent = new RegistryAgent(env.executorId(), wire.toDriver(driver(env)), config.registryTimeout());
+        ReceiveLeases leases = new ReceiveLeases(memory.pool().memory(), config.poolReserveTimeout());
         this.paths = new PeerPaths(
                 memory.fabrics(),
-                new BlockingReads(memory.pool().memory(), config.poolReserveTimeout(), config.fabricReadTimeout()),
+                new BlockingReads(leases, config.fabricReadTimeout()),
                 agent::lookup,
                 config.peerQuarantine());
         agent.addListener(paths);
-        BlockCopies copies = new BlockCopies(
-                memory.pool().memory(),
-                paths,
-                config.poolReserveTimeout(),
-                config.fabricReadTimeout(),
-                config.fetchVerifyChecksum());
+        BlockCopies copies = new BlockCopies(leases, paths, config.fabricReadTimeout(), config.fetchVerifyChecksum());
         this.client = new OneSidedBlockClient(
                 paths,
                 env.blockManager().blockStoreClient(),

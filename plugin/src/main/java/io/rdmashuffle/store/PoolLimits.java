@@ -2,6 +2,8 @@
 package io.rdmashuffle.store;
 
 import io.rdmashuffle.directory.MapOutputIndex;
+import io.rdmashuffle.memory.PoolUsage;
+import io.rdmashuffle.memory.Purpose;
 import java.util.Optional;
 
 /**
@@ -32,9 +34,11 @@ public record PoolLimits(long capBytes, long regionBytes, int compressAbovePerce
                         + " or use fewer partitions");
     }
 
-    /** Returns whether a pool of which so much is used has room for more that is not compressed. */
-    public boolean leavesRoom(long usedBytes, long moreBytes) {
+    /** Returns whether what map outputs may take of a pool has room for more that is not compressed. */
+    public boolean leavesRoom(PoolUsage usage, long moreBytes) {
+        long room = usage.capBytes() - usage.setAsideBytes();
+        long used = usage.usedBytes() - usage.usedByPurpose().getOrDefault(Purpose.RECEIVE, 0L);
         // Not multiplied first: caps go up to a petabyte.
-        return moreBytes <= capBytes / 100 * compressAbovePercent - usedBytes;
+        return moreBytes <= room / 100 * compressAbovePercent - used;
     }
 }

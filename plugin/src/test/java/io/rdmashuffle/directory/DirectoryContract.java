@@ -9,8 +9,8 @@ import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.RemoteBytes;
-import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.MemorySlice;
@@ -83,17 +83,16 @@ abstract class DirectoryContract {
     }
 
     private RemoteDirectory freshReader() throws IOException {
-        DirectoryLocation announced =
-                DirectoryLocation.decode(directory.location().encode());
-        return new RemoteDirectory(peer, announced, new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT));
+        return new RemoteDirectory(peer, announced(), reads());
     }
 
     /** A reader that gives up soon on a record that does not become whole. */
     private RemoteDirectory hastyReader() throws DirectoryFormatException {
-        DirectoryLocation announced =
-                DirectoryLocation.decode(directory.location().encode());
-        BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT);
-        return new RemoteDirectory(peer, announced, reads, Duration.ofMillis(5));
+        return new RemoteDirectory(peer, announced(), reads(), Duration.ofMillis(5));
+    }
+
+    private DirectoryLocation announced() throws DirectoryFormatException {
+        return DirectoryLocation.decode(directory.location().encode());
     }
 
     private static DirectoryEntry file(long mapId) {
@@ -282,7 +281,7 @@ abstract class DirectoryContract {
                 BlockRange range = remote.range(entry, start, end);
                 byte[] expected = made.expected(start, end);
                 assertThat(range.lengthBytes()).as(where).isEqualTo(expected.length);
-                try (RemoteBytes bytes = read(range.slices())) {
+                try (RemoteBytes bytes = reads().read(peer, range.slices())) {
                     assertThat(TestOutput.join(bytes.slices())).as(where).isEqualTo(expected);
                     assertThat(range.matches(bytes.slices())).as(where).isTrue();
                 }
@@ -293,8 +292,8 @@ abstract class DirectoryContract {
         }
     }
 
-    private RemoteBytes read(List<RemoteSlice> slices) throws IOException {
-        return new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT).read(peer, slices);
+    private BlockingReads reads() {
+        return new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
     }
 
     @Test
@@ -393,7 +392,7 @@ abstract class DirectoryContract {
                 DirectoryEntry entry = hastyReader().find(SHUFFLE, 1);
                 if (entry != null && entry.place() == Place.POOL) {
                     BlockRange range = remote.range(entry, 0, 20);
-                    try (RemoteBytes bytes = read(range.slices())) {
+                    try (RemoteBytes bytes = reads().read(peer, range.slices())) {
                         boolean same = Arrays.equals(TestOutput.join(bytes.slices()), made.expected(0, 20));
                         // Zeroed memory reads as an index of empty partitions; whoever asked for bytes refuses those.
                         boolean empty = range.slices().isEmpty();
@@ -421,8 +420,7 @@ abstract class DirectoryContract {
                     looks.addAndGet(List.of("view", "read").contains(method.getName()) ? 1 : 0);
                     return method.invoke(peer, arguments);
                 });
-        BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT);
-        RemoteDirectory patient = new RemoteDirectory(counting, directory.location(), reads, Duration.ofMillis(300));
+        RemoteDirectory patient = new RemoteDirectory(counting, directory.location(), reads(), Duration.ofMillis(300));
         MemorySlice slot = slot();
         byte[] saved = TestPools.bytes(slot);
         slot.putBytes(DirectoryLayout.SLOT_ENTRIES, new byte[] {9}, 0, 1);

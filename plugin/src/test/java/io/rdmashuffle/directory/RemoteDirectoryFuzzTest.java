@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.shm.ShmFabric;
@@ -162,7 +163,7 @@ class RemoteDirectoryFuzzTest {
 
     /** Reads as a reducer does; false if there is nothing, fails on bytes that nobody wrote. */
     private boolean isRead(int map, int start, int end, boolean alone) throws Exception {
-        BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, TIMEOUT);
+        BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
         RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads, PATIENCE);
         RemoteDirectory.Located located = remote.locate(SHUFFLE, 100 + map);
         if (located == null || located.entry().place() != Place.POOL) {

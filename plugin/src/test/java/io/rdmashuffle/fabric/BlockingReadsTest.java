@@ -50,7 +50,7 @@ class BlockingReadsTest {
     }
 
     private BlockingReads reads(Duration timeout) {
-        return new BlockingReads(pool, Duration.ofMillis(10), timeout);
+        return new BlockingReads(new ReceiveLeases(pool, Duration.ofMillis(10)), timeout);
     }
 
     @Test

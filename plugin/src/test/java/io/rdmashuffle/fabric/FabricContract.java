@@ -368,7 +368,7 @@ public abstract class FabricContract {
     void blockingReadsBringBytesAndGiveThemBack() throws Exception {
         Lease data = source(owner, 5000);
         try (Peer peer = reader.connect(owner);
-                RemoteBytes bytes = new BlockingReads(reader.pool(), Duration.ZERO, LONG)
+                RemoteBytes bytes = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), LONG)
                         .read(peer, List.of(slice(data, 5, 100), slice(data, 1000, 3)))) {
             assertThat(TestPools.bytes(bytes.memory(0))).isEqualTo(part(data, 5, 100));
             assertThat(TestPools.bytes(bytes.memory(1))).isEqualTo(part(data, 1000, 3));
@@ -380,7 +380,7 @@ public abstract class FabricContract {
     void blockingReadOutOfBoundsFailsWithoutALeak() throws Exception {
         Lease data = source(owner, 100);
         try (Peer peer = reader.connect(owner)) {
-            BlockingReads reads = new BlockingReads(reader.pool(), Duration.ZERO, LONG);
+            BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), LONG);
             assertThatThrownBy(() -> reads.read(peer, List.of(slice(data, 0, 9), slice(data, 1L << 40, 1))))
                     .isInstanceOfSatisfying(
                             ReadFailedException.class,

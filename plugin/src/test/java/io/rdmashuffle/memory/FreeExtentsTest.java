@@ -21,7 +21,7 @@ class FreeExtentsTest {
     /** Bits are granules in use. */
     private final BitSet used = new BitSet(GRANULES);
 
-    private final FreeExtents free = new FreeExtents(GRANULES * GRANULE);
+    private final FreeExtents free = new FreeExtents(0, GRANULES * GRANULE);
     private final List<FreeExtents.Extent> taken = new ArrayList<>();
 
     @Test
@@ -113,7 +113,7 @@ class FreeExtentsTest {
     @Test
     void findingARangeLooksAtFewOfMany() {
         int ranges = 1 << 16;
-        FreeExtents many = new FreeExtents((2L * ranges + 2) * GRANULE);
+        FreeExtents many = new FreeExtents(0, (2L * ranges + 2) * GRANULE);
         many.take(2L * ranges * GRANULE, 2L * ranges * GRANULE);
         for (int i = 0; i < ranges; i++) {
             many.release(2L * i * GRANULE, GRANULE);
@@ -125,6 +125,21 @@ class FreeExtentsTest {
             assertThat(many.take(2 * GRANULE, 2 * GRANULE)).isNull();
             many.release(taken.offset(), taken.lengthBytes());
         }
+    }
+
+    @Test
+    void onlyAFreeEndCanBeCutOff() {
+        assertThat(free.tailBytes()).isEqualTo(GRANULES * GRANULE);
+        free.take(10 * GRANULE, 10 * GRANULE);
+        free.cutTail(100 * GRANULE);
+        assertThat(free.freeBytes()).isEqualTo((GRANULES - 110) * GRANULE);
+        assertThat(free.tailBytes()).isEqualTo((GRANULES - 110) * GRANULE);
+        FreeExtents.Extent rest = free.take(GRANULE, GRANULES * GRANULE);
+        assertThat(rest).isEqualTo(new FreeExtents.Extent(10 * GRANULE, (GRANULES - 110) * GRANULE));
+        assertThat(free.tailBytes()).isZero();
+        assertThatThrownBy(() -> free.cutTail(GRANULE)).isInstanceOf(IllegalStateException.class);
+        free.release(0, 10 * GRANULE);
+        assertThat(free.tailBytes()).isZero();
     }
 
     @Test

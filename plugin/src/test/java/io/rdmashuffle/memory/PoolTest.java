@@ -219,7 +219,8 @@ class PoolTest {
             leases.forEach(Lease::close);
             assertThat(pool.usage().usedBytes()).isZero();
             assertThat(pool.regions())
-                    .allSatisfy(region -> assertThat(region.free().fragments()).isOne());
+                    .allSatisfy(region ->
+                            assertThat(region.free(Area.OUTPUTS).fragments()).isOne());
         }
     }
 

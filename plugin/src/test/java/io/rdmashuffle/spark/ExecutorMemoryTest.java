@@ -9,9 +9,11 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -22,6 +24,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 @Tag("unit")
 @Timeout(60)
@@ -29,6 +33,30 @@ import org.junit.jupiter.api.io.TempDir;
 class ExecutorMemoryTest {
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
+
+    @ParameterizedTest
+    @CsvSource({"false, 240", "true, 0"})
+    void copiesHaveRoomWhenMapOutputsHaveFilledThePool(boolean inPlace, long kilobytesForReads) throws Exception {
+        SparkConf conf = new SparkConf(false)
+                .set("spark.shuffle.rdma.fabric.mode", "shm")
+                .set("spark.shuffle.rdma.fabric.shm.inPlace", String.valueOf(inPlace))
+                .set("spark.shuffle.rdma.pool.directory", directory.toString())
+                .set("spark.shuffle.rdma.pool.maxSize", "1m")
+                .set("spark.shuffle.rdma.pool.regionSize", "1m")
+                .set("spark.shuffle.rdma.directory.maxShuffles", "16");
+        try (ExecutorMemory memory =
+                ExecutorMemory.create(conf, ShuffleSettings.read(conf), new ShuffleCounters(), true)) {
+            List<Lease> outputs = TestPools.fill(memory.pool());
+            long bytes = kilobytesForReads << 10;
+            if (bytes > 0) {
+                TestPools.reserve(memory.pool(), Purpose.RECEIVE, bytes).close();
+            }
+            assertThat(memory.pool().reserve(Purpose.RECEIVE, bytes + (32 << 10), bytes + (32 << 10), Duration.ZERO))
+                    .isNull();
+            TestPools.reserve(memory.pool(), Purpose.INDEX, 8 << 10).close();
+            outputs.forEach(Lease::close);
+        }
+    }
 
     /** Executors stop while tasks run; peers are still reading what the outputs leave. */
     @Test

@@ -119,6 +119,11 @@ public final class ShmFabric implements Fabric {
     }
 
     @Override
+    public boolean copies() {
+        return !inPlace;
+    }
+
+    @Override
     public long registrations() {
         return registrations.get();
     }

@@ -141,6 +141,11 @@ public final class VerbsFabric implements Fabric {
     }
 
     @Override
+    public boolean copies() {
+        return true;
+    }
+
+    @Override
     public long registrations() {
         return rails.stream().mapToLong(Rail::registrations).sum();
     }

@@ -6,11 +6,10 @@ import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Pool;
-import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
@@ -51,9 +50,8 @@ public final class BlockCopies implements AutoCloseable {
 
     private static final long IDLE_SECONDS = 30;
 
-    private final Pool pool;
+    private final ReceiveLeases leases;
     private final PeerPaths paths;
-    private final Duration reserveTimeout;
     private final Duration readTimeout;
     private final boolean verify;
     private final ExecutorService fallbacks;
@@ -61,13 +59,11 @@ public final class BlockCopies implements AutoCloseable {
     /**
      * Creates the copies of one executor.
      *
-     * @param reserveTimeout how long to wait for a lease
      * @param readTimeout deadline of one read
      */
-    public BlockCopies(Pool pool, PeerPaths paths, Duration reserveTimeout, Duration readTimeout, boolean verify) {
-        this.pool = pool;
+    public BlockCopies(ReceiveLeases leases, PeerPaths paths, Duration readTimeout, boolean verify) {
+        this.leases = leases;
         this.paths = paths;
-        this.reserveTimeout = reserveTimeout;
         this.readTimeout = readTimeout;
         this.verify = verify;
         // At most one entry per block in flight, which Spark's iterator bounds.
@@ -81,13 +77,10 @@ public final class BlockCopies implements AutoCloseable {
     void start(PeerPath path, Map<String, BlockRange> blocks, BlockAnswers answers, NettyFetch otherwise) {
         IdentityHashMap<ReadRequest, Wanted> wanted = new IdentityHashMap<>();
         List<ReadRequest> requests = new ArrayList<>();
-        boolean[] refused = {false};
         try {
             blocks.forEach((blockId, range) -> {
-                // A fetch waits once for a full pool, not again for each of its other blocks.
-                Lease lease = reserve(range.lengthBytes(), refused[0] ? Duration.ZERO : reserveTimeout);
+                Lease lease = reserve(range.lengthBytes());
                 if (lease == null) {
-                    refused[0] = true;
                     otherwise.add(blockId, ShuffleCounter.NETTY_BYTES);
                 } else {
                     ReadRequest request = new ReadRequest(range.slices(), lease);
@@ -118,9 +111,9 @@ public final class BlockCopies implements AutoCloseable {
         return true;
     }
 
-    private @Nullable Lease reserve(long bytes, Duration timeout) {
+    private @Nullable Lease reserve(long bytes) {
         try {
-            return pool.reserve(Purpose.RECEIVE, bytes, bytes, timeout);
+            return leases.reserve(bytes);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             return null;

@@ -70,7 +70,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * fuller than it may be with bytes that could be fewer.
      */
     boolean isShortOf(long bytes) {
-        return pool.disk() == null && !limits.leavesRoom(pool.memory().usage().usedBytes(), bytes);
+        return pool.disk() == null && !limits.leavesRoom(pool.memory().usage(), bytes);
     }
 
     /**

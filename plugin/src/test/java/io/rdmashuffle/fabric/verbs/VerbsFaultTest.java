@@ -13,6 +13,7 @@ import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
@@ -93,7 +94,7 @@ class VerbsFaultTest {
     }
 
     private byte[] read(Peer peer, RemoteSlice slice, Duration timeout) throws Exception {
-        BlockingReads reads = new BlockingReads(reader.pool(), Duration.ofSeconds(5), timeout);
+        BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ofSeconds(5)), timeout);
         try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
             return TestPools.bytes(bytes.memory(0));
         }
@@ -278,14 +279,14 @@ class VerbsFaultTest {
         Node friend = node(TestVerbs.settings(8 << 20, List.of(), 1, right));
         Node stranger = node(TestVerbs.settings(8 << 20, List.of(), 1, wrong));
         Lease lease = data(owner);
-        BlockingReads reads = new BlockingReads(friend.pool(), Duration.ZERO, TIMEOUT);
+        BlockingReads reads = new BlockingReads(new ReceiveLeases(friend.pool(), Duration.ZERO), TIMEOUT);
         try (Peer peer = friend.connect(owner);
                 RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
             assertThat(TestPools.bytes(bytes.memory(0)))
                     .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
         }
         for (Node refused : List.of(stranger, reader)) {
-            BlockingReads others = new BlockingReads(refused.pool(), Duration.ZERO, TIMEOUT);
+            BlockingReads others = new BlockingReads(new ReceiveLeases(refused.pool(), Duration.ZERO), TIMEOUT);
             try (Peer peer = refused.connect(owner)) {
                 assertThat(catchThrowableOfType(
                                 ReadFailedException.class, () -> others.read(peer, List.of(all(lease)))))
@@ -300,7 +301,7 @@ class VerbsFaultTest {
         Node owner = node(TestVerbs.settings(8 << 20, ports, 1, Optional.empty()));
         Node twoRailed = node(TestVerbs.settings(8 << 20, ports, 1, Optional.empty()));
         Lease lease = data(owner);
-        BlockingReads reads = new BlockingReads(twoRailed.pool(), Duration.ZERO, TIMEOUT);
+        BlockingReads reads = new BlockingReads(new ReceiveLeases(twoRailed.pool(), Duration.ZERO), TIMEOUT);
         try (Peer peer = twoRailed.connect(owner)) {
             byte[] expected = TestPools.bytes(lease.memory().slice(0, BYTES));
             for (int i = 0; i < 4; i++) {

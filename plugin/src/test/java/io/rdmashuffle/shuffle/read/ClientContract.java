@@ -9,6 +9,7 @@ import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
@@ -112,14 +113,14 @@ abstract class ClientContract {
     private PeerPaths paths(Duration quarantine) {
         return new PeerPaths(
                 List.of(fabric),
-                new BlockingReads(readerPool, Duration.ZERO, LONG),
+                new BlockingReads(new ReceiveLeases(readerPool, Duration.ZERO), LONG),
                 id -> id.equals(PEER) ? Optional.of(member) : Optional.empty(),
                 quarantine);
     }
 
     private OneSidedBlockClient client(Duration quarantine, Duration fetchTimeout) {
         paths = paths(quarantine);
-        BlockCopies copies = new BlockCopies(readerPool, paths, Duration.ofMillis(20), LONG, true);
+        BlockCopies copies = new BlockCopies(new ReceiveLeases(readerPool, Duration.ofMillis(20)), paths, LONG, true);
         OneSidedBlockClient client =
                 new OneSidedBlockClient(paths, netty, copies, counters, new FetchDeadlines(fetchTimeout), true);
         clients.add(client);
@@ -317,7 +318,7 @@ abstract class ClientContract {
         PeerPaths[] racing = new PeerPaths[1];
         racing[0] = new PeerPaths(
                 List.of(fabric),
-                new BlockingReads(readerPool, Duration.ZERO, LONG),
+                new BlockingReads(new ReceiveLeases(readerPool, Duration.ZERO), LONG),
                 id -> {
                     racing[0].memberReplaced(member, member);
                     return Optional.of(member);

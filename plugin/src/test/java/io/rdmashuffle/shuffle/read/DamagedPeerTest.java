@@ -11,6 +11,7 @@ import io.rdmashuffle.directory.MapOutputIndex;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
@@ -94,10 +95,10 @@ class DamagedPeerTest {
         Member member = new Member(PEER, UUID.randomUUID(), addresses);
         paths = new PeerPaths(
                 List.of(fabric),
-                new BlockingReads(readerPool, Duration.ZERO, LONG),
+                new BlockingReads(new ReceiveLeases(readerPool, Duration.ZERO), LONG),
                 id -> Optional.of(member),
                 Duration.ZERO);
-        BlockCopies copies = new BlockCopies(readerPool, paths, Duration.ZERO, LONG, true);
+        BlockCopies copies = new BlockCopies(new ReceiveLeases(readerPool, Duration.ZERO), paths, LONG, true);
         client = new OneSidedBlockClient(paths, netty, copies, counters, new FetchDeadlines(LONG), true);
         for (int map = 0; map < 3; map++) {
             byte[][] content = new byte[PARTITIONS][];

@@ -127,6 +127,11 @@ final class FlakyFabric implements Fabric {
     }
 
     @Override
+    public boolean copies() {
+        return real.copies();
+    }
+
+    @Override
     public long registrations() {
         return real.registrations();
     }

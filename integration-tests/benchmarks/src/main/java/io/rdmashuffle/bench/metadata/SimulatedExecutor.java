@@ -5,6 +5,7 @@ import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.MapOutputIndex;
 import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
@@ -135,7 +136,10 @@ final class SimulatedExecutor implements AutoCloseable {
     /** Returns the way to all others as an executor has it before its first reduce task. */
     PeerPaths freshPaths() {
         return new PeerPaths(
-                List.of(fabric), new BlockingReads(pool, Duration.ZERO, TIMEOUT), agent::lookup, Duration.ZERO);
+                List.of(fabric),
+                new BlockingReads(new ReceiveLeases(pool, Duration.ZERO), TIMEOUT),
+                agent::lookup,
+                Duration.ZERO);
     }
 
     /**

@@ -7,6 +7,7 @@ import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
@@ -62,7 +63,8 @@ final class BenchExecutor implements AutoCloseable {
 
     /** Returns a reader that knows nothing yet. */
     RemoteDirectory reader() {
-        return new RemoteDirectory(peer, directory.location(), new BlockingReads(pool, Duration.ZERO, TIMEOUT));
+        BlockingReads reads = new BlockingReads(new ReceiveLeases(pool, Duration.ZERO), TIMEOUT);
+        return new RemoteDirectory(peer, directory.location(), reads);
     }
 
     Lease lease(int bytes) throws InterruptedException {

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+/** The parts of a region. Map outputs, of which there is always one more, take the first and no other. */
+enum Area {
+    /** For everything, and most of a region. */
+    OUTPUTS,
+    /** Where indexes and directory entries find room when map outputs have filled the rest. */
+    METADATA,
+    /** Where bytes of peers find room then, in one piece. */
+    READS
+}
