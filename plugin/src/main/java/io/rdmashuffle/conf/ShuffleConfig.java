@@ -66,15 +66,16 @@ public final class ShuffleConfig {
                 """);
     public static final ConfigEntry<Long> POOL_INITIAL_SIZE =
             ConfigEntry.bytes("pool.initialSize", "64m").between("0", "1p").doc("""
-                Mapped and registered when the executor starts; the pool grows region by region from there to
-                `pool.maxSize`. For RDMA set it to `pool.maxSize`, so that no task waits for a registration. Not above
-                `pool.maxSize`; the default is lowered to it.
+                Mapped and registered when the executor starts, in whole pages; 0 is one region. The pool grows region
+                by region from there to `pool.maxSize`. For RDMA set it to `pool.maxSize`, so that no task waits for a
+                registration. Not above `pool.maxSize`; the default is lowered to it.
                 """);
     public static final ConfigEntry<Long> POOL_REGION_SIZE =
             ConfigEntry.bytes("pool.regionSize", "256m").between("1m", "1t").doc("""
-                Size of the regions by which the pool grows, each one file and one registration; the last is clipped to
-                `pool.maxSize`. Few large regions are better: a network card's cache of address translations is small. A
-                pool has at most 65536: Linux allows a process little more mappings than 65000.
+                Size of the regions by which the pool grows, each one file and one registration; those of the start are
+                clipped to `pool.initialSize`, the last to `pool.maxSize`. Few large regions are better: a network
+                card's cache of address translations is small. A pool has at most 65536: Linux allows a process little
+                more mappings than 65000.
                 """);
     public static final ConfigEntry<String> POOL_DIRECTORY =
             ConfigEntry.path("pool.directory", "/dev/shm").doc("""

@@ -72,7 +72,8 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Removes what dead processes left in the directory, then creates the pool with at least one region.
+     * Removes what dead processes left in the directory, then creates the pool with its initial size, in whole pages;
+     * with one region if that is 0.
      *
      * @throws NativeException if the first regions cannot be created
      */
@@ -86,13 +87,20 @@ public final class Pool implements AutoCloseable {
                     + pool.pageBytes + " bytes of " + settings.directory());
         }
         try {
-            do {
-                pool.addRegion();
-            } while (pool.regions.capacityBytes() < settings.initialBytes() && pool.nextRegionBytes() > 0);
+            pool.addInitialRegions();
             return pool;
         } catch (RuntimeException e) {
             pool.close();
             throw e;
+        }
+    }
+
+    private void addInitialRegions() {
+        long initial = settings.initialBytes() == 0 ? settings.regionBytes() : settings.initialBytes();
+        long missing = initial;
+        while (missing > 0 && nextRegionBytes() > 0) {
+            addRegion(missing);
+            missing = initial - regions.capacityBytes();
         }
     }
 
@@ -271,7 +279,7 @@ public final class Pool implements AutoCloseable {
     private void grow() {
         Region added = null;
         try {
-            added = addRegion();
+            added = addRegion(settings.regionBytes());
         } catch (RuntimeException e) {
             // The file system is full, a device refuses the registration, or the pool was closed meanwhile.
             LOG.warn(
@@ -313,14 +321,17 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    /** Creates the next region; only the constructing thread or the one that set {@link #growing} comes here. */
-    private Region addRegion() {
+    /**
+     * Creates the next region, of the pages that hold {@code most} bytes if it is not shorter by itself; only the
+     * constructing thread or the one that set {@link #growing} comes here.
+     */
+    private Region addRegion(long most) {
         final int id;
         final long length;
         lock.lock();
         try {
             id = regions.all().size();
-            length = nextRegionBytes();
+            length = Math.min(nextRegionBytes(), (most + pageBytes - 1) / pageBytes * pageBytes);
         } finally {
             lock.unlock();
         }

@@ -11,8 +11,8 @@ import java.nio.file.Path;
  *
  * @param directory a tmpfs or hugetlbfs mount
  * @param capBytes hard cap of all regions together
- * @param initialBytes how much is mapped at start
- * @param regionBytes length of a region; the last one may be shorter
+ * @param initialBytes how much is mapped at start; 0 is one region
+ * @param regionBytes length of a region; those of the start and the last one may be shorter
  * @param adviseHugepages whether to ask for transparent huge pages
  */
 public record PoolSettings(

@@ -106,6 +106,20 @@ class PoolTest {
     }
 
     @Test
+    void startsWithItsInitialSizeAndGrowsByWholeRegions() throws Exception {
+        try (Pool pool = Pool.create(new PoolSettings(directory, 4 * MIB, 75 * 4096 - 1, MIB, false), region -> {})) {
+            assertThat(pool.usage().capacityBytes()).isEqualTo(75 * 4096);
+            reserve(pool, MIB).close();
+            assertThat(pool.usage().capacityBytes()).isEqualTo(75 * 4096 + MIB);
+        }
+        PoolSettings more = new PoolSettings(directory, 4 * MIB, MIB + MIB / 2, MIB, false);
+        try (Pool pool = Pool.create(more, region -> {})) {
+            assertThat(pool.usage().capacityBytes()).isEqualTo(MIB + MIB / 2);
+            assertThat(pool.usage().regions()).isEqualTo(2);
+        }
+    }
+
+    @Test
     void settlesForLessOnlyWhenItCannotGrow() throws Exception {
         try (Pool pool = pool(2 * MIB, MIB)) {
             Lease first = reserve(pool, MIB - 4096);
