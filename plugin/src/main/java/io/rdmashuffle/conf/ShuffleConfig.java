@@ -119,9 +119,9 @@ public final class ShuffleConfig {
                     "directory.maxShuffles", "shuffles", "4096")
             .between("16", "1048576")
             .doc("""
-                How many slots the directory has, 64 bytes each. Two live shuffles whose ids are a multiple of this
-                apart share one; the later one's map outputs stay in the pool, but peers fetch them over Netty. All
-                slots lie in one region: `pool.regionSize` and `pool.maxSize` must hold them.
+                How many slots the directory's first table has, 64 bytes each. Of two live shuffles whose ids are a
+                multiple of this apart, the later one goes to a second table of twice as many slots, and so on; readers
+                look in all tables. The slots lie in one region: `pool.regionSize` and `pool.maxSize` must hold them.
                 """);
 
     public static final ConfigEntry<Boolean> DIRECT_ENABLED =

@@ -12,15 +12,17 @@ import org.jspecify.annotations.Nullable;
  * little-endian.
  *
  * <pre>
- *  HEADER, at offset 0                    SLOT of shuffle s, at 64 * (1 + s mod slots)
+ *  HEADER of a table, at 0 in it          SLOT of shuffle s, at 64 * (1 + s mod slots) in the table
  *     0   8  magic "RDMADIR1"                0   4  shuffle id
- *     8   4  layout version, 3               4   4  1 = live, 0 = none
+ *     8   4  layout version, 4               4   4  1 = live, 0 = none
  *    12   4  slots                           8   4  region of the shuffle's segment
  *    16  16  incarnation of the executor    12   4  entries in the segment
- *    32  28  zero                           16   8  offset of the segment in its region
- *    60   4  CRC-32C                        24   8  generation: grows when the slot gets or loses a shuffle
- *                                           32  28  zero
- *                                           60   4  CRC-32C
+ *    32   4  slots of the next table,       16   8  offset of the segment in its region
+ *            0 = there is none              24   8  generation: changes when the slot gets or loses a shuffle,
+ *    36   4  region of the next table               and is never the same twice in a directory
+ *    40   8  offset of the next table       32  28  zero
+ *    48  12  zero                           60   4  CRC-32C
+ *    60   4  CRC-32C
  *
  *  ENTRY of one map output, at 64 * i in the segment
  *     0   8  map id (Spark's task attempt id, unique)
@@ -37,18 +39,25 @@ import org.jspecify.annotations.Nullable;
  *    60   4  CRC-32C
  * </pre>
  *
- * A reader that sees a wrong checksum has read a half-written record and reads it again; see {@link RemoteDirectory}.
+ * A shuffle whose slot another one has goes to the next table, which has twice as many slots. A reader that sees a
+ * wrong checksum has read a half-written record and reads it again; see {@link RemoteDirectory}.
  */
 final class DirectoryLayout {
     /** Bytes of header, slot and entry. */
     static final long RECORD_BYTES = 64;
 
     static final long MAGIC = 0x31524944414D4452L;
-    static final int VERSION = 3;
+    static final int VERSION = 4;
+
+    /** Each is twice as long as the one before: together 255 times the first. */
+    static final int MAX_TABLES = 8;
 
     static final int HEADER_VERSION = 8;
     static final int HEADER_SLOTS = 12;
     static final int HEADER_INCARNATION = 16;
+    static final int HEADER_NEXT_SLOTS = 32;
+    static final int HEADER_NEXT_REGION = 36;
+    static final int HEADER_NEXT_OFFSET = 40;
 
     static final int SLOT_SHUFFLE = 0;
     static final int SLOT_LIVE = 4;

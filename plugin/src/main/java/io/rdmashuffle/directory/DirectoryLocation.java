@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 import java.util.UUID;
 
 /**
- * Where an executor's directory is, as the registry announces it.
+ * Where a table of an executor's directory is: the first one as the registry announces it.
  *
  * <pre>
  *  offset  bytes  little-endian
@@ -47,7 +47,15 @@ public record DirectoryLocation(RemoteSlice table, int slots) {
         }
         int region = in.getInt();
         long offset = in.getLong();
-        int slots = in.getInt();
+        return of(region, offset, in.getInt());
+    }
+
+    /**
+     * Makes a location of numbers that a peer wrote.
+     *
+     * @throws DirectoryFormatException if there can be no table there
+     */
+    static DirectoryLocation of(int region, long offset, int slots) throws DirectoryFormatException {
         boolean sound =
                 region >= 0 && slots > 0 && offset >= 0 && offset <= Long.MAX_VALUE - DirectoryLayout.tableBytes(slots);
         if (!sound) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.directory;
 
-import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Patience;
@@ -34,21 +34,26 @@ public final class MapOutputDirectory implements AutoCloseable {
     private static final long FIRST_SEGMENT_BYTES = 64 * DirectoryLayout.RECORD_BYTES;
 
     private final Pool pool;
-    private final int slots;
-    private final Lease table;
+    private final UUID incarnation;
+    /** In the order in which shuffles look for a free slot. */
+    private final List<SlotTable> tables = new ArrayList<>();
+
     private final Map<Integer, Segment> segments = new HashMap<>();
+    /** The one given last. Of the whole directory, so that no reader takes a slot for another one. */
+    private long generation;
+
     private boolean closed;
 
-    private MapOutputDirectory(Pool pool, int slots, Lease table) {
+    private MapOutputDirectory(Pool pool, UUID incarnation, SlotTable first) {
         this.pool = pool;
-        this.slots = slots;
-        this.table = table;
+        this.incarnation = incarnation;
+        this.tables.add(first);
     }
 
     /**
      * Takes room for the table from the pool and writes an empty directory there.
      *
-     * @param slots how many shuffles may have entries at once
+     * @param slots of the first table: so many shuffles have room before another one is needed
      * @param incarnation tells this executor from one of the same id that was here before
      * @throws IllegalArgumentException if the pool is too small for the table
      */
@@ -60,26 +65,22 @@ public final class MapOutputDirectory implements AutoCloseable {
                     + " bytes; raise spark.shuffle.rdma.pool.maxSize or lower"
                     + " spark.shuffle.rdma.directory.maxShuffles");
         }
-        MemorySlice memory = table.memory().slice(0, bytes);
-        memory.clear();
-        MemorySlice header = memory.slice(0, DirectoryLayout.RECORD_BYTES);
-        header.putLong(0, DirectoryLayout.MAGIC);
-        header.putInt(DirectoryLayout.HEADER_VERSION, DirectoryLayout.VERSION);
-        header.putInt(DirectoryLayout.HEADER_SLOTS, slots);
-        header.putBytes(DirectoryLayout.HEADER_INCARNATION, DirectoryLocation.incarnationBytes(incarnation), 0, 16);
-        DirectoryLayout.seal(header);
-        return new MapOutputDirectory(pool, slots, table);
+        return new MapOutputDirectory(pool, incarnation, SlotTable.write(table, slots, incarnation));
     }
 
-    /** Returns where peers find the table. */
-    public DirectoryLocation location() {
-        RemoteSlice slice = new RemoteSlice(table.region().id(), table.offset(), DirectoryLayout.tableBytes(slots));
-        return new DirectoryLocation(slice, slots);
+    /** Returns where peers find the first table, which leads to the others. */
+    public synchronized DirectoryLocation location() {
+        return tables.get(0).location();
     }
 
-    /** Returns the bytes that the table itself takes of the pool, whether shuffles live or not. */
-    public long tableBytes() {
-        return table.lengthBytes();
+    /** Returns the bytes that the tables take of the pool, whether shuffles live or not. */
+    public synchronized long tableBytes() {
+        return tables.stream().mapToLong(SlotTable::lengthBytes).sum();
+    }
+
+    /** Returns how many tables there are; each is one lease. */
+    public synchronized int tables() {
+        return tables.size();
     }
 
     /**
@@ -91,17 +92,23 @@ public final class MapOutputDirectory implements AutoCloseable {
      */
     public static final class Room implements AutoCloseable {
         private @Nullable Lease segment;
+        private @Nullable Lease table;
 
-        private Room(@Nullable Lease segment) {
-            this.segment = segment;
-        }
-
-        private @Nullable Lease take(long bytes) {
+        private @Nullable Lease takeSegment(long bytes) {
             Lease taken = segment;
             if (taken == null || taken.lengthBytes() < bytes) {
                 return null;
             }
             segment = null;
+            return taken;
+        }
+
+        private @Nullable Lease takeTable(long bytes) {
+            Lease taken = table;
+            if (taken == null || taken.lengthBytes() < bytes) {
+                return null;
+            }
+            table = null;
             return taken;
         }
 
@@ -111,21 +118,39 @@ public final class MapOutputDirectory implements AutoCloseable {
                 segment.close();
                 segment = null;
             }
+            if (table != null) {
+                table.close();
+                table = null;
+            }
         }
     }
 
     /** Finds room for an entry, where its shuffle has none, without holding a lock; the caller closes it. */
     public Room prepare(int shuffleId, Patience patience) throws InterruptedException {
-        long bytes;
+        long segmentBytes = 0;
+        long tableBytes = 0;
         synchronized (this) {
             Segment segment = segments.get(shuffleId);
-            if (closed || (segment == null && isTaken(shuffleId))) {
-                bytes = 0;
-            } else {
-                bytes = segment == null ? FIRST_SEGMENT_BYTES : segment.missingBytes();
+            if (segment != null) {
+                segmentBytes = segment.missingBytes();
+            } else if (!closed) {
+                segmentBytes = FIRST_SEGMENT_BYTES;
+                tableBytes = tableFor(shuffleId) == null ? nextTableBytes() : 0;
             }
         }
-        return new Room(bytes == 0 ? null : pool.reserve(Purpose.DIRECTORY, bytes, bytes, patience));
+        Room room = new Room();
+        try {
+            room.segment = segmentBytes == 0 ? null : reserve(segmentBytes, patience);
+            room.table = tableBytes == 0 ? null : reserve(tableBytes, patience);
+            return room;
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, room);
+            throw failure;
+        }
+    }
+
+    private @Nullable Lease reserve(long bytes, Patience patience) throws InterruptedException {
+        return pool.reserve(Purpose.DIRECTORY, bytes, bytes, patience);
     }
 
     /** Makes a map output findable, as {@link #publish(int, DirectoryEntry, Room)} does; waits while the pool grows. */
@@ -139,8 +164,8 @@ public final class MapOutputDirectory implements AutoCloseable {
      * Makes a map output findable. Its data and index must be complete. Never waits.
      *
      * @param room used if the shuffle's segment is full
-     * @return false when there is no room: the slot belongs to another shuffle, or the pool is full. The output is then
-     *     found only through its owner.
+     * @return false when there is no room in the pool, or there are as many tables as may be. The output is then found
+     *     only through its owner.
      */
     public synchronized boolean publish(int shuffleId, DirectoryEntry entry, Room room) throws InterruptedException {
         if (closed) {
@@ -163,14 +188,15 @@ public final class MapOutputDirectory implements AutoCloseable {
         if (segment == null) {
             return;
         }
-        MemorySlice slot = slot(shuffleId);
+        MemorySlice slot = segment.slot();
         // The one word that readers in place compare: from here to the next shuffle's first entry it belongs to no
         // shuffle.
-        slot.putLong(DirectoryLayout.SLOT_GENERATION, segment.generation + 1);
+        slot.putLong(DirectoryLayout.SLOT_GENERATION, nextGeneration());
         slot.putInt(DirectoryLayout.SLOT_LIVE, 0);
         DirectoryLayout.seal(slot);
         // Readers see that before any byte of the shuffle can be reused.
         VarHandle.fullFence();
+        segment.table.giveBack(shuffleId);
         segment.close();
     }
 
@@ -182,39 +208,71 @@ public final class MapOutputDirectory implements AutoCloseable {
         closed = true;
         segments.values().forEach(Segment::close);
         segments.clear();
-        table.close();
+        tables.forEach(SlotTable::close);
     }
 
-    private boolean isTaken(int shuffleId) {
-        return segments.keySet().stream().anyMatch(other -> Math.floorMod(other - shuffleId, slots) == 0);
+    private long nextGeneration() {
+        generation++;
+        return generation;
     }
 
-    private @Nullable Segment openSegment(int shuffleId, Room room) throws InterruptedException {
-        if (isTaken(shuffleId)) {
+    /** Returns the first table in which a shuffle's slot is free. */
+    private @Nullable SlotTable tableFor(int shuffleId) {
+        for (SlotTable table : tables) {
+            if (!table.isTaken(shuffleId)) {
+                return table;
+            }
+        }
+        return null;
+    }
+
+    private int nextTableSlots() {
+        return 2 * tables.get(tables.size() - 1).slots();
+    }
+
+    /** Returns the length of a further table; 0 if there are as many as may be. */
+    private long nextTableBytes() {
+        return tables.size() == DirectoryLayout.MAX_TABLES ? 0 : DirectoryLayout.tableBytes(nextTableSlots());
+    }
+
+    private @Nullable SlotTable addTable(Room room) throws InterruptedException {
+        long bytes = nextTableBytes();
+        if (bytes == 0) {
             return null;
         }
-        Lease lease = reserveSegment(FIRST_SEGMENT_BYTES, room);
+        Lease prepared = room.takeTable(bytes);
+        Lease lease = prepared != null ? prepared : reserve(bytes, Patience.NONE);
         if (lease == null) {
             return null;
         }
-        Segment segment = new Segment(shuffleId, lease);
+        SlotTable added = SlotTable.write(lease, nextTableSlots(), incarnation);
+        tables.get(tables.size() - 1).linkTo(added);
+        tables.add(added);
+        return added;
+    }
+
+    private @Nullable Segment openSegment(int shuffleId, Room room) throws InterruptedException {
+        SlotTable free = tableFor(shuffleId);
+        SlotTable table = free != null ? free : addTable(room);
+        Lease lease = table == null ? null : reserveSegment(FIRST_SEGMENT_BYTES, room);
+        if (table == null || lease == null) {
+            return null;
+        }
+        table.take(shuffleId);
+        Segment segment = new Segment(shuffleId, table, lease);
         segments.put(shuffleId, segment);
         return segment;
     }
 
     private @Nullable Lease reserveSegment(long bytes, Room room) throws InterruptedException {
-        Lease prepared = room.take(bytes);
+        Lease prepared = room.takeSegment(bytes);
         // Others may have filled the segment since room was prepared; under the lock nothing is waited for.
-        return prepared != null ? prepared : pool.reserve(Purpose.DIRECTORY, bytes, bytes, Patience.NONE);
-    }
-
-    private MemorySlice slot(int shuffleId) {
-        return table.memory().slice(DirectoryLayout.slotOffset(shuffleId, slots), DirectoryLayout.RECORD_BYTES);
+        return prepared != null ? prepared : reserve(bytes, Patience.NONE);
     }
 
     private void writeSlot(Segment segment) {
         VarHandle.releaseFence();
-        MemorySlice slot = slot(segment.shuffleId);
+        MemorySlice slot = segment.slot();
         slot.putInt(DirectoryLayout.SLOT_SHUFFLE, segment.shuffleId);
         slot.putInt(DirectoryLayout.SLOT_LIVE, 1);
         slot.putInt(DirectoryLayout.SLOT_REGION, segment.current.region().id());
@@ -227,15 +285,21 @@ public final class MapOutputDirectory implements AutoCloseable {
     /** The entries of one shuffle; guarded by the directory's lock. */
     private final class Segment {
         private final int shuffleId;
+        private final SlotTable table;
         private final long generation;
         private final List<Lease> outgrown = new ArrayList<>();
         private Lease current;
         private int entries;
 
-        Segment(int shuffleId, Lease first) {
+        Segment(int shuffleId, SlotTable table, Lease first) {
             this.shuffleId = shuffleId;
-            this.generation = slot(shuffleId).getLong(DirectoryLayout.SLOT_GENERATION) + 1;
+            this.table = table;
+            this.generation = nextGeneration();
             this.current = first;
+        }
+
+        MemorySlice slot() {
+            return table.slot(shuffleId);
         }
 
         /** Returns the length of the segment that the next entry needs; 0 if there is room for it. */

@@ -23,8 +23,9 @@ import org.jspecify.annotations.Nullable;
  * The reader's side of a peer's directory: entries are read in bulk, once per shuffle, and again only on a miss.
  *
  * <p>An entry never changes while its shuffle lives and map ids are never used twice. A shuffle that was removed and is
- * written again, which Spark does, has another generation in its slot. The owner publishes before it reports success,
- * so a map output that the driver knows of and a fresh read does not show is not in this peer's directory.
+ * written again, which Spark does, has another generation and may have another slot. The owner publishes before it
+ * reports success, so a map output that the driver knows of and a fresh read does not show is not in this peer's
+ * directory.
  *
  * <p><b>Threading:</b> thread-safe; one thread refreshes a shuffle while others wait for it, each read has a deadline.
  *
@@ -38,8 +39,8 @@ public final class RemoteDirectory {
     private static final long MAX_PAUSE_NANOS = 1_000_000;
 
     private final Peer peer;
-    private final DirectoryLocation location;
     private final BlockingReads reads;
+    private final RemoteTables tables;
     private final IndexReads indexes;
     private final Duration timeout;
     private final Map<Integer, KnownShuffle> shuffles = new ConcurrentHashMap<>();
@@ -52,8 +53,8 @@ public final class RemoteDirectory {
     /** Gives a record that long to become whole; for tests that damage many. */
     RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, Duration timeout) {
         this.peer = peer;
-        this.location = location;
         this.reads = reads;
+        this.tables = new RemoteTables(peer, reads, location);
         this.indexes = new IndexReads(peer, reads);
         this.timeout = timeout;
     }
@@ -86,12 +87,16 @@ public final class RemoteDirectory {
 
     /**
      * Watches the slot of a shuffle in the peer's own memory: bytes read before the slot is found unchanged are the
-     * shuffle's, because the owner changes the slot before it frees a byte. The caller closes the watch.
+     * shuffle's, because the owner changes the slot before it frees a byte. The caller closes the watch. One of a
+     * generation that this directory has seen succeeded is never current.
      *
      * @return null if this fabric cannot show the peer's memory
      */
     public @Nullable SlotWatch watch(int shuffleId, long generation) throws IOException {
-        RemoteBytes slot = RemoteBytes.inPlace(peer, List.of(slotOf(shuffleId)));
+        KnownShuffle shuffle = shuffles.get(shuffleId);
+        // No generation comes twice, so a slot that is not the right one does not have it.
+        RemoteSlice place = shuffle == null ? tables.home(shuffleId) : shuffle.known.slot();
+        RemoteBytes slot = RemoteBytes.inPlace(peer, List.of(place));
         return slot == null ? null : new SlotWatch(slot, generation);
     }
 
@@ -124,22 +129,14 @@ public final class RemoteDirectory {
         return shuffles.remove(shuffleId) != null && shuffles.isEmpty();
     }
 
-    private RemoteSlice slotOf(int shuffleId) {
-        RemoteSlice table = location.table();
-        return new RemoteSlice(
-                table.regionId(),
-                table.offset() + DirectoryLayout.slotOffset(shuffleId, location.slots()),
-                DirectoryLayout.RECORD_BYTES);
-    }
-
     private static DirectoryFormatException damaged(String what, RuntimeException cause) {
         DirectoryFormatException damaged = new DirectoryFormatException(what + " is damaged: " + cause.getMessage());
         damaged.initCause(cause);
         return damaged;
     }
 
-    /** Entries that were read under one generation. */
-    private record Known(EntryTable entries, long generation) {
+    /** Entries that were read under one generation, and the slot that has it. */
+    private record Known(EntryTable entries, long generation, RemoteSlice slot) {
         @Nullable
         Located get(long mapId) {
             DirectoryEntry entry = entries.get(mapId);
@@ -147,14 +144,14 @@ public final class RemoteDirectory {
         }
 
         Known with(List<DirectoryEntry> added) {
-            return new Known(entries.with(added), generation);
+            return new Known(entries.with(added), generation, slot);
         }
     }
 
     /** What has been read of one shuffle. */
     private final class KnownShuffle {
         private final int shuffleId;
-        private volatile Known known = new Known(EntryTable.empty(), 0);
+        private volatile Known known;
         private int read;
         /**
          * Whether the last retries timed out: a record damaged for good must not cost every block of its shuffle a
@@ -164,6 +161,7 @@ public final class RemoteDirectory {
 
         KnownShuffle(int shuffleId) {
             this.shuffleId = shuffleId;
+            this.known = new Known(EntryTable.empty(), 0, tables.home(shuffleId));
         }
 
         synchronized @Nullable Located refreshAndGet(long mapId) throws IOException {
@@ -192,34 +190,20 @@ public final class RemoteDirectory {
 
         /** Reads slot and entries; false when a record was caught half written. */
         private boolean readNewEntries() throws IOException {
-            RemoteSlice segment;
-            int published;
-            try (RemoteBytes bytes = reads.read(peer, List.of(slotOf(shuffleId)))) {
-                if (bytes.memory(0).getInt(DirectoryLayout.SLOT_LIVE) == 0) {
-                    return true;
-                }
-                ByteBuffer slot = DirectoryLayout.snapshot(bytes.memory(0));
-                if (slot == null) {
-                    return false;
-                }
-                int state = slot.getInt(DirectoryLayout.SLOT_LIVE);
-                if (state == 0) {
-                    // Withdrawn since the first look.
-                    return true;
-                }
-                if (state != 1) {
-                    throw new DirectoryFormatException("slot of shuffle " + shuffleId + " in unknown state " + state);
-                }
-                published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
-                startOver(slot.getLong(DirectoryLayout.SLOT_GENERATION));
-                if (slot.getInt(DirectoryLayout.SLOT_SHUFFLE) != shuffleId || published <= read) {
-                    return true;
-                }
-                segment = new RemoteSlice(
-                        slot.getInt(DirectoryLayout.SLOT_REGION),
-                        slot.getLong(DirectoryLayout.SLOT_OFFSET) + read * DirectoryLayout.RECORD_BYTES,
-                        (published - read) * DirectoryLayout.RECORD_BYTES);
+            RemoteTables.Search search = tables.find(shuffleId);
+            ByteBuffer slot = search.slot();
+            if (slot == null) {
+                return !search.torn();
             }
+            startOver(slot.getLong(DirectoryLayout.SLOT_GENERATION), search.place());
+            int published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
+            if (published <= read) {
+                return true;
+            }
+            RemoteSlice segment = new RemoteSlice(
+                    slot.getInt(DirectoryLayout.SLOT_REGION),
+                    slot.getLong(DirectoryLayout.SLOT_OFFSET) + read * DirectoryLayout.RECORD_BYTES,
+                    (published - read) * DirectoryLayout.RECORD_BYTES);
             VarHandle.acquireFence();
             return readEntries(segment, published);
         }
@@ -227,9 +211,9 @@ public final class RemoteDirectory {
         /**
          * What was read of an earlier generation is gone at its owner: Spark may remove a shuffle and write it again.
          */
-        private void startOver(long current) {
+        private void startOver(long current, RemoteSlice place) {
             if (current != known.generation()) {
-                known = new Known(EntryTable.empty(), current);
+                known = new Known(EntryTable.empty(), current, place);
                 read = 0;
             }
         }

@@ -192,11 +192,11 @@ final class ExecutorMemory implements AutoCloseable {
         PoolUsage usage = pool.memory().usage();
         DiskTier disk = pool.disk();
         DiskUsage onDisk = disk == null ? DiskUsage.NONE : disk.usage();
-        // The directory's table is there from start to stop; what counts is what shuffles hold.
+        // The directory's tables are there until it stops; what counts is what shuffles hold.
         values.put(ShuffleCounter.POOL_USED_BYTES, usage.usedBytes() - directory.tableBytes());
         values.put(ShuffleCounter.POOL_PEAK_BYTES, usage.peakBytes());
         values.put(ShuffleCounter.POOL_CAPACITY_BYTES, usage.capacityBytes());
-        values.put(ShuffleCounter.POOL_LEASES, usage.leases() - 1L + onDisk.leases());
+        values.put(ShuffleCounter.POOL_LEASES, (long) usage.leases() - directory.tables() + onDisk.leases());
         values.put(ShuffleCounter.DISK_USED_BYTES, onDisk.usedBytes());
         values.put(ShuffleCounter.DISK_PEAK_BYTES, onDisk.peakBytes());
         values.put(

@@ -233,8 +233,7 @@ public final class MapOutputStore implements AutoCloseable {
             directoryFullLogged = true;
             LOG.warn(
                     "No room in the directory for map outputs of shuffle {}: peers fetch them over Spark's block"
-                            + " transfer (raise spark.shuffle.rdma.directory.maxShuffles or"
-                            + " spark.shuffle.rdma.pool.maxSize)",
+                            + " transfer (raise spark.shuffle.rdma.pool.maxSize)",
                     shuffleId);
         }
     }

@@ -112,13 +112,15 @@ abstract class DirectoryContract {
     }
 
     @Test
-    void aSlotHoldsOneShuffleUntilThatIsWithdrawn() throws Exception {
+    void aSlotHoldsOneShuffleUntilThatIsWithdrawnAndOthersGoElsewhere() throws Exception {
         assertThat(directory.publish(SHUFFLE, file(1))).isTrue();
-        assertThat(directory.publish(SHUFFLE + SLOTS, file(2))).isFalse();
-        assertThat(remote.find(SHUFFLE + SLOTS, 2)).isNull();
-        directory.withdraw(SHUFFLE);
         assertThat(directory.publish(SHUFFLE + SLOTS, file(2))).isTrue();
         assertThat(remote.find(SHUFFLE + SLOTS, 2)).isEqualTo(file(2));
+        assertThat(remote.find(SHUFFLE + 2 * SLOTS, 3)).isNull();
+        directory.withdraw(SHUFFLE);
+        assertThat(directory.publish(SHUFFLE + 2 * SLOTS, file(3))).isTrue();
+        assertThat(directory.tables()).as("the first has room again").isEqualTo(2);
+        assertThat(remote.find(SHUFFLE + 2 * SLOTS, 3)).isEqualTo(file(3));
         assertThat(freshReader().find(SHUFFLE, 1)).isNull();
     }
 

@@ -136,6 +136,54 @@ class RemoteDirectoryFuzzTest {
         }
     }
 
+    /** What a reader of a shuffle in the second table follows. */
+    @Test
+    void headersThatAreTornOrLieLeadToNoOtherTable() throws Exception {
+        int second = SHUFFLE + SLOTS;
+        DirectoryEntry entry = DirectoryEntry.file(300, 3, 9);
+        assertThat(directory.publish(second, entry)).isTrue();
+        try (FuzzRun run = fuzz("header that leads on")) {
+            Mutations mutations = new Mutations(run.random());
+            MemorySlice victim = header();
+            byte[] valid = TestPools.bytes(victim);
+            mutations.flippedBits(valid, input -> follow(run, input, second, entry, true));
+            for (int round = 0; round < run.times(500); round++) {
+                follow(run, mutations.atRandom(valid), second, entry, true);
+            }
+            for (int round = 0; round < run.times(20); round++) {
+                follow(run, mutations.atRandom(valid), second, entry, false);
+            }
+            assertThat(run.harmless()).isPositive();
+            assertThat(run.refused()).isPositive();
+        }
+    }
+
+    private void follow(FuzzRun run, byte[] input, int shuffleId, DirectoryEntry expected, boolean sealed) {
+        MemorySlice victim = header();
+        byte[] saved = TestPools.bytes(victim);
+        try {
+            victim.putBytes(0, input, 0, input.length);
+            if (sealed) {
+                DirectoryLayout.seal(victim);
+            }
+            run.attempt(input, () -> {
+                BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
+                RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads, PATIENCE);
+                DirectoryEntry found = remote.find(shuffleId, expected.mapId());
+                assertThat(found == null || found.equals(expected)).isTrue();
+                return found != null;
+            });
+        } finally {
+            victim.putBytes(0, saved, 0, saved.length);
+        }
+        assertThat(reader.pool().usage().leases()).isZero();
+    }
+
+    private MemorySlice header() {
+        RemoteSlice table = directory.location().table();
+        return region(table.regionId()).slice(table.offset(), DirectoryLayout.RECORD_BYTES);
+    }
+
     private FuzzRun fuzz(String what) {
         return new FuzzRun(
                 what + (inPlace ? ", in place" : ", copied"),
