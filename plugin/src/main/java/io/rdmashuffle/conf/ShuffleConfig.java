@@ -82,6 +82,13 @@ public final class ShuffleConfig {
                 Where the files of the regions lie: a tmpfs, or a hugetlbfs mount for huge pages. Executors of one host
                 share memory only if they see the same directory.
                 """);
+    public static final ConfigEntry<OnShortage> POOL_ON_SHORTAGE =
+            ConfigEntry.choice("pool.onShortage", OnShortage.class, "shrink").doc("""
+                What an executor does on a host that cannot hold `pool.maxSize`, because less is free in
+                `pool.directory`, the container's memory limit leaves less beside heap, off-heap and Python memory, or a
+                device refuses a region. `shrink`: it starts with what can be had, nothing in the worst case, and says
+                so in one warning. `fail`: it does not start.
+                """);
     public static final ConfigEntry<Hugepages> POOL_HUGEPAGES =
             ConfigEntry.choice("pool.hugepages", Hugepages.class, "off").doc("""
                 `advise` asks for transparent huge pages with `madvise(MADV_HUGEPAGE)`. A hugetlbfs mount as
@@ -190,6 +197,7 @@ public final class ShuffleConfig {
             POOL_INITIAL_SIZE,
             POOL_REGION_SIZE,
             POOL_DIRECTORY,
+            POOL_ON_SHORTAGE,
             POOL_HUGEPAGES,
             POOL_CHUNK_SIZE,
             POOL_RESERVE_TIMEOUT,
@@ -310,6 +318,10 @@ public final class ShuffleConfig {
 
     public String poolDirectory() {
         return get(POOL_DIRECTORY);
+    }
+
+    public OnShortage poolOnShortage() {
+        return get(POOL_ON_SHORTAGE);
     }
 
     public Hugepages poolHugepages() {

@@ -44,10 +44,9 @@ public final class MapOutputDirectory implements AutoCloseable {
 
     private boolean closed;
 
-    private MapOutputDirectory(Pool pool, UUID incarnation, SlotTable first) {
+    private MapOutputDirectory(Pool pool, UUID incarnation) {
         this.pool = pool;
         this.incarnation = incarnation;
-        this.tables.add(first);
     }
 
     /**
@@ -65,10 +64,26 @@ public final class MapOutputDirectory implements AutoCloseable {
                     + " bytes; raise spark.shuffle.rdma.pool.maxSize or lower"
                     + " spark.shuffle.rdma.directory.maxShuffles");
         }
-        return new MapOutputDirectory(pool, incarnation, SlotTable.write(table, slots, incarnation));
+        MapOutputDirectory directory = new MapOutputDirectory(pool, incarnation);
+        directory.tables.add(SlotTable.write(table, slots, incarnation));
+        return directory;
     }
 
-    /** Returns where peers find the first table, which leads to the others. */
+    /** Returns a directory in which nothing is published, for a process whose pool holds not even a table. */
+    public static MapOutputDirectory absent(Pool pool) {
+        return new MapOutputDirectory(pool, new UUID(0, 0));
+    }
+
+    /** Returns whether there is no table, now and later. */
+    public synchronized boolean isAbsent() {
+        return tables.isEmpty();
+    }
+
+    /**
+     * Returns where peers find the first table, which leads to the others.
+     *
+     * @throws IndexOutOfBoundsException if the directory is absent
+     */
     public synchronized DirectoryLocation location() {
         return tables.get(0).location();
     }
@@ -133,7 +148,7 @@ public final class MapOutputDirectory implements AutoCloseable {
             Segment segment = segments.get(shuffleId);
             if (segment != null) {
                 segmentBytes = segment.missingBytes();
-            } else if (!closed) {
+            } else if (!closed && !tables.isEmpty()) {
                 segmentBytes = FIRST_SEGMENT_BYTES;
                 tableBytes = tableFor(shuffleId) == null ? nextTableBytes() : 0;
             }
@@ -168,7 +183,7 @@ public final class MapOutputDirectory implements AutoCloseable {
      *     only through its owner.
      */
     public synchronized boolean publish(int shuffleId, DirectoryEntry entry, Room room) throws InterruptedException {
-        if (closed) {
+        if (closed || tables.isEmpty()) {
             return false;
         }
         Segment segment = segments.get(shuffleId);

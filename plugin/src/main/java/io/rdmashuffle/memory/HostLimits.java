@@ -5,108 +5,102 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What this host allows a pool to be, read once at start, so that a pool too large is refused then and not at hour
- * three.
+ * What this host allows a pool to be, read once at start, so that a pool too large is known then and not at hour three.
  *
- * <p><b>Source:</b> proc(5) (/proc/self/limits), cgroups(7) (memory.max, memory.limit_in_bytes).
+ * <p><b>Source:</b> proc(5) (/proc/self/limits); {@link CgroupMemory}.
  *
  * @param directoryFreeBytes space left in the pool's directory
  * @param containerBytes memory limit of the container; empty when there is none
  * @param memlockBytes how much may be pinned; empty when unlimited
  * @param heapBytes the virtual machine's largest heap, which lives in the same container
+ * @param otherBytes what else is configured to live there: off-heap memory and Python's
  */
 public record HostLimits(
-        long directoryFreeBytes, OptionalLong containerBytes, OptionalLong memlockBytes, long heapBytes) {
-    private static final List<Path> CONTAINER_FILES =
-            List.of(Path.of("/sys/fs/cgroup/memory.max"), Path.of("/sys/fs/cgroup/memory/memory.limit_in_bytes"));
-
-    /** Version 1 of cgroups writes "no limit" as a number near 2^63. */
-    private static final long NO_LIMIT_FROM = 1L << 60;
+        long directoryFreeBytes,
+        OptionalLong containerBytes,
+        OptionalLong memlockBytes,
+        long heapBytes,
+        long otherBytes) {
+    /** The virtual machine needs some of what is left beside heap and pool, for threads, buffers and classes. */
+    private static final long SHARE_OF_REST = 2;
 
     private static final Pattern MEMLOCK = Pattern.compile("Max locked memory\\s+(\\S+)\\s.*");
 
-    /** Reads the limits that hold for this process and a pool in {@code directory}. */
-    public static HostLimits read(Path directory) {
-        return new HostLimits(
-                freeBytes(directory),
-                containerLimit(),
-                memlock(),
-                Runtime.getRuntime().maxMemory());
-    }
-
     /**
-     * Refuses a pool that this host cannot hold.
+     * Reads the limits that hold for this process and a pool.
      *
-     * @param pinned whether a device will pin the pool's pages
-     * @throws IllegalArgumentException naming the limit, its value and what to raise
+     * @param otherBytes see {@link #otherBytes()}
+     * @throws UncheckedIOException if there is no such directory
      */
-    public void check(PoolSettings settings, boolean pinned) {
-        long cap = settings.capBytes();
-        if (cap > directoryFreeBytes) {
-            throw new IllegalArgumentException(String.format(
-                    Locale.ROOT,
-                    "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds the %d bytes free in %s; enlarge that file"
-                            + " system (docker: --shm-size, Kubernetes: an emptyDir of medium Memory there), name"
-                            + " another tmpfs in spark.shuffle.rdma.pool.directory, or lower the key",
-                    cap,
-                    directoryFreeBytes,
-                    settings.directory()));
-        }
-        containerBytes.ifPresent(limit -> checkContainer(cap, limit));
-        if (pinned && memlockBytes.isPresent() && cap > memlockBytes.getAsLong()) {
-            throw new IllegalArgumentException(String.format(
-                    Locale.ROOT,
-                    "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds RLIMIT_MEMLOCK, now %d; raise it (ulimit -l, or"
-                            + " LimitMEMLOCK= of the service) or lower the key",
-                    cap,
-                    memlockBytes.getAsLong()));
-        }
+    public static HostLimits read(PoolSettings settings, long otherBytes) {
+        return new HostLimits(
+                settings.freeBytes(),
+                CgroupMemory.limit(),
+                memlock(),
+                Runtime.getRuntime().maxMemory(),
+                otherBytes);
     }
 
-    private void checkContainer(long cap, long limit) {
-        if (cap > limit - heapBytes) {
-            throw new IllegalArgumentException(String.format(
-                    Locale.ROOT,
-                    "spark.shuffle.rdma.pool.maxSize=%d plus the heap of %d exceed the container's memory limit of %d"
-                            + " (bytes); raise spark.executor.memoryOverhead by the size of the pool, or lower the key",
-                    cap,
-                    heapBytes,
-                    limit));
+    /** Returns why the container cannot hold a pool, with the limit, its value and what to raise; empty if it can. */
+    public Optional<String> containerShortage(PoolSettings settings) {
+        if (containerBytes.isEmpty() || settings.capBytes() <= restBytes()) {
+            return Optional.empty();
         }
+        return Optional.of(String.format(
+                Locale.ROOT,
+                "spark.shuffle.rdma.pool.maxSize=%d plus the heap of %d and %d of off-heap and Python memory exceed the"
+                        + " container's memory limit of %d (bytes); raise spark.executor.memoryOverhead by the size of"
+                        + " the pool, or lower the key",
+                settings.capBytes(),
+                heapBytes,
+                otherBytes,
+                containerBytes.getAsLong()));
     }
 
-    private static long freeBytes(Path directory) {
-        try {
-            return Files.getFileStore(directory).getUsableSpace();
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot access " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
+    /** Returns why the directory cannot hold a pool, likewise. */
+    public Optional<String> directoryShortage(PoolSettings settings) {
+        if (settings.capBytes() <= directoryFreeBytes) {
+            return Optional.empty();
         }
+        return Optional.of(String.format(
+                Locale.ROOT,
+                "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds the %d bytes free in %s; enlarge that file"
+                        + " system (docker: --shm-size, Kubernetes: an emptyDir of medium Memory there), name"
+                        + " another tmpfs in spark.shuffle.rdma.pool.directory, or lower the key",
+                settings.capBytes(),
+                directoryFreeBytes,
+                settings.directory()));
     }
 
-    private static OptionalLong containerLimit() {
-        for (Path file : CONTAINER_FILES) {
-            if (Files.isReadable(file)) {
-                return containerLimit(readString(file));
-            }
+    /** Returns why the pages of a pool cannot be pinned for a device, likewise. */
+    public Optional<String> pinShortage(PoolSettings settings) {
+        if (memlockBytes.isEmpty() || settings.capBytes() <= memlockBytes.getAsLong()) {
+            return Optional.empty();
         }
-        return OptionalLong.empty();
+        return Optional.of(String.format(
+                Locale.ROOT,
+                "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds RLIMIT_MEMLOCK, now %d; raise it (ulimit -l, or"
+                        + " LimitMEMLOCK= of the service) or lower the key",
+                settings.capBytes(),
+                memlockBytes.getAsLong()));
     }
 
-    static OptionalLong containerLimit(String content) {
-        String text = content.strip();
-        if (text.equals("max")) {
-            return OptionalLong.empty();
-        }
-        long bytes = Long.parseLong(text);
-        return bytes >= NO_LIMIT_FROM ? OptionalLong.empty() : OptionalLong.of(bytes);
+    /** Returns a pool that the container can hold: this one, or else one of half of what heap and others leave. */
+    public PoolSettings fitted(PoolSettings settings) {
+        return containerShortage(settings).isEmpty()
+                ? settings
+                : settings.withCap(Math.max(0, restBytes() / SHARE_OF_REST));
+    }
+
+    private long restBytes() {
+        return containerBytes.orElse(Long.MAX_VALUE) - heapBytes - otherBytes;
     }
 
     private static OptionalLong memlock() {

@@ -5,12 +5,15 @@ import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.text.Quantities;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,46 +32,28 @@ import org.slf4j.LoggerFactory;
 public final class Pool implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Pool.class);
 
-    /**
-     * What growth is expected to bring at least: pages are cleared at several GB/s and pinned at about one, and hosts
-     * are busy. A region of 256 MB took 50 to 100 ms. Growth that takes longer is not waited for.
-     */
-    private static final long GROWTH_BYTES_PER_SECOND = 256 << 20;
-
-    private static final long MIN_GROWTH_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long MAX_GROWTH_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
-
     /** How long the pool's end waits for growth that has begun. */
     private static final long GROWTH_END_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    /** A full file system rarely has room again at once, and asking costs a system call under load. */
-    private static final long GROWTH_RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
+    /** A region that is clipped to what the file system has left has at least this part of a whole one. */
+    private static final long LEAST_PART = 16;
 
     private final PoolSettings settings;
-    private final PoolFiles files;
-    private final long pageBytes;
-    private final RegionListener listener;
+    private final RegionFactory factory;
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition growthEnded = lock.newCondition();
     private final WaitingRequests waiting = new WaitingRequests(lock);
     private final DaemonThreads growthThreads = new DaemonThreads("pool-growth");
+    private final AtomicBoolean shortageReported = new AtomicBoolean();
     private final Regions regions;
-    private boolean growing;
-    /** {@link System#nanoTime()} until which the growth that has begun is waited for. */
-    private long growthExpectedBy = System.nanoTime();
-
-    /** {@link System#nanoTime()} before which growth is not tried again, after it failed. */
-    private long growthRefusedUntil = System.nanoTime();
-
+    private final Growth growth = new Growth();
     private boolean retired;
     private boolean closed;
 
     private Pool(PoolSettings settings, RegionListener listener) {
         this.settings = settings;
-        this.listener = listener;
-        this.pageBytes = settings.pageBytes();
+        this.factory = new RegionFactory(settings, listener);
         this.regions = new Regions(settings, new Keeper());
-        this.files = PoolFiles.create(settings.directory());
     }
 
     /**
@@ -79,29 +64,65 @@ public final class Pool implements AutoCloseable {
      */
     public static Pool create(PoolSettings settings, RegionListener listener) {
         Pool pool = new Pool(settings, listener);
-        if (pool.nextRegionBytes() == 0) {
-            pool.close();
-            throw new IllegalArgumentException("spark.shuffle.rdma.pool.maxSize=" + settings.capBytes()
-                    + " and spark.shuffle.rdma.pool.regionSize=" + settings.regionBytes()
-                    + " must each hold one page of "
-                    + pool.pageBytes + " bytes of " + settings.directory());
-        }
         try {
             pool.addInitialRegions();
             return pool;
-        } catch (RuntimeException e) {
-            pool.close();
-            throw e;
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, pool);
+            throw failure;
         }
     }
 
+    /**
+     * Likewise, with as much of the initial size as this host has; a pool without any memory refuses every reservation.
+     *
+     * @param shortage told what kept the pool from having all of its initial size
+     */
+    public static Pool createWhatFits(PoolSettings settings, RegionListener listener, Consumer<String> shortage) {
+        Pool pool = new Pool(settings, listener);
+        try {
+            pool.addInitialRegions();
+        } catch (NativeException | UncheckedIOException | IllegalArgumentException e) {
+            LOG.debug("The pool is smaller than it should be", e);
+            shortage.accept(String.valueOf(e.getMessage()));
+            pool.beginShort();
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, pool);
+            throw failure;
+        }
+        return pool;
+    }
+
     private void addInitialRegions() {
+        removeAbandoned(settings.directory());
+        if (nextRegionBytes() == 0) {
+            throw new IllegalArgumentException("spark.shuffle.rdma.pool.maxSize=" + settings.capBytes()
+                    + " and spark.shuffle.rdma.pool.regionSize=" + settings.regionBytes()
+                    + " must each hold one page of "
+                    + factory.pageBytes() + " bytes of " + settings.directory());
+        }
         long initial = settings.initialBytes() == 0 ? settings.regionBytes() : settings.initialBytes();
         long missing = initial;
         while (missing > 0 && nextRegionBytes() > 0) {
-            addRegion(missing);
+            addRegion(missing, factory.pageBytes());
             missing = initial - regions.capacityBytes();
         }
+    }
+
+    private void beginShort() {
+        lock.lock();
+        try {
+            growth.fail();
+            // Peers know this process by its first region, which is not there, so there is no use for another one.
+            retired = regions.all().isEmpty();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Takes note that it has been said why map outputs may find no room: what follows from that is no news. */
+    public void shortageReported() {
+        shortageReported.set(true);
     }
 
     /** Removes what dead processes of this user left in a directory; returns how many pools that were. */
@@ -150,7 +171,7 @@ public final class Pool implements AutoCloseable {
             long now = System.nanoTime();
             long waitNanos = returnsUntil - now;
             if (grows && patience.forGrowth()) {
-                waitNanos = Math.max(waitNanos, growthExpectedBy - now);
+                waitNanos = Math.max(waitNanos, growth.expectedByNanos() - now);
             }
             // Who waits for growth gets all that is wanted from it.
             if (!grows || waitNanos <= 0) {
@@ -187,7 +208,7 @@ public final class Pool implements AutoCloseable {
     public PoolUsage usage() {
         lock.lock();
         try {
-            return regions.usage();
+            return regions.usage(growth.hasFailed() ? regions.capacityBytes() : settings.capBytes());
         } finally {
             lock.unlock();
         }
@@ -235,8 +256,8 @@ public final class Pool implements AutoCloseable {
             retired = true;
             waiting.wakeAll();
             awaitGrowthEnd();
-            left = regions.usage();
-            files.close();
+            left = regions.usage(regions.capacityBytes());
+            factory.close();
             regions.all().forEach(region -> region.shared().close());
         } finally {
             lock.unlock();
@@ -250,50 +271,45 @@ public final class Pool implements AutoCloseable {
     /** Hands free bytes of an area to those who wait; none settles for less while the pool may grow. */
     private void serveFrom(Region region, Area area) {
         if (!retired) {
-            boolean settle = !growing && !mayGrow();
+            boolean settle = !growth.isUnderWay() && !growth.mayBegin(nextRegionBytes());
             waiting.serve(
                     request -> regions.takeFrom(region, area, request, settle ? request.least() : request.wanted()));
         }
     }
 
-    private boolean mayGrow() {
-        return System.nanoTime() - growthRefusedUntil >= 0 && nextRegionBytes() > 0;
-    }
-
     private long nextRegionBytes() {
-        return Math.min(settings.regionBytes(), settings.capBytes() - regions.capacityBytes()) / pageBytes * pageBytes;
+        return factory.nextBytes(regions.capacityBytes());
     }
 
     /** Has the pool grow unless it does or may not; returns whether it does. */
     private boolean beginGrowth() {
-        if (!growing && mayGrow()) {
-            long expectedNanos = nextRegionBytes() / GROWTH_BYTES_PER_SECOND * TimeUnit.SECONDS.toNanos(1);
-            growthExpectedBy =
-                    System.nanoTime() + Math.min(Math.max(expectedNanos, MIN_GROWTH_WAIT_NANOS), MAX_GROWTH_WAIT_NANOS);
+        long bytes = nextRegionBytes();
+        if (growth.mayBegin(bytes)) {
             growthThreads.newThread(this::grow).start();
-            growing = true;
+            growth.begin(bytes);
         }
-        return growing;
+        return growth.isUnderWay();
     }
 
     private void grow() {
         Region added = null;
         try {
-            added = addRegion(settings.regionBytes());
+            added = addRegion(settings.regionBytes(), settings.regionBytes() / LEAST_PART);
         } catch (RuntimeException e) {
             // The file system is full, a device refuses the registration, or the pool was closed meanwhile.
-            LOG.warn(
+            reportShortage(
                     "Cannot grow the pool: it stays at {} (spark.shuffle.rdma.pool.maxSize is {}); map outputs that do"
-                            + " not fit go to Spark's shuffle files",
+                            + " not fit go to disk",
                     Quantities.mebibytes(regions.capacityBytes()),
                     Quantities.mebibytes(settings.capBytes()),
                     e);
         } finally {
             lock.lock();
             try {
-                growing = false;
-                growthRefusedUntil = System.nanoTime() + (added == null ? GROWTH_RETRY_NANOS : 0);
-                if (added != null) {
+                if (added == null) {
+                    growth.fail();
+                } else {
+                    growth.succeed();
                     for (Area area : Area.values()) {
                         serveFrom(added, area);
                     }
@@ -306,10 +322,19 @@ public final class Pool implements AutoCloseable {
         }
     }
 
+    /** Says at WARN what is said first of the room that map outputs do not find, and the rest of it at DEBUG. */
+    private void reportShortage(String format, Object... arguments) {
+        if (shortageReported.compareAndSet(false, true)) {
+            LOG.warn(format, arguments);
+        } else {
+            LOG.debug(format, arguments);
+        }
+    }
+
     private void awaitGrowthEnd() {
         boolean interrupted = false;
         long left = GROWTH_END_NANOS;
-        while (growing && left > 0) {
+        while (growth.isUnderWay() && left > 0) {
             try {
                 left = growthEnded.awaitNanos(left);
             } catch (InterruptedException e) {
@@ -322,31 +347,23 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Creates the next region, of the pages that hold {@code most} bytes if it is not shorter by itself; only the
-     * constructing thread or the one that set {@link #growing} comes here.
+     * Creates the next region; only the constructing thread comes here, or the one that grows the pool.
+     *
+     * @param most the pages that hold so many bytes are enough
+     * @param least see {@link RegionFactory#create}
      */
-    private Region addRegion(long most) {
+    private Region addRegion(long most, long least) {
         final int id;
         final long length;
         lock.lock();
         try {
             id = regions.all().size();
-            length = Math.min(nextRegionBytes(), (most + pageBytes - 1) / pageBytes * pageBytes);
+            long pages = (most + factory.pageBytes() - 1) / factory.pageBytes();
+            length = Math.min(nextRegionBytes(), pages * factory.pageBytes());
         } finally {
             lock.unlock();
         }
-        Mapping mapping = files.createRegion(id, length);
-        Region region = Region.inMemory(id, files.path(id), mapping);
-        try {
-            if (settings.adviseHugepages() && !mapping.adviseHugepages() && id == 0) {
-                LOG.warn(
-                        "No transparent huge pages in {}: see shmem_enabled, or use a hugetlbfs", settings.directory());
-            }
-            listener.regionAdded(region);
-        } catch (Throwable failure) {
-            CloseOnFailure.close(failure, mapping, () -> files.removeRegion(id));
-            throw failure;
-        }
+        Region region = factory.create(id, length, Math.min(least, length));
         lock.lock();
         try {
             regions.add(region);

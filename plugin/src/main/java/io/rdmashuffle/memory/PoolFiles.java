@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
@@ -58,9 +59,8 @@ final class PoolFiles implements AutoCloseable {
         this.stem = stem;
     }
 
-    /** Removes what dead owners left in {@code directory} and prepares a new, empty set of files there. */
+    /** Prepares a new, empty set of files. */
     static PoolFiles create(Path directory) {
-        removeAbandoned(directory);
         PoolFiles files = new PoolFiles(directory, PREFIX + LibC.load().geteuid() + "-" + UUID.randomUUID());
         Runtime.getRuntime().addShutdownHook(files.removeAtExit);
         return files;
@@ -195,6 +195,8 @@ final class PoolFiles implements AutoCloseable {
             for (Path path : named(directory, mine)) {
                 pools += removeIfAbandoned(directory, path) ? 1 : 0;
             }
+        } catch (NoSuchFileException e) {
+            LOG.debug("Nothing to remove: there is no {}", directory, e);
         } catch (IOException e) {
             throw new UncheckedIOException(
                     "cannot list " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);

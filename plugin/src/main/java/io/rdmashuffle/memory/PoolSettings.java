@@ -17,6 +17,12 @@ import java.nio.file.Path;
  */
 public record PoolSettings(
         Path directory, long capBytes, long initialBytes, long regionBytes, boolean adviseHugepages) {
+    /** Returns the same with another cap, which bounds the initial size too. */
+    PoolSettings withCap(long otherCapBytes) {
+        return new PoolSettings(
+                directory, otherCapBytes, Math.min(initialBytes, otherCapBytes), regionBytes, adviseHugepages);
+    }
+
     /**
      * Returns the unit in which the directory's file system maps files: the page on tmpfs, the huge page on hugetlbfs.
      */
@@ -24,8 +30,21 @@ public record PoolSettings(
         try {
             return Files.getFileStore(directory).getBlockSize();
         } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot access " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
+            throw inaccessible(e);
         }
+    }
+
+    /** Returns what the directory's file system has left. */
+    long freeBytes() {
+        try {
+            return Files.getFileStore(directory).getUsableSpace();
+        } catch (IOException e) {
+            throw inaccessible(e);
+        }
+    }
+
+    private UncheckedIOException inaccessible(IOException cause) {
+        return new UncheckedIOException(
+                "cannot access " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", cause);
     }
 }

@@ -7,7 +7,8 @@ import java.util.Map;
 /**
  * How much of the pool was in use at one moment.
  *
- * @param capBytes hard cap: capacity never exceeds it
+ * @param capBytes the most that capacity may come to be: the hard cap, or what there is where the pool could not grow
+ *     when it tried last
  * @param capacityBytes bytes of all regions that exist
  * @param usedBytes bytes leased
  * @param peakBytes largest {@code usedBytes} ever

@@ -24,7 +24,6 @@ final class Regions {
 
     private final List<Region> all = new ArrayList<>();
     private final PoolUsage.Accountant accountant = new PoolUsage.Accountant();
-    private final long capBytes;
     private final Lease.Owner owner;
     private long capacityBytes;
     private long setAsideBytes;
@@ -39,7 +38,6 @@ final class Regions {
      * @param owner takes leases back
      */
     Regions(PoolSettings settings, Lease.Owner owner) {
-        this.capBytes = settings.capBytes();
         this.longestLease = Math.min(settings.regionBytes(), settings.capBytes());
         this.owner = owner;
     }
@@ -59,8 +57,9 @@ final class Regions {
         return longestLease;
     }
 
-    PoolUsage usage() {
-        return accountant.snapshot(capBytes, capacityBytes, all.size(), setAsideBytes);
+    /** Returns the numbers of this moment, of a pool that may come to have so many bytes. */
+    PoolUsage usage(long attainableBytes) {
+        return accountant.snapshot(attainableBytes, capacityBytes, all.size(), setAsideBytes);
     }
 
     void add(Region region) {

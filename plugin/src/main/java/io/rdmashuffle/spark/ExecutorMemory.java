@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark;
 
-import io.rdmashuffle.conf.Hugepages;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.fabric.Fabric;
@@ -10,7 +9,6 @@ import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.DiskSettings;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.DiskUsage;
-import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.PoolUsage;
@@ -24,7 +22,6 @@ import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.text.Quantities;
 import java.io.File;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -39,7 +36,9 @@ import org.slf4j.LoggerFactory;
 /**
  * What one process holds in registered memory: pool, fabrics that know its regions, directory and map outputs.
  *
- * <p>Exists, or fails with a remedy, before the first task.
+ * <p>Exists, or fails with a remedy, before the first task. Where the host cannot hold the pool and it may shrink, the
+ * pool is what can be had: with no room for the directory's table it refuses everything, map outputs become Spark's
+ * files, and peers read them over Spark's block transfer.
  *
  * <p><b>Threading:</b> its parts are thread-safe.
  *
@@ -56,17 +55,25 @@ final class ExecutorMemory implements AutoCloseable {
     private final UUID incarnation = UUID.randomUUID();
     private final List<Fabric> fabrics;
     private final TieredPool pool;
+    private final PoolLimits limits;
     private final MapOutputDirectory directory;
     private final MapOutputStore store;
     private final IncomingOutputs incoming;
     private boolean closed;
 
     private ExecutorMemory(
-            List<Fabric> fabrics, TieredPool pool, SparkConf conf, ShuffleConfig config, ShuffleCounters counters)
+            List<Fabric> fabrics,
+            TieredPool pool,
+            PoolSizing sizing,
+            SparkConf conf,
+            ShuffleConfig config,
+            ShuffleCounters counters)
             throws InterruptedException {
         this.fabrics = fabrics;
         this.pool = pool;
-        this.directory = MapOutputDirectory.create(pool.memory(), config.directoryMaxShuffles(), incarnation);
+        PoolSettings settings = sizing.settings();
+        this.limits = new PoolLimits(settings.capBytes(), settings.regionBytes(), config.directCompressAbove());
+        this.directory = directory(config.directoryMaxShuffles(), sizing);
         boolean copies = fabrics.stream().anyMatch(Fabric::copies);
         pool.memory().setAside(copies ? config.fabricMaxBytesInFlight() : 0);
         this.store = new MapOutputStore(directory, counters);
@@ -74,54 +81,49 @@ final class ExecutorMemory implements AutoCloseable {
                 // Who limits the bytes on disk that may be taken over means Spark's files, whose sizes Spark knows.
                 conf.contains(MIGRATED_DISK_LIMIT) ? TieredPool.of(pool.memory()) : pool,
                 config.poolChunkSizeBytes(),
-                limits(config),
+                limits,
                 store,
                 config.migrationTimeout());
     }
 
-    /** Returns what a pool of this configuration can be asked for; alike on driver and executors. */
-    static PoolLimits limits(ShuffleConfig config) {
-        return new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes(), config.directCompressAbove());
-    }
-
-    /** Returns what the configuration makes of a pool. */
-    private static PoolSettings settings(ShuffleConfig config) {
-        return new PoolSettings(
-                Path.of(config.poolDirectory()),
-                config.poolMaxSizeBytes(),
-                config.poolInitialSizeBytes(),
-                config.poolRegionSizeBytes(),
-                config.poolHugepages() == Hugepages.ADVISE);
+    private MapOutputDirectory directory(int slots, PoolSizing sizing) throws InterruptedException {
+        try {
+            return MapOutputDirectory.create(pool.memory(), slots, incarnation);
+        } catch (IllegalArgumentException e) {
+            if (!sizing.mayShrink()) {
+                throw e;
+            }
+            sizing.addShortage(String.valueOf(e.getMessage()));
+            pool.retire();
+            return MapOutputDirectory.absent(pool.memory());
+        }
     }
 
     /**
-     * Refuses what this host cannot hold, after what dead processes hold has been freed.
-     *
-     * @throws IllegalArgumentException saying what to raise
+     * Returns what a pool of this configuration can be asked for, as the driver decides by it which shuffles are
+     * direct. An executor whose pool is smaller may refuse more of them: their outputs become files, as when the pool
+     * is full.
      */
-    static PoolSettings checkedSettings(ShuffleConfig config) {
-        PoolSettings settings = settings(config);
-        Pool.removeAbandoned(settings.directory());
-        HostLimits.read(settings.directory()).check(settings, false);
-        return settings;
+    static PoolLimits limits(ShuffleConfig config) {
+        return new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes(), config.directCompressAbove());
     }
 
     /**
      * Creates the pool of a process.
      *
      * @param hasPeers false in local mode, where no peer ever reads
-     * @throws IllegalArgumentException if this host cannot hold the pool, saying what to raise
+     * @throws IllegalArgumentException if this host cannot hold the pool and it may not shrink, saying what to raise
      */
     static ExecutorMemory create(SparkConf conf, ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
-        PoolSettings settings = checkedSettings(config);
+        PoolSizing sizing = PoolSizing.on(conf, config);
         DiskTier disk = config.diskEnabled() ? diskTier(config) : null;
-        List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, settings, disk) : new ArrayList<>();
+        List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, sizing.settings(), disk) : new ArrayList<>();
         Pool pool = null;
         try {
-            pool = Pool.create(settings, region -> register(config, fabrics, region));
-            ExecutorMemory memory =
-                    new ExecutorMemory(List.copyOf(fabrics), new TieredPool(pool, disk), conf, config, counters);
-            LOG.info("Pool of up to {} in {}", Quantities.mebibytes(settings.capBytes()), settings.directory());
+            pool = sizing.create(region -> register(config, fabrics, region));
+            TieredPool tiers = new TieredPool(pool, disk);
+            ExecutorMemory memory = new ExecutorMemory(List.copyOf(fabrics), tiers, sizing, conf, config, counters);
+            memory.announce(sizing, config);
             return memory;
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -141,6 +143,23 @@ final class ExecutorMemory implements AutoCloseable {
                                 SparkEnv.get().blockManager().diskBlockManager().localDirs())
                         .map(File::toPath)
                         .toList());
+    }
+
+    private void announce(PoolSizing sizing, ShuffleConfig config) {
+        String shortage = sizing.shortage().orElse(null);
+        long most = directory.isAbsent() ? 0 : Math.min(pool.memory().usage().capBytes(), sizing.freeBytes());
+        if (shortage == null) {
+            LOG.info("Pool of up to {} in {}", Quantities.mebibytes(most), config.poolDirectory());
+            return;
+        }
+        LOG.warn(
+                "Pool of up to {} in {} instead of {}: {}. Map outputs that find no room go to disk"
+                        + " (spark.shuffle.rdma.pool.onShortage)",
+                Quantities.mebibytes(most),
+                config.poolDirectory(),
+                Quantities.mebibytes(config.poolMaxSizeBytes()),
+                shortage);
+        pool.memory().shortageReported();
     }
 
     /** Registers a region with every fabric; one that refuses the very first is not used at all. */
@@ -171,6 +190,11 @@ final class ExecutorMemory implements AutoCloseable {
         return pool;
     }
 
+    /** Returns what this pool can be asked for. */
+    PoolLimits limits() {
+        return limits;
+    }
+
     MapOutputStore store() {
         return store;
     }
@@ -179,11 +203,13 @@ final class ExecutorMemory implements AutoCloseable {
         return incoming;
     }
 
-    /** Returns what peers need to read this memory, by fabric; plus where the directory is. */
+    /** Returns what peers need to read this memory, by fabric; plus where the directory is. Nothing if it is absent. */
     Map<String, byte[]> addresses() {
         Map<String, byte[]> addresses = new HashMap<>();
-        fabrics.forEach(fabric -> addresses.put(fabric.name(), fabric.localAddress()));
-        addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
+        if (!directory.isAbsent()) {
+            fabrics.forEach(fabric -> addresses.put(fabric.name(), fabric.localAddress()));
+            addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
+        }
         return addresses;
     }
 

@@ -76,7 +76,7 @@ final class ExecutorRuntime implements AutoCloseable {
     /**
      * Creates the pool if it does not exist.
      *
-     * @throws IllegalArgumentException if this host cannot hold it, saying what to raise
+     * @throws IllegalArgumentException if this host cannot hold it and it may not shrink, saying what to raise
      */
     ExecutorMemory memory() {
         ExecutorMemory held = memory;
@@ -136,7 +136,7 @@ final class ExecutorRuntime implements AutoCloseable {
                 held.pool(),
                 held.store(),
                 config.poolChunkSizeBytes(),
-                ExecutorMemory.limits(config),
+                held.limits(),
                 new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
     }
 

@@ -75,10 +75,9 @@ final class FabricChoice {
                     + " spark.io.encryption.enabled=true encrypts the blocks themselves");
         }
         if (!config.verbs().onDemandPaging()) {
-            try {
-                HostLimits.read(pool.directory()).check(pool, true);
-            } catch (IllegalArgumentException e) {
-                throw new RdmaUnavailableException(String.valueOf(e.getMessage()), e);
+            String shortage = HostLimits.read(pool, 0).pinShortage(pool).orElse(null);
+            if (shortage != null) {
+                throw new RdmaUnavailableException(shortage);
             }
         }
         return VerbsFabric.open(settings(config, secret()));

@@ -84,7 +84,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     /**
      * Called by Spark through reflection, once in each process of the application.
      *
-     * @throws IllegalArgumentException if a setting is wrong or this host cannot hold the pool; says what to change
+     * @throws IllegalArgumentException if a setting is wrong, or this host cannot hold the pool and it may not shrink;
+     *     says what to change
      */
     public RdmaShuffleManager(SparkConf conf, boolean isDriver) {
         this(conf, isDriver, RegistryWire.PLAIN);
@@ -138,14 +139,14 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     }
 
     /**
-     * Executors get their pool now, so that a host that cannot hold it says so at start; a local driver is only
+     * Executors get their pool now, so that a host that cannot hold it says so at start; that of a local driver is only
      * checked.
      */
     private void prepareMemory() {
         if (!isDriver) {
             runtime().memory();
         } else if (isLocal) {
-            ExecutorMemory.checkedSettings(config);
+            PoolSizing.on(conf, config);
         }
     }
 

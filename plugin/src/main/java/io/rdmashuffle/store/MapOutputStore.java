@@ -229,7 +229,7 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     private void publish(int shuffleId, DirectoryEntry entry, Room room) throws InterruptedException {
-        if (!directory.publish(shuffleId, entry, room) && !directoryFullLogged) {
+        if (!directory.publish(shuffleId, entry, room) && !directoryFullLogged && !directory.isAbsent()) {
             directoryFullLogged = true;
             LOG.warn(
                     "No room in the directory for map outputs of shuffle {}: peers fetch them over Spark's block"

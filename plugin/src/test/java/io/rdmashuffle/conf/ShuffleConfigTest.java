@@ -118,6 +118,7 @@ class ShuffleConfigTest {
         assertThat(config.poolInitialSizeBytes()).isZero();
         assertThat(config.poolRegionSizeBytes()).isEqualTo(1L << 40);
         assertThat(config.poolDirectory()).isEqualTo("/mnt/huge");
+        assertThat(config.poolOnShortage()).isEqualTo(OnShortage.FAIL);
         assertThat(config.poolHugepages()).isEqualTo(Hugepages.ADVISE);
         assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
         assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
@@ -134,6 +135,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "pool.maxSize", "8g");
         settings.put(PREFIX + "pool.initialSize", "0");
         settings.put(PREFIX + "pool.directory", "/mnt/huge");
+        settings.put(PREFIX + "pool.onShortage", "fail");
         settings.put(PREFIX + "pool.hugepages", "advise");
         settings.put(PREFIX + "pool.chunkSize", "65536");
         settings.put(PREFIX + "pool.reserveTimeout", "0ms");

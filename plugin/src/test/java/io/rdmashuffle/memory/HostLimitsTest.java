@@ -22,27 +22,51 @@ class HostLimitsTest {
 
     @Test
     void eachLimitNamesKeyValueAndWhatToRaise() {
-        assertThatThrownBy(() -> new HostLimits(999, NONE, NONE, 0).check(cap(1000), false))
-                .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContainingAll("spark.shuffle.rdma.pool.maxSize=1000", "999", "/dev/shm", "--shm-size");
-        assertThatThrownBy(() -> new HostLimits(5000, OptionalLong.of(1500), NONE, 501).check(cap(1000), false))
-                .hasMessageContainingAll(
-                        "spark.shuffle.rdma.pool.maxSize=1000", "501", "1500", "spark.executor.memoryOverhead");
-        assertThatThrownBy(() -> new HostLimits(5000, NONE, OptionalLong.of(999), 0).check(cap(1000), true))
-                .hasMessageContainingAll("spark.shuffle.rdma.pool.maxSize=1000", "RLIMIT_MEMLOCK", "999", "ulimit -l");
+        assertThat(new HostLimits(999, NONE, NONE, 0, 0).directoryShortage(cap(1000)))
+                .hasValueSatisfying(reason -> assertThat(reason)
+                        .contains("spark.shuffle.rdma.pool.maxSize=1000", "999", "/dev/shm", "--shm-size"));
+        assertThat(new HostLimits(5000, OptionalLong.of(1500), NONE, 501, 0).containerShortage(cap(1000)))
+                .hasValueSatisfying(reason -> assertThat(reason)
+                        .contains(
+                                "spark.shuffle.rdma.pool.maxSize=1000",
+                                "501",
+                                "1500",
+                                "spark.executor.memoryOverhead"));
+        assertThat(new HostLimits(5000, NONE, OptionalLong.of(999), 0, 0).pinShortage(cap(1000)))
+                .hasValueSatisfying(reason -> assertThat(reason)
+                        .contains("spark.shuffle.rdma.pool.maxSize=1000", "RLIMIT_MEMLOCK", "999", "ulimit -l"));
     }
 
     @Test
     void limitsThatAreMetExactlyAreMet() {
-        new HostLimits(1000, OptionalLong.of(1500), OptionalLong.of(1000), 500).check(cap(1000), true);
-        new HostLimits(1000, NONE, OptionalLong.of(1), 500).check(cap(1000), false);
+        HostLimits limits = new HostLimits(1000, OptionalLong.of(1500), OptionalLong.of(1000), 400, 100);
+        assertThat(limits.directoryShortage(cap(1000))).isEmpty();
+        assertThat(limits.containerShortage(cap(1000))).isEmpty();
+        assertThat(limits.pinShortage(cap(1000))).isEmpty();
+        assertThat(limits.fitted(cap(1000))).isEqualTo(cap(1000));
+    }
+
+    @Test
+    void offHeapAndPythonMemoryCount() {
+        assertThat(new HostLimits(5000, OptionalLong.of(1500), NONE, 400, 101).containerShortage(cap(1000)))
+                .hasValueSatisfying(reason -> assertThat(reason).contains("400", "101"));
+    }
+
+    /** The virtual machine needs memory beside heap and pool. */
+    @Test
+    void aPoolThatTheContainerCannotHoldIsHalfOfWhatItLeaves() {
+        HostLimits limits = new HostLimits(5000, OptionalLong.of(1500), NONE, 800, 100);
+        PoolSettings fitted = limits.fitted(new PoolSettings(Path.of("/dev/shm"), 1000, 500, 1000, false));
+        assertThat(fitted.capBytes()).isEqualTo(300);
+        assertThat(fitted.initialBytes()).isEqualTo(300);
+        assertThat(new HostLimits(5000, OptionalLong.of(1500), NONE, 2000, 0)
+                        .fitted(cap(1000))
+                        .capBytes())
+                .isZero();
     }
 
     @Test
     void limitsAreReadAsTheKernelWritesThem() {
-        assertThat(HostLimits.containerLimit("max\n")).isEmpty();
-        assertThat(HostLimits.containerLimit("9223372036854771712\n")).isEmpty();
-        assertThat(HostLimits.containerLimit("1073741824\n")).hasValue(1L << 30);
         String header = "Limit                     Soft Limit           Hard Limit           Units     \n";
         assertThat(HostLimits.memlock(
                         header + "Max locked memory         8388608              16777216             bytes     \n"))
@@ -55,10 +79,12 @@ class HostLimitsTest {
 
     @Test
     void thisHostHasLimits() {
-        HostLimits limits = HostLimits.read(Path.of("/dev/shm"));
+        HostLimits limits = HostLimits.read(cap(1000), 7);
         assertThat(limits.directoryFreeBytes()).isPositive();
         assertThat(limits.heapBytes()).isEqualTo(Runtime.getRuntime().maxMemory());
-        assertThatThrownBy(() -> HostLimits.read(Path.of("/dev/shm/no-such-directory")))
+        assertThat(limits.otherBytes()).isEqualTo(7);
+        PoolSettings nowhere = new PoolSettings(Path.of("/dev/shm/no-such-directory"), 1000, 0, 1000, false);
+        assertThatThrownBy(() -> HostLimits.read(nowhere, 0))
                 .isInstanceOf(UncheckedIOException.class)
                 .hasMessageContaining("spark.shuffle.rdma.pool.directory");
     }

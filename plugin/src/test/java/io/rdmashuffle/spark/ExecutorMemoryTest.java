@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.LeakCheck;
@@ -10,10 +11,17 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.store.ChunkedOutput;
+import io.rdmashuffle.store.OutputKey;
+import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -46,16 +54,73 @@ class ExecutorMemoryTest {
                 .set("spark.shuffle.rdma.directory.maxShuffles", "16");
         try (ExecutorMemory memory =
                 ExecutorMemory.create(conf, ShuffleSettings.read(conf), new ShuffleCounters(), true)) {
-            List<Lease> outputs = TestPools.fill(memory.pool());
+            Pool pool = memory.pool().memory();
+            List<Lease> outputs = TestPools.fill(pool);
             long bytes = kilobytesForReads << 10;
             if (bytes > 0) {
-                TestPools.reserve(memory.pool(), Purpose.RECEIVE, bytes).close();
+                TestPools.reserve(pool, Purpose.RECEIVE, bytes).close();
             }
-            assertThat(memory.pool().reserve(Purpose.RECEIVE, bytes + (32 << 10), bytes + (32 << 10), Duration.ZERO))
+            assertThat(pool.reserve(Purpose.RECEIVE, bytes + (32 << 10), bytes + (32 << 10), Duration.ZERO))
                     .isNull();
-            TestPools.reserve(memory.pool(), Purpose.INDEX, 8 << 10).close();
+            TestPools.reserve(pool, Purpose.INDEX, 8 << 10).close();
             outputs.forEach(Lease::close);
         }
+    }
+
+    private ExecutorMemory create(Map<String, String> settings) {
+        SparkConf conf = new SparkConf(false)
+                .set("spark.shuffle.rdma.fabric.mode", "shm")
+                .set("spark.shuffle.rdma.pool.directory", directory.toString())
+                .set("spark.shuffle.rdma.disk.enabled", "false")
+                .set("spark.shuffle.rdma.pool.initialSize", "1m")
+                .set("spark.shuffle.rdma.pool.regionSize", "1m")
+                .set("spark.shuffle.rdma.directory.maxShuffles", "16");
+        settings.forEach(conf::set);
+        return ExecutorMemory.create(conf, ShuffleSettings.read(conf), new ShuffleCounters(), true);
+    }
+
+    @Test
+    void aHostThatCannotHoldThePoolGetsASmallerOneUnlessThatIsRefused() throws Exception {
+        long tooMuch = Files.getFileStore(directory).getTotalSpace() + 1;
+        Map<String, String> settings =
+                Map.of("spark.shuffle.rdma.pool.maxSize", tooMuch + "b", "spark.shuffle.rdma.pool.regionSize", "1g");
+        Map<String, String> refusing = new HashMap<>(settings);
+        refusing.put("spark.shuffle.rdma.pool.onShortage", "fail");
+        assertThatThrownBy(() -> create(refusing))
+                .isInstanceOf(IllegalArgumentException.class)
+                .hasMessageContainingAll("spark.shuffle.rdma.pool.maxSize", "bytes free in " + directory);
+        try (ExecutorMemory memory = create(settings)) {
+            assertThat(memory.addresses()).containsKey("shm");
+            memory.store()
+                    .add(
+                            1,
+                            0,
+                            TestOutput.random(memory.pool().memory(), 1, 4, 20_000, new Random(1))
+                                    .output());
+            assertThat(memory.store().isPooled(1, 1)).isTrue();
+        }
+    }
+
+    @Test
+    void aHostWithoutAnyRoomLeavesMapOutputsToFiles() throws Exception {
+        Map<String, String> settings = Map.of(
+                "spark.shuffle.rdma.pool.directory", directory.resolve("none").toString());
+        try (ExecutorMemory memory = create(settings)) {
+            assertThat(memory.addresses())
+                    .as("peers use Spark's block transfer")
+                    .isEmpty();
+            ChunkedOutput output = new ChunkedOutput(memory.pool(), 4096, 0, false);
+            assertThat(output.append(new byte[10], 0, 10)).isZero();
+            memory.store().addFile(new OutputKey(1, 7), 0, 4, 100);
+            Map<ShuffleCounter, Long> gauges = new EnumMap<>(ShuffleCounter.class);
+            memory.addGauges(gauges);
+            assertThat(gauges)
+                    .containsEntry(ShuffleCounter.POOL_USED_BYTES, 0L)
+                    .containsEntry(ShuffleCounter.POOL_LEASES, 0L);
+        }
+        Map<String, String> refusing = new HashMap<>(settings);
+        refusing.put("spark.shuffle.rdma.pool.onShortage", "fail");
+        assertThatThrownBy(() -> create(refusing)).hasMessageContaining("spark.shuffle.rdma.pool.directory");
     }
 
     /** Executors stop while tasks run; peers are still reading what the outputs leave. */

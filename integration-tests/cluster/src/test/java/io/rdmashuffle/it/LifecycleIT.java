@@ -183,6 +183,24 @@ class LifecycleIT {
     }
 
     @Test
+    void hostsThatCannotHoldThePoolStartWithWhatTheyHave() throws Exception {
+        try (SparkSession spark = LocalSpark.start(pools.conf("spark.shuffle.rdma.pool.maxSize", "9t"))) {
+            ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
+            assertThat(summary(grouped(spark, 6, 5))).isEqualTo(expectedSummary(6));
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED))
+                    .isEqualTo(6);
+        }
+        String nowhere = pools.path().resolve("none").toString();
+        Map<String, String> noPool = Map.of("spark.shuffle.rdma.pool.directory", nowhere);
+        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, noPool)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
+            assertThat(summary(grouped(cluster.spark(), 6, 5))).isEqualTo(expectedSummary(6));
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_FILED))
+                    .isEqualTo(6);
+        }
+    }
+
+    @Test
     void badSettingsAreRefusedAtStartByName() {
         assertThatThrownBy(() -> LocalSpark.start(pools.conf("spark.shuffle.rdma.pool.maxSize", "12k"))
                         .close())
@@ -193,8 +211,9 @@ class LifecycleIT {
                         .close())
                 .rootCause()
                 .hasMessageContaining("spark.shuffle.rdma.pool.maxSize");
-        assertThatThrownBy(() -> LocalSpark.start(pools.conf("spark.shuffle.rdma.pool.maxSize", "9t"))
-                        .close())
+        Map<String, String> tooMuch =
+                pools.conf("spark.shuffle.rdma.pool.maxSize", "9t", "spark.shuffle.rdma.pool.onShortage", "fail");
+        assertThatThrownBy(() -> LocalSpark.start(tooMuch).close())
                 .rootCause()
                 .hasMessageContaining("bytes free in " + pools.path())
                 .hasMessageContaining("--shm-size");

@@ -43,7 +43,7 @@ class FullMemoryIT {
             try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
                 ShuffleObserver observer = new ShuffleObserver(cluster.context());
                 TaskRecorder tasks = new TaskRecorder(cluster.context());
-                // Registered executors have no pool yet; one that starts where there is no room for it is refused.
+                // Registered executors have no pool yet, and one that starts where there is no room does without.
                 ShuffleObserver.await(
                         "two pools", () -> PoolFolder.filesIn(memory.path()).size() == 2);
                 memory.fill();

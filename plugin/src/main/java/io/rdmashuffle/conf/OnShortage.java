@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.conf;
+
+/** What an executor does whose host cannot hold the pool. */
+public enum OnShortage {
+    /** Starts with the pool that can be had. */
+    SHRINK,
+    /** Refuses to start. */
+    FAIL
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.OptionalLong;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The memory limit of the control group that this process is in, or of one around it that has less: a container's, a
+ * YARN container's, a systemd service's.
+ *
+ * <p><b>Threading:</b> stateless.
+ *
+ * <p><b>Source:</b> cgroups(7) (/proc/pid/cgroup, memory.max, memory.limit_in_bytes), proc(5) (/proc/pid/mountinfo).
+ */
+final class CgroupMemory {
+    private static final Logger LOG = LoggerFactory.getLogger(CgroupMemory.class);
+
+    /** "No limit" is a word, or with version 1 a number of 19 digits, near 2^63. */
+    private static final Pattern LIMIT = Pattern.compile("\\d{1,18}");
+
+    private static final String UNIFIED = "";
+    private static final String MEMORY = "memory";
+
+    /** Where they are mounted if the process cannot see its mounts. */
+    private static final List<Mount> USUAL =
+            List.of(new Mount("/", "/sys/fs/cgroup", UNIFIED), new Mount("/", "/sys/fs/cgroup/memory", MEMORY));
+
+    private CgroupMemory() {}
+
+    /**
+     * A hierarchy of groups in the file system.
+     *
+     * @param root the group that is seen at the mount point, as the processes in it know it
+     * @param point where
+     * @param controller {@link #MEMORY}, or {@link #UNIFIED} for version 2
+     */
+    private record Mount(String root, String point, String controller) {
+        String limitFile() {
+            return controller.equals(UNIFIED) ? "memory.max" : "memory.limit_in_bytes";
+        }
+
+        /** Returns the folder of a group below this mount, or the mount point if the group is not seen here. */
+        Path folder(Path fileSystem, String group) {
+            Path top = fileSystem.resolve(point.substring(1));
+            Path seen = Path.of(root);
+            Path path = Path.of(group).normalize();
+            return path.startsWith(seen)
+                    ? top.resolve(seen.relativize(path).toString()).normalize()
+                    : top;
+        }
+    }
+
+    /** Returns the least limit that holds for this process; empty when there is none. */
+    static OptionalLong limit() {
+        return limit(Path.of("/"));
+    }
+
+    /** Likewise, in another file system; for tests. */
+    static OptionalLong limit(Path fileSystem) {
+        List<Mount> mounts = mounts(lines(fileSystem.resolve("proc/self/mountinfo")));
+        List<String> groups = lines(fileSystem.resolve("proc/self/cgroup"));
+        OptionalLong least = OptionalLong.empty();
+        for (Mount mount : mounts.isEmpty() ? USUAL : mounts) {
+            Path top = mount.folder(fileSystem, mount.root());
+            Path folder = mount.folder(fileSystem, group(groups, mount));
+            while (folder != null && folder.startsWith(top)) {
+                least = lesser(least, read(folder.resolve(mount.limitFile())));
+                folder = folder.getParent();
+            }
+        }
+        return least;
+    }
+
+    /** Reads {@code 31 23 0:28 /root /mount/point rw - cgroup source rw,memory}. */
+    private static List<Mount> mounts(List<String> mountinfo) {
+        List<Mount> found = new ArrayList<>();
+        for (String line : mountinfo) {
+            String[] halves = line.split(" - ", 2);
+            String[] left = halves[0].split(" ", -1);
+            String[] right = halves[halves.length - 1].split(" ", -1);
+            if (halves.length < 2 || left.length < 5 || right.length < 3) {
+                continue;
+            }
+            boolean memory = right[0].equals("cgroup")
+                    && List.of(right[2].split(",", -1)).contains(MEMORY);
+            if (memory || right[0].equals("cgroup2")) {
+                found.add(new Mount(unescaped(left[3]), unescaped(left[4]), memory ? MEMORY : UNIFIED));
+            }
+        }
+        return found;
+    }
+
+    /** mountinfo writes blanks, tabs, newlines and backslashes as octal numbers. */
+    private static String unescaped(String field) {
+        return field.replace("\\040", " ")
+                .replace("\\011", "\t")
+                .replace("\\012", "\n")
+                .replace("\\134", "\\");
+    }
+
+    /** Reads {@code 4:memory:/group}, or {@code 0::/group} for version 2. */
+    private static String group(List<String> cgroup, Mount mount) {
+        return cgroup.stream()
+                .map(line -> line.split(":", 3))
+                .filter(parts -> parts.length == 3
+                        && Arrays.asList(parts[1].split(",", -1)).contains(mount.controller()))
+                .map(parts -> parts[2])
+                .findFirst()
+                .orElse(mount.root());
+    }
+
+    private static OptionalLong lesser(OptionalLong one, OptionalLong other) {
+        if (one.isEmpty() || other.isEmpty()) {
+            return one.isEmpty() ? other : one;
+        }
+        return OptionalLong.of(Math.min(one.getAsLong(), other.getAsLong()));
+    }
+
+    private static OptionalLong read(Path file) {
+        List<String> lines = lines(file);
+        return lines.isEmpty() ? OptionalLong.empty() : bytes(lines.get(0));
+    }
+
+    static OptionalLong bytes(String content) {
+        String text = content.strip();
+        return LIMIT.matcher(text).matches() ? OptionalLong.of(Long.parseLong(text)) : OptionalLong.empty();
+    }
+
+    /** None if the file cannot be read, as those of groups around a container cannot. */
+    private static List<String> lines(Path file) {
+        try {
+            return Files.exists(file) ? Files.readAllLines(file) : List.of();
+        } catch (IOException e) {
+            LOG.debug("Cannot read {}", file, e);
+            return List.of();
+        }
+    }
+}

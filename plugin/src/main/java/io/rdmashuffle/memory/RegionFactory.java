@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Creates the regions of one pool: file, mapping, registration; all of it or nothing.
+ *
+ * <p><b>Threading:</b> one thread at a time creates; {@link #close()} may come from any.
+ *
+ * <p><b>Ownership:</b> owns the files; regions are the pool's.
+ */
+final class RegionFactory implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(RegionFactory.class);
+
+    /** Asked for when it is needed first, since a pool that could not be created still has a factory. */
+    private static final long UNKNOWN = 0;
+
+    private final PoolSettings settings;
+    private final RegionListener listener;
+    private final LongSupplier freeBytes;
+    private final PoolFiles files;
+    private volatile long pageBytes = UNKNOWN;
+
+    RegionFactory(PoolSettings settings, RegionListener listener) {
+        this(settings, listener, settings::freeBytes);
+    }
+
+    /** Likewise, with another idea of what the file system has left; for tests. */
+    RegionFactory(PoolSettings settings, RegionListener listener, LongSupplier freeBytes) {
+        this.settings = settings;
+        this.listener = listener;
+        this.freeBytes = freeBytes;
+        this.files = PoolFiles.create(settings.directory());
+    }
+
+    /** Returns the unit in which regions are created. */
+    long pageBytes() {
+        if (pageBytes == UNKNOWN) {
+            pageBytes = settings.pageBytes();
+        }
+        return pageBytes;
+    }
+
+    /** Returns the length of the next region of a pool that has so many bytes; 0 if it may not grow. */
+    long nextBytes(long capacityBytes) {
+        return pages(Math.min(settings.regionBytes(), settings.capBytes() - capacityBytes));
+    }
+
+    private long pages(long bytes) {
+        return bytes / pageBytes() * pageBytes();
+    }
+
+    /**
+     * Creates a region of {@code bytes}, or of what the file system has left if that is less.
+     *
+     * @param least fewer bytes are not worth a region
+     * @throws NativeException if the file system has no room, or a device refuses the registration
+     */
+    Region create(int id, long bytes, long least) {
+        Mapping mapping = map(id, bytes, least);
+        Region region = Region.inMemory(id, files.path(id), mapping);
+        try {
+            if (settings.adviseHugepages() && !mapping.adviseHugepages() && id == 0) {
+                LOG.warn(
+                        "No transparent huge pages in {}: see shmem_enabled, or use a hugetlbfs", settings.directory());
+            }
+            listener.regionAdded(region);
+            return region;
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, mapping, () -> files.removeRegion(id));
+            throw failure;
+        }
+    }
+
+    /** Others may take, between the look and the attempt, what the file system has left. */
+    private Mapping map(int id, long bytes, long least) {
+        long length = bytes;
+        while (true) {
+            long free = pages(freeBytes.getAsLong());
+            if (free < length && free >= least) {
+                length = free;
+            }
+            try {
+                return files.createRegion(id, length);
+            } catch (NativeException e) {
+                length = pages(length / 2);
+                if (!Errno.ENOSPC.is(e.errno()) || length < least || free < least) {
+                    throw e;
+                }
+            }
+        }
+    }
+
+    /** Removes the files; processes that have them mapped keep the bytes. */
+    @Override
+    public void close() {
+        files.close();
+    }
+}
