@@ -9,15 +9,17 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.function.Predicate;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +33,11 @@ import org.slf4j.LoggerFactory;
  *
  * The token is a random UUID, so that two applications of one user never meet. The kernel drops the lock when the owner
  * dies, however it dies, and the lock is seen across process-id namespaces. Files are private to the user (0600).
+ *
+ * <p>A pool creates region 0 before the others and removes it after them. So where a region is seen and after that no
+ * region 0, another program has removed that one, as logind does with all of a user's files at logout
+ * ({@code RemoveIPC}), and nothing tells any more whether the owner lives. What it created before is of no use to
+ * others then, and before it creates more it locks another region 0.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -81,6 +88,9 @@ final class PoolFiles implements AutoCloseable {
             throw new IllegalStateException("pool files are closed");
         }
         Path path = path(regionId);
+        if (regionId > 0) {
+            lockAnew();
+        }
         int fd = regionId == 0 ? openLocked(path) : open(path, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
         created.add(path);
         Mapping mapping;
@@ -103,6 +113,21 @@ final class PoolFiles implements AutoCloseable {
             LibC.load().close(fd);
         }
         return mapping;
+    }
+
+    /** Locks another region 0 if a program has removed that one; otherwise nothing would remove the next regions. */
+    private void lockAnew() {
+        Path locked = path(0);
+        if (lockedFd >= 0 && Files.notExists(locked, LinkOption.NOFOLLOW_LINKS)) {
+            LOG.warn(
+                    "Another program has removed the files of this pool in {}: peers that do not have them open use"
+                            + " Spark's block transfer. At logout logind does that: set RemoveIPC=no in logind.conf, or"
+                            + " run executors as a system user",
+                    directory);
+            int fd = openLocked(locked);
+            LibC.load().close(lockedFd);
+            lockedFd = fd;
+        }
     }
 
     /** Removes the file of a region that was never used, so that a later try can create it again. */
@@ -188,13 +213,14 @@ final class PoolFiles implements AutoCloseable {
     /** Removes the files of this user's pools whose owner is dead; returns how many pools that were. */
     static int removeAbandoned(Path directory) {
         // Anybody may put a file there, under any name: only names that a pool gives are looked at.
-        Predicate<String> mine = Pattern.compile(PREFIX + LibC.load().geteuid() + TOKEN + "\\" + LOCKED_SUFFIX)
-                .asMatchPredicate();
+        String mine = PREFIX + LibC.load().geteuid() + TOKEN;
         int pools = 0;
         try {
-            for (Path path : named(directory, mine)) {
+            for (Path path : named(directory, Pattern.compile(mine + "\\.0").asMatchPredicate())) {
                 pools += removeIfAbandoned(directory, path) ? 1 : 0;
             }
+            pools += removeOrphans(
+                    named(directory, Pattern.compile(mine + "\\.[1-9][0-9]*").asMatchPredicate()));
         } catch (NoSuchFileException e) {
             LOG.debug("Nothing to remove: there is no {}", directory, e);
         } catch (IOException e) {
@@ -243,6 +269,20 @@ final class PoolFiles implements AutoCloseable {
         deleteQuietly(lockedLast);
     }
 
+    /** Removes regions without a region 0; returns of how many pools. */
+    private static int removeOrphans(List<Path> regions) {
+        Set<Path> pools = new HashSet<>();
+        for (Path region : regions) {
+            String name = String.valueOf(region.getFileName());
+            Path locked = region.resolveSibling(name.substring(0, name.lastIndexOf('.')) + LOCKED_SUFFIX);
+            // Looked for after the region was seen: the pool may have been created, or closed, meanwhile.
+            if (Files.notExists(locked, LinkOption.NOFOLLOW_LINKS) && deleteQuietly(region)) {
+                pools.add(locked);
+            }
+        }
+        return pools.size();
+    }
+
     private static List<Path> named(Path directory, Predicate<String> names) throws IOException {
         List<Path> found = new ArrayList<>();
         try (DirectoryStream<Path> all = Files.newDirectoryStream(directory)) {
@@ -255,14 +295,13 @@ final class PoolFiles implements AutoCloseable {
         return found;
     }
 
-    private static void deleteQuietly(@Nullable Path path) {
-        if (path == null) {
-            return;
-        }
+    /** Returns whether there was such a file and it is gone. */
+    private static boolean deleteQuietly(Path path) {
         try {
-            Files.deleteIfExists(path);
+            return Files.deleteIfExists(path);
         } catch (IOException e) {
             LOG.warn("Cannot remove {}; the next start tries again", path, e);
+            return false;
         }
     }
 }

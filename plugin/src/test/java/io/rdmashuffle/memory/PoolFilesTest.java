@@ -141,12 +141,52 @@ class PoolFilesTest {
         });
         for (int i = 0; i < 2000; i++) {
             PoolFiles files = PoolFiles.create(directory);
-            files.createRegion(0, 4096).close();
-            assertThat(files.path(0)).exists();
+            for (int region = 0; region < 3; region++) {
+                files.createRegion(region, 4096).close();
+            }
+            assertThat(List.of(files.path(0), files.path(1), files.path(2)))
+                    .allSatisfy(file -> assertThat(file).exists());
             files.close();
         }
         done.set(true);
         sweeping.join();
+        assertThat(files()).isEmpty();
+    }
+
+    @Test
+    void regionsWhoseFirstIsGoneAreRemoved() throws Exception {
+        Process living = holder();
+        List<Path> livingFiles = files();
+        Process victim = holder();
+        victim.destroyForcibly().waitFor();
+        List<Path> left = new ArrayList<>(files());
+        left.removeAll(livingFiles);
+        assertThat(left).hasSize(4);
+        Files.delete(left.get(0));
+        assertThat(PoolFiles.removeAbandoned(directory)).isOne();
+        assertThat(files()).isEqualTo(livingFiles);
+        assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+        assertThat(living.isAlive()).isTrue();
+    }
+
+    /** As logind does at logout. The owner keeps its memory, and what it creates later is known to be its own again. */
+    @Test
+    void aPoolWhoseFilesWereRemovedLocksAnotherBeforeItGrows() throws Exception {
+        try (Pool pool = TestPools.create(directory, 1 << 20, 256 << 10)) {
+            Lease first = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 256 << 10);
+            for (Path file : files()) {
+                Files.delete(file);
+            }
+            Lease second = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 256 << 10);
+            assertThat(files()).hasSize(2);
+            assertThat(PoolFiles.removeAbandoned(directory))
+                    .as("the owner lives")
+                    .isZero();
+            assertThat(files()).hasSize(2);
+            first.memory().putInt(0, 7);
+            first.close();
+            second.close();
+        }
         assertThat(files()).isEmpty();
     }
 
@@ -157,6 +197,9 @@ class PoolFilesTest {
         List<Path> strange = new ArrayList<>();
         for (String token : List.of("*", "?", "[", "{a,", "\\", "", "0-0", "*-*-*-*-*", "-new")) {
             strange.add(Files.createFile(directory.resolve(mine + token + ".0")));
+        }
+        for (String suffix : List.of("", ".", ".1x", ".01", ".-1", ".1.1", ".0-new")) {
+            strange.add(Files.createFile(directory.resolve(mine + UUID.randomUUID() + suffix)));
         }
         strange.add(Files.createDirectory(directory.resolve(mine + UUID.randomUUID() + ".0")));
         strange.add(Files.createSymbolicLink(directory.resolve(mine + "*.1"), Path.of("/nowhere")));
