@@ -151,13 +151,23 @@ public final class Pool implements AutoCloseable {
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Patience patience)
             throws InterruptedException {
+        Lease lease;
+        boolean full;
         lock.lockInterruptibly();
         try {
             Request request = Request.of(purpose, minimum, preferred, regions.longestLease());
-            return request == null ? null : takeOrWait(request, patience);
+            lease = request == null ? null : takeOrWait(request, patience);
+            full = lease == null && request != null && !retired && !growth.isUnderWay();
         } finally {
             lock.unlock();
         }
+        if (full && purpose == Purpose.MAP_OUTPUT && !shortageReported.get()) {
+            reportShortage(
+                    "The pool is full (spark.shuffle.rdma.pool.maxSize is {}): map outputs that find no room go to"
+                            + " disk, from now on without a warning",
+                    Quantities.mebibytes(settings.capBytes()));
+        }
+        return lease;
     }
 
     private @Nullable Lease takeOrWait(Request request, Patience patience) throws InterruptedException {

@@ -16,7 +16,7 @@ public enum ShuffleCounter {
     /** Shuffle bytes that lay in ordinary shuffle files, wherever those files are. */
     FILE_BYTES("file"),
     /**
-     * Bytes of the pool that shuffles hold now; the directory's own table, there from start to stop, is not counted.
+     * Bytes of the pool that shuffles hold now; the directory's own tables, there until it stops, are not counted.
      */
     POOL_USED_BYTES("poolUsed"),
     /** Most bytes of the pool that were ever leased at once, the directory's table included. */

@@ -119,6 +119,33 @@ class PoolWaitingTest {
         }
     }
 
+    @Test
+    void itIsSaidOnceThatMapOutputsFindNoRoom() throws Exception {
+        try (LoggedLines lines = LoggedLines.of(Pool.class);
+                Pool pool = TestPools.create(directory, MIB, MIB)) {
+            Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
+            assertThat(pool.reserve(Purpose.RECEIVE, 64, 64, Patience.NONE)).isNull();
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 2 * MIB, 2 * MIB, Patience.NONE))
+                    .as("longer than any lease")
+                    .isNull();
+            assertThat(lines.all()).isEmpty();
+            for (int output = 0; output < 3; output++) {
+                assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.GROWTH))
+                        .isNull();
+            }
+            assertThat(lines.all()).singleElement().asString().contains("spark.shuffle.rdma.pool.maxSize");
+            all.close();
+        }
+        try (LoggedLines lines = LoggedLines.of(Pool.class);
+                Pool pool = TestPools.create(directory, MIB, MIB)) {
+            pool.shortageReported();
+            Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.NONE)).isNull();
+            assertThat(lines.all()).isEmpty();
+            all.close();
+        }
+    }
+
     /** Starts a reservation on a thread of its own and returns when it waits. */
     private static CompletableFuture<@Nullable Lease> waiting(Pool pool, long bytes, Patience patience) {
         CompletableFuture<@Nullable Lease> answer = new CompletableFuture<>();
