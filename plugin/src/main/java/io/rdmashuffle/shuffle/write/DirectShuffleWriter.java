@@ -41,10 +41,10 @@ import scala.collection.Iterator;
 
 /**
  * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into
- * Spark's shuffle file where the pool has no room. Records that memory cannot hold wait in a temporary file.
+ * Spark's shuffle file where the pool has no room. Records that memory cannot hold wait in temporary files.
  *
- * <p><b>Threading:</b> one task thread. <b>Ownership:</b> owns the gathered records and the temporary file;
- * {@link #stop} ends both.
+ * <p><b>Threading:</b> one task thread; another thread of the task may make it spill. <b>Ownership:</b> owns the
+ * gathered records and the temporary files; {@link #stop} ends both.
  *
  * @param <K> key
  * @param <V> value
@@ -61,7 +61,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private final WriteServices services;
     private final int partitions;
     private final PartitionedRecordBuffer gathered;
-    private @Nullable SpilledRecords spilled;
+    private final SpilledRecords spilled;
     private final byte[] buffer = new byte[BUFFER_BYTES];
     private long[] lengths = new long[0];
     private @Nullable MapStatus status;
@@ -81,7 +81,8 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         this.metrics = metrics;
         this.services = services;
         this.partitions = dependency.partitioner().numPartitions();
-        this.gathered = new PartitionedRecordBuffer(context.taskMemoryManager(), partitions);
+        this.spilled = new SpilledRecords(this::temporaryFile, partitions, services.conf(), taskMetrics);
+        this.gathered = new PartitionedRecordBuffer(context.taskMemoryManager(), partitions, spilled);
         // Spark stops the writer of a task that fails with an exception, but not with an error.
         context.addTaskCompletionListener((TaskCompletionListener) ended -> stop(false));
     }
@@ -90,6 +91,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     public void write(Iterator<Product2<K, V>> records) throws IOException {
         RowBasedChecksum[] rowChecksums = dependency.rowBasedChecksums();
         takeAll(records, rowChecksums);
+        gathered.shut();
         long started = System.nanoTime();
         lengths = commit();
         metrics.incBytesWritten(LongStream.of(lengths).sum());
@@ -130,33 +132,21 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
 
     private void addAfterSpill(RecordEncoder encoder, int partition) throws IOException {
-        if (!gathered.isEmpty()) {
-            spill();
-        }
+        gathered.spillAll();
         if (!encoder.addTo(gathered, partition)) {
             throw new IllegalStateException("an empty record buffer refused a record");
         }
     }
 
-    private void spill() throws IOException {
-        SpilledRecords target = spilled;
-        if (target == null) {
-            File file = services.blockManager()
-                    .diskBlockManager()
-                    .createTempShuffleBlock()
-                    ._2();
-            target = new SpilledRecords(file, partitions);
-            spilled = target;
-        }
-        long bytes = target.add(gathered);
-        // Records may have been in memory that Spark does not account for.
-        taskMetrics.incMemoryBytesSpilled(Math.max(gathered.getUsed(), bytes));
-        taskMetrics.incDiskBytesSpilled(bytes);
-        gathered.clear();
+    private File temporaryFile() {
+        return services.blockManager()
+                .diskBlockManager()
+                .createTempShuffleBlock()
+                ._2();
     }
 
     private long[] commit() throws IOException {
-        long bytes = gathered.recordBytes() + (spilled == null ? 0 : spilled.lengthBytes());
+        long bytes = gathered.recordBytes() + spilled.recordBytes();
         boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
         boolean poolIsShort = mayCompress && services.components().isShortOf(bytes);
         for (Destination destination : Destination.inOrder(mayCompress, poolIsShort)) {
@@ -208,14 +198,12 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     /** Writes a partition's records in the order in which they came. */
     private void writeTo(OutputStream out, int partition) throws IOException {
-        if (spilled != null) {
-            spilled.writeTo(out, partition, buffer);
-        }
+        spilled.writeTo(out, partition, buffer);
         gathered.writeTo(out, partition, buffer);
     }
 
-    private boolean has(int partition) {
-        return gathered.has(partition) || (spilled != null && spilled.has(partition));
+    private boolean has(int partition) throws IOException {
+        return gathered.has(partition) || spilled.has(partition);
     }
 
     @Override
@@ -227,10 +215,8 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     public Option<MapStatus> stop(boolean success) {
         if (!stopped) {
             stopped = true;
-            gathered.clear();
-            if (spilled != null) {
-                spilled.close();
-            }
+            gathered.close();
+            spilled.close();
             if (success && status != null) {
                 return Option.apply(status);
             }

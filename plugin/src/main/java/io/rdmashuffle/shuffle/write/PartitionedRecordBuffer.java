@@ -9,8 +9,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.LongStream;
+import java.util.Objects;
 import org.apache.spark.memory.MemoryConsumer;
+import org.apache.spark.memory.MemoryMode;
 import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.unsafe.Platform;
@@ -27,20 +28,35 @@ import org.jspecify.annotations.Nullable;
  *  place of a piece:             page, from 1 (24 bits)                  offset in it (40 bits)
  * </pre>
  *
- * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> owns its pages until {@link #clear()}.
+ * <p>When another consumer of the task's memory gets none, Spark asks this one to {@link #spill(long, MemoryConsumer)},
+ * between two records; once it has been {@link #shut()}, the records are being written out and stay.
+ *
+ * <p><b>Threading:</b> for one task thread; any thread of the task may spill meanwhile. <b>Ownership:</b> owns its
+ * pages until {@link #close()}.
  */
-final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink {
+final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink, AutoCloseable {
+    /** Takes the records of a buffer that needs its memory. */
+    @FunctionalInterface
+    interface Overflow {
+        /** Writes all records somewhere else; where it throws, the buffer keeps them. */
+        void take(PartitionedRecordBuffer records) throws IOException;
+    }
+
     /** Of the first page: a map output of a shuffle with thousands of partitions often has little more. */
-    private static final long MIN_PAGE_BYTES = 64 << 10;
+    private static final int FIRST_PAGE_BYTES = 64 << 10;
+    /** Spark keeps arrays from here on for the next task, as {@link #SPARE} does those that Spark does not know of. */
+    private static final long MIN_PAGE_BYTES = 2 << 20;
 
     private static final long MAX_PAGE_BYTES = 4 << 20;
+    /** A page is half of what is held, or the rest that Spark has to give; a rest below this is not worth a page. */
+    private static final long MIN_REST_BYTES = 256 << 10;
     /** Spark gives a task 8192 pages at most, for everything that it does. */
     private static final int MAX_PAGES = 2048;
     /**
-     * Of the page that an empty buffer takes without asking when Spark has none to give; file buffers of other writers
-     * take as much.
+     * Taken without asking, so that no spill is smaller, however little Spark has to give; the buffers with which
+     * Spark's own writers write their files take as much, and are not accounted for either.
      */
-    private static final long RESERVE_PAGE_BYTES = 1 << 20;
+    private static final long FLOOR_BYTES = 1 << 20;
     /** With thousands of partitions a map output has often one or two records of each. */
     private static final int MIN_PIECE_BYTES = 256;
 
@@ -49,32 +65,46 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     private static final int ROOM_AT = 8;
     private static final int OFFSET_BITS = 40;
     private static final long OFFSET_MASK = (1L << OFFSET_BITS) - 1;
+    /** With it an array fills regions of the G1 collector; without, it takes one more for its header (SPARK-37593). */
+    private static final int ARRAY_HEADER_BYTES = Platform.LONG_ARRAY_OFFSET;
+
+    private static final SpareArrays SPARE =
+            new SpareArrays(ARRAY_HEADER_BYTES / Long.BYTES, FIRST_PAGE_BYTES / Long.BYTES);
 
     private final long[] firsts;
     private final long[] lasts;
-    private final long[] lengths;
-    /** Of the last pieces: what their addresses are relative to, where the next byte goes, and how many fit. */
+    /** Of the last pieces: what their addresses are relative to, where the next byte goes, and where they end. */
     private final @Nullable Object[] bases;
 
     private final long[] positions;
-    private final int[] left;
+    private final long[] ends;
+    private final Overflow overflow;
     private final long largestPage;
+    private final int pageHeaderBytes;
     private final byte[] prefix = new byte[UnsafeRowFormat.PREFIX_BYTES];
+    private final SpillGate gate = new SpillGate();
     private final List<MemoryBlock> pages = new ArrayList<>();
-    private @Nullable MemoryBlock reserve;
+    private long heldBytes;
     private long pagePosition;
     private long pageEnd;
     private long peakBytes;
 
-    PartitionedRecordBuffer(TaskMemoryManager memory, int partitions) {
-        super(memory, MIN_PAGE_BYTES, memory.getTungstenMemoryMode());
-        this.largestPage = Math.max(MAX_PAGE_BYTES, memory.pageSizeBytes());
+    /**
+     * Creates an empty buffer.
+     *
+     * @param overflow takes all records when another consumer of the task needs memory, and at {@link #spillAll()}
+     */
+    PartitionedRecordBuffer(TaskMemoryManager memory, int partitions, Overflow overflow) {
+        super(memory, MIN_REST_BYTES - ARRAY_HEADER_BYTES, memory.getTungstenMemoryMode());
+        this.overflow = overflow;
+        // Where it leaves room for the header, Spark's is below a power of two.
+        this.largestPage = Math.max(MAX_PAGE_BYTES, Long.highestOneBit(memory.pageSizeBytes() + ARRAY_HEADER_BYTES));
+        this.pageHeaderBytes = getMode() == MemoryMode.ON_HEAP ? ARRAY_HEADER_BYTES : 0;
         this.firsts = new long[partitions];
         this.lasts = new long[partitions];
-        this.lengths = new long[partitions];
         this.bases = new Object[partitions];
         this.positions = new long[partitions];
-        this.left = new int[partitions];
+        this.ends = new long[partitions];
     }
 
     /**
@@ -83,65 +113,72 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
      */
     @Override
     public boolean add(int partition, byte[] record, int length) {
-        if (left[partition] < length && !makeRoom(partition, length)) {
-            return false;
+        gate.enter();
+        try {
+            if (ends[partition] - positions[partition] < length && !makeRoom(partition, length)) {
+                return false;
+            }
+            append(partition, record, Platform.BYTE_ARRAY_OFFSET, length);
+            return true;
+        } finally {
+            gate.leave();
         }
-        append(partition, record, Platform.BYTE_ARRAY_OFFSET, length);
-        return true;
     }
 
     /** Takes a record with its length before it, as {@link UnsafeRowFormat} says; false as above. */
     @Override
     public boolean addPrefixed(int partition, Object base, long offset, int length) {
         int needed = UnsafeRowFormat.PREFIX_BYTES + length;
-        if (left[partition] >= needed) {
-            Platform.putInt(bases[partition], positions[partition], Integer.reverseBytes(length));
-            Platform.copyMemory(
-                    base, offset, bases[partition], positions[partition] + UnsafeRowFormat.PREFIX_BYTES, length);
-            advance(partition, needed);
+        gate.enter();
+        try {
+            long position = positions[partition];
+            if (ends[partition] - position >= needed) {
+                Object target = bases[partition];
+                Platform.putInt(target, position, Integer.reverseBytes(length));
+                Platform.copyMemory(base, offset, target, position + UnsafeRowFormat.PREFIX_BYTES, length);
+                positions[partition] = position + needed;
+                return true;
+            }
+            if (!makeRoom(partition, needed)) {
+                return false;
+            }
+            Platform.putInt(prefix, Platform.BYTE_ARRAY_OFFSET, Integer.reverseBytes(length));
+            append(partition, prefix, Platform.BYTE_ARRAY_OFFSET, UnsafeRowFormat.PREFIX_BYTES);
+            append(partition, base, offset, length);
             return true;
+        } finally {
+            gate.leave();
         }
-        if (!makeRoom(partition, needed)) {
-            return false;
-        }
-        Platform.putInt(prefix, Platform.BYTE_ARRAY_OFFSET, Integer.reverseBytes(length));
-        append(partition, prefix, Platform.BYTE_ARRAY_OFFSET, UnsafeRowFormat.PREFIX_BYTES);
-        append(partition, base, offset, length);
-        return true;
     }
 
     /** Copies bytes to the end of the last piece, and the rest to the one that follows it, which has room for them. */
     private void append(int partition, Object base, long offset, int length) {
-        int head = Math.min(left[partition], length);
+        int head = (int) Math.min(ends[partition] - positions[partition], length);
         Platform.copyMemory(base, offset, bases[partition], positions[partition], head);
-        advance(partition, head);
+        positions[partition] += head;
         if (head < length) {
             enter(partition, next(lasts[partition]));
             Platform.copyMemory(base, offset + head, bases[partition], positions[partition], length - head);
-            advance(partition, length - head);
+            positions[partition] += length - head;
         }
-    }
-
-    private void advance(int partition, int bytes) {
-        positions[partition] += bytes;
-        left[partition] -= bytes;
-        lengths[partition] += bytes;
     }
 
     /** Chains a piece behind the last one that has room for what the last one has not; false if there is no memory. */
     private boolean makeRoom(int partition, int length) {
-        long last = lasts[partition];
-        int before = last == 0 ? 0 : room(last);
-        int room = Math.max(Math.min(Math.max(2 * before, MIN_PIECE_BYTES), MAX_PIECE_BYTES), length - left[partition]);
-        long needed = ((long) HEADER_BYTES + room + 7) & ~7L;
-        if (pageEnd - pagePosition < needed && !grow(needed)) {
-            return false;
+        long needed = pieceBytes(partition, length);
+        while (pageEnd - pagePosition < needed) {
+            if (!grow(needed)) {
+                return false;
+            }
+            // All that was here may have been spilled while Spark was asked, this partition's last piece too.
+            needed = pieceBytes(partition, length);
         }
         MemoryBlock page = pages.get(pages.size() - 1);
         long piece = (long) pages.size() << OFFSET_BITS | (pagePosition - page.getBaseOffset());
         Platform.putLong(page.getBaseObject(), pagePosition, 0);
-        Platform.putLong(page.getBaseObject(), pagePosition + ROOM_AT, room);
+        Platform.putLong(page.getBaseObject(), pagePosition + ROOM_AT, needed - HEADER_BYTES);
         pagePosition += needed;
+        long last = lasts[partition];
         if (last == 0) {
             firsts[partition] = piece;
             enter(partition, piece);
@@ -152,37 +189,72 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         return true;
     }
 
+    private long pieceBytes(int partition, int length) {
+        long last = lasts[partition];
+        long before = last == 0 ? 0 : room(last);
+        long left = ends[partition] - positions[partition];
+        long room = Math.max(Math.min(Math.max(2 * before, MIN_PIECE_BYTES), MAX_PIECE_BYTES), length - left);
+        return (HEADER_BYTES + room + 7) & ~7L;
+    }
+
     private void enter(int partition, long piece) {
         MemoryBlock page = pageOf(piece);
         lasts[partition] = piece;
         bases[partition] = page.getBaseObject();
         positions[partition] = offsetOf(page, piece) + HEADER_BYTES;
-        left[partition] = room(piece);
+        ends[partition] = positions[partition] + room(piece);
     }
 
+    /** Goes on to a new page; false if Spark has none. It may be the first one again, see {@link #askSpark}. */
     private boolean grow(long needed) {
-        long last = pages.isEmpty() ? 0 : pages.get(pages.size() - 1).size();
-        long wanted = Math.max(needed, Math.min(2 * last, largestPage));
-        MemoryBlock page = pages.size() >= MAX_PAGES || reserve != null ? null : pageOrNull(wanted);
+        long first = Math.max(needed, ((long) FIRST_PAGE_BYTES << Math.min(pages.size(), 4)) - ARRAY_HEADER_BYTES);
+        MemoryBlock page = heldBytes + first <= FLOOR_BYTES ? ownPage(first) : askSpark(needed);
         if (page == null && pages.isEmpty()) {
-            page = reservePage(Math.max(needed, RESERVE_PAGE_BYTES));
-            reserve = page;
+            page = ownPage(needed);
         }
         if (page == null) {
             return false;
         }
         pages.add(page);
+        heldBytes += page.size();
         pagePosition = page.getBaseOffset();
         pageEnd = pagePosition + page.size();
         peakBytes = Math.max(peakBytes, getUsed());
         return true;
     }
 
-    private static MemoryBlock reservePage(long bytes) {
+    /**
+     * Allocates a page from outside of the gate, since Spark takes its own lock first: whatever was in this buffer may
+     * have been spilled when this returns.
+     */
+    private @Nullable MemoryBlock askSpark(long needed) {
+        if (pages.size() >= MAX_PAGES) {
+            return null;
+        }
+        long most = Math.max(MIN_PAGE_BYTES, Math.min(Long.highestOneBit(heldBytes / 2), largestPage));
+        gate.leave();
         try {
-            return MemoryBlock.fromLongArray(new long[Math.toIntExact(bytes / Long.BYTES)]);
+            // A page that is refused costs an exception and, in Spark's log, a line for each of the task's consumers.
+            long granted = acquireMemory(Math.max(needed, most - pageHeaderBytes));
+            freeMemory(granted);
+            if (granted < Math.max(needed, MIN_REST_BYTES)) {
+                return null;
+            }
+            long size = Long.highestOneBit(granted + pageHeaderBytes) - pageHeaderBytes;
+            return allocatePage(Math.max(needed, size));
+        } catch (SparkOutOfMemoryError e) {
+            return null;
+        } finally {
+            gate.enter();
+        }
+    }
+
+    /** Allocates a page that Spark does not know of. */
+    private static MemoryBlock ownPage(long bytes) {
+        try {
+            return MemoryBlock.fromLongArray(SPARE.take(Math.toIntExact(bytes / Long.BYTES)));
         } catch (OutOfMemoryError e) {
-            // Of a record of hundreds of megabytes, so memory is there: the task fails, not the executor.
+            // The task fails, not the executor: where the record has hundreds of megabytes, memory for less is there.
             SparkOutOfMemoryError ofTask = new SparkOutOfMemoryError(
                     "UNABLE_TO_ACQUIRE_MEMORY", Map.of("requestedBytes", Long.toString(bytes), "receivedBytes", "0"));
             ofTask.initCause(e);
@@ -190,48 +262,52 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         }
     }
 
-    private @Nullable MemoryBlock pageOrNull(long bytes) {
-        try {
-            return allocatePage(bytes);
-        } catch (SparkOutOfMemoryError e) {
-            return null;
-        }
-    }
-
-    boolean isEmpty() {
-        return pages.isEmpty();
-    }
-
-    /** Returns the most that was ever held at once. */
+    /** Returns the most that was ever held at once of what Spark accounts for. */
     long peakBytes() {
         return peakBytes;
     }
 
+    /** Returns the memory that is held now, what Spark does not account for too. */
+    long heldBytes() {
+        return heldBytes;
+    }
+
     /** Returns the bytes of all records. */
     long recordBytes() {
-        return LongStream.of(lengths).sum();
+        long bytes = 0;
+        for (int p = 0; p < firsts.length; p++) {
+            bytes += recordBytes(p);
+        }
+        return bytes;
+    }
+
+    /** Returns the bytes of the records of a partition. */
+    long recordBytes(int partition) {
+        long bytes = positions[partition] - ends[partition];
+        for (long piece = firsts[partition]; piece != 0; piece = next(piece)) {
+            bytes += room(piece);
+        }
+        return bytes;
     }
 
     /** Returns whether a partition has a record. */
     boolean has(int partition) {
-        return lengths[partition] != 0;
+        return firsts[partition] != 0;
     }
 
-    /** Writes the records of a partition in the order in which they came, through a buffer; returns their bytes. */
-    long writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
+    /** Writes the records of a partition in the order in which they came, through a buffer. */
+    void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
         int filled = 0;
-        long missing = lengths[partition];
-        for (long piece = firsts[partition]; missing > 0; piece = next(piece)) {
+        for (long piece = firsts[partition]; piece != 0; piece = next(piece)) {
             MemoryBlock page = pageOf(piece);
             long source = offsetOf(page, piece) + HEADER_BYTES;
-            int bytes = (int) Math.min(missing, room(piece));
-            missing -= bytes;
+            long bytes = piece == lasts[partition] ? positions[partition] - source : room(piece);
             while (bytes > 0) {
                 if (filled == buffer.length) {
                     out.write(buffer, 0, filled);
                     filled = 0;
                 }
-                int part = Math.min(bytes, buffer.length - filled);
+                int part = (int) Math.min(bytes, buffer.length - filled);
                 Platform.copyMemory(
                         page.getBaseObject(), source, buffer, Platform.BYTE_ARRAY_OFFSET + (long) filled, part);
                 filled += part;
@@ -240,7 +316,6 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
             }
         }
         out.write(buffer, 0, filled);
-        return lengths[partition];
     }
 
     private long next(long piece) {
@@ -261,27 +336,72 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         return page.getBaseOffset() + (place & OFFSET_MASK);
     }
 
-    /** Forgets all records and gives the memory back. */
-    void clear() {
-        for (MemoryBlock page : pages) {
-            if (page != reserve) {
-                freePage(page);
+    /**
+     * Gives all memory back to another consumer of the same task, on whatever thread that one runs; nothing to itself,
+     * since whoever adds records spills them where that fails, and gets to see why it fails.
+     */
+    @Override
+    public long spill(long bytes, MemoryConsumer trigger) throws IOException {
+        return trigger == this ? 0 : spillAll();
+    }
+
+    /** Has all records written out and gives the memory back; returns how much of it Spark accounted for. */
+    long spillAll() throws IOException {
+        // Spark holds it when it asks; with it, none but the thread that adds records can be inside the gate.
+        synchronized (taskMemoryManager) {
+            if (!gate.enterToSpill()) {
+                return 0;
             }
+            List<MemoryBlock> freed;
+            try {
+                if (pages.isEmpty()) {
+                    return 0;
+                }
+                overflow.take(this);
+                freed = forgetAll();
+            } finally {
+                gate.leave();
+            }
+            return free(freed);
         }
+    }
+
+    /** Keeps the records where they are from now on: there will be no more, and they are to be read. */
+    void shut() {
+        gate.shut();
+    }
+
+    /** Forgets all records and gives the memory back. Idempotent. */
+    @Override
+    public void close() {
+        shut();
+        free(forgetAll());
+    }
+
+    private List<MemoryBlock> forgetAll() {
+        List<MemoryBlock> forgotten = List.copyOf(pages);
         pages.clear();
-        reserve = null;
+        heldBytes = 0;
         pagePosition = 0;
         pageEnd = 0;
         Arrays.fill(firsts, 0);
         Arrays.fill(lasts, 0);
-        Arrays.fill(lengths, 0);
         Arrays.fill(bases, null);
-        Arrays.fill(left, 0);
+        Arrays.fill(positions, 0);
+        Arrays.fill(ends, 0);
+        return forgotten;
     }
 
-    /** Gives nothing to others: the writer spills when it gets no memory itself, as Spark's own sorter does. */
-    @Override
-    public long spill(long bytes, MemoryConsumer trigger) {
-        return 0;
+    private long free(List<MemoryBlock> forgotten) {
+        long bytes = 0;
+        for (MemoryBlock page : forgotten) {
+            if (page.pageNumber == MemoryBlock.NO_PAGE_NUMBER) {
+                SPARE.give((long[]) Objects.requireNonNull(page.getBaseObject()));
+            } else {
+                bytes += page.size();
+                freePage(page);
+            }
+        }
+        return bytes;
     }
 }

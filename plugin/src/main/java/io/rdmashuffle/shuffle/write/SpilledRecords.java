@@ -1,102 +1,256 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
-import java.io.BufferedOutputStream;
-import java.io.EOFException;
+import java.io.DataOutputStream;
 import java.io.File;
-import java.io.FileOutputStream;
+import java.io.FilterOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.RandomAccessFile;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
+import org.apache.spark.SparkConf;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.io.CompressionCodec;
+import org.apache.spark.io.CompressionCodec$;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Records that memory could not hold: spill after spill in one file, and in each spill partition after
- * partition. A task that gets next to no memory spills thousands of times, and may have only so many files open.
+ * Records that memory could not hold: runs in temporary files, each with all partitions of a spill one after the other,
+ * compressed as a whole.
  *
- * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> owns its file and deletes it on close.
+ * <p>A task that gets next to no memory spills thousands of times, and reading takes a buffer and a decompressor for
+ * each run. So a file with too many of them is merged into one run of the next file, and so on: a byte is written once
+ * to each, and a million spills need five. Large spills tell of memory for more buffers, so that more of them are left
+ * side by side.
+ *
+ * <p><b>Threading:</b> none; one thread at a time. <b>Ownership:</b> owns its files and deletes them on close.
  */
-final class SpilledRecords implements AutoCloseable {
+final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(SpilledRecords.class);
+    private static final String COMPRESS = "spark.shuffle.spill.compress";
     private static final int BUFFER_BYTES = 64 << 10;
+    private static final int MIN_RUNS = 16;
+    private static final int MAX_RUNS = 64;
+    /** Of a spill, for each run: buffer and decompressor take about 100 KB, so all take less than a spill had. */
+    private static final long SPILL_BYTES_PER_RUN = 256 << 10;
 
-    private final File path;
+    private final Supplier<File> paths;
     private final int partitions;
-    private final RandomAccessFile file;
-    /** Of each spill: where its partitions begin, and where the last one ends. */
-    private final List<long[]> spills = new ArrayList<>();
+    private final SparkConf conf;
+    private final TaskMetrics metrics;
+    /** The last one has the oldest records. */
+    private final List<SpillFile> files = new ArrayList<>();
+    /** While they are read: all runs, the oldest first. */
+    private final List<SpillRun> open = new ArrayList<>();
 
-    private long lengthBytes;
+    private @Nullable CompressionCodec codec;
+    private int nextPartition;
+    private long recordBytes;
+    private long largestSpill;
 
-    /** Creates the file, which must not exist. */
-    SpilledRecords(File path, int partitions) throws IOException {
-        this.path = path;
+    /**
+     * Creates no file yet.
+     *
+     * @param paths of files that do not exist
+     * @param conf Spark's, which says whether and how to compress
+     * @param metrics count what is spilled
+     */
+    SpilledRecords(Supplier<File> paths, int partitions, SparkConf conf, TaskMetrics metrics) {
+        this.paths = paths;
         this.partitions = partitions;
-        this.file = new RandomAccessFile(path, "rw");
+        this.conf = conf;
+        this.metrics = metrics;
     }
 
-    /** Appends all records of a buffer; returns their bytes. After a failure this object must be closed. */
-    long add(PartitionedRecordBuffer records) throws IOException {
-        long[] starts = new long[partitions + 1];
-        long start = lengthBytes;
+    /** Spills all records of a buffer. Where that fails, nothing was spilled. */
+    @Override
+    public void take(PartitionedRecordBuffer records) throws IOException {
+        closeRuns();
+        makeRoom(0);
         byte[] buffer = new byte[BUFFER_BYTES];
-        file.seek(start);
-        // Not closed, which would close the file.
-        OutputStream out = new BufferedOutputStream(new FileOutputStream(file.getFD()), BUFFER_BYTES);
-        for (int p = 0; p < partitions; p++) {
-            starts[p] = lengthBytes;
-            lengthBytes += records.has(p) ? records.writeTo(out, p, buffer) : 0;
-        }
-        out.flush();
-        starts[partitions] = lengthBytes;
-        spills.add(starts);
-        return lengthBytes - start;
-    }
-
-    /** Returns the bytes of all spills. */
-    long lengthBytes() {
-        return lengthBytes;
-    }
-
-    boolean has(int partition) {
-        for (long[] starts : spills) {
-            if (starts[partition + 1] > starts[partition]) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Writes the records of a partition in the order in which they came, through a buffer. */
-    void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
-        for (long[] starts : spills) {
-            long left = starts[partition + 1] - starts[partition];
-            if (left > 0) {
-                file.seek(starts[partition]);
-            }
-            while (left > 0) {
-                int read = file.read(buffer, 0, (int) Math.min(left, buffer.length));
-                if (read < 0) {
-                    throw new EOFException(path + " ends " + left + " bytes before the end of partition " + partition);
+        long written = append(0, out -> {
+            for (int p = 0; p < partitions; p++) {
+                if (records.has(p)) {
+                    SpillRun.begin(out, p, records.recordBytes(p));
+                    records.writeTo(out, p, buffer);
                 }
-                out.write(buffer, 0, read);
-                left -= read;
+            }
+        });
+        long bytes = records.recordBytes();
+        recordBytes += bytes;
+        largestSpill = Math.max(largestSpill, bytes);
+        metrics.incMemoryBytesSpilled(records.heldBytes());
+        metrics.incDiskBytesSpilled(written);
+    }
+
+    /** Writes the partitions of a run. */
+    @FunctionalInterface
+    private interface Partitions {
+        void writeTo(DataOutputStream out) throws IOException;
+    }
+
+    private long append(int level, Partitions content) throws IOException {
+        return file(level).append(stored -> {
+            try (DataOutputStream out = new DataOutputStream(compressed(new Unclosed(stored)))) {
+                content.writeTo(out);
+                SpillRun.end(out);
+            }
+        });
+    }
+
+    private OutputStream compressed(OutputStream out) {
+        return codec == null ? out : codec.compressedOutputStream(out);
+    }
+
+    private InputStream decompressed(InputStream in) {
+        return codec == null ? in : codec.compressedInputStream(in);
+    }
+
+    private SpillFile file(int level) throws IOException {
+        if (files.isEmpty() && conf.getBoolean(COMPRESS, true)) {
+            codec = CompressionCodec$.MODULE$.createCodec(conf);
+        }
+        while (files.size() <= level) {
+            files.add(new SpillFile(paths.get()));
+        }
+        return files.get(level);
+    }
+
+    private long maxRuns() {
+        return Math.max(MIN_RUNS, Math.min(largestSpill / SPILL_BYTES_PER_RUN, MAX_RUNS));
+    }
+
+    private void makeRoom(int level) throws IOException {
+        if (file(level).runs() >= maxRuns()) {
+            mergeUp(level);
+        }
+    }
+
+    /** Makes one run of all that a file has, in the next one. */
+    private void mergeUp(int level) throws IOException {
+        makeRoom(level + 1);
+        SpillFile file = file(level);
+        byte[] buffer = new byte[BUFFER_BYTES];
+        List<SpillRun> merged = new ArrayList<>();
+        try {
+            open(file, merged);
+            append(level + 1, out -> {
+                for (int p = 0; p < partitions; p++) {
+                    long length = 0;
+                    for (SpillRun run : merged) {
+                        length += run.moveTo(p) ? run.left() : 0;
+                    }
+                    if (length > 0) {
+                        SpillRun.begin(out, p, length);
+                        writeTo(out, p, merged, buffer);
+                    }
+                }
+            });
+        } finally {
+            close(merged);
+        }
+        file.clear();
+    }
+
+    private void open(SpillFile file, List<SpillRun> runs) {
+        for (int i = 0; i < file.runs(); i++) {
+            runs.add(new SpillRun(decompressed(file.open(i)), file.toString()));
+        }
+    }
+
+    private static void writeTo(OutputStream out, int partition, List<SpillRun> runs, byte[] buffer)
+            throws IOException {
+        for (SpillRun run : runs) {
+            if (run.moveTo(partition)) {
+                run.writeTo(out, buffer);
             }
         }
+    }
+
+    /** Returns the bytes of all records, as they were before they were compressed. */
+    long recordBytes() {
+        return recordBytes;
+    }
+
+    /** Returns whether a partition has records; cheap in the order of partitions. */
+    boolean has(int partition) throws IOException {
+        openRuns(partition);
+        boolean any = false;
+        for (SpillRun run : open) {
+            any |= run.moveTo(partition);
+        }
+        return any;
+    }
+
+    /** Writes the records of a partition in the order in which they came, through a buffer; cheap in the same order. */
+    void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
+        openRuns(partition);
+        writeTo(out, partition, open, buffer);
+        nextPartition = partition + 1;
+    }
+
+    /** Begins again where a partition is asked for that was passed already. */
+    private void openRuns(int partition) throws IOException {
+        if (partition < nextPartition) {
+            closeRuns();
+        }
+        nextPartition = partition;
+        if (!open.isEmpty()) {
+            return;
+        }
+        mergeForReading();
+        for (int level = files.size() - 1; level >= 0; level--) {
+            open(files.get(level), open);
+        }
+    }
+
+    /** The newest and smallest runs are merged until there are no more than a file may have. */
+    private void mergeForReading() throws IOException {
+        for (int level = 0; files.stream().mapToInt(SpillFile::runs).sum() > maxRuns(); level++) {
+            mergeUp(level);
+        }
+    }
+
+    private void closeRuns() {
+        close(open);
+    }
+
+    private static void close(List<SpillRun> runs) {
+        for (SpillRun run : runs) {
+            try {
+                run.close();
+            } catch (IOException e) {
+                LOG.warn("Cannot close a run of spilled records", e);
+            }
+        }
+        runs.clear();
     }
 
     @Override
     public void close() {
-        try {
-            file.close();
-        } catch (IOException e) {
-            LOG.warn("Cannot close {}", path, e);
+        closeRuns();
+        files.forEach(SpillFile::close);
+        files.clear();
+    }
+
+    /** Codecs end their stream, and close the one below, when they are closed. */
+    private static final class Unclosed extends FilterOutputStream {
+        Unclosed(OutputStream out) {
+            super(out);
         }
-        if (!path.delete() && path.exists()) {
-            LOG.warn("Cannot delete {}", path);
+
+        @Override
+        public void write(byte[] source, int offset, int length) throws IOException {
+            out.write(source, offset, length);
+        }
+
+        @Override
+        public void close() throws IOException {
+            out.flush();
         }
     }
 }

@@ -2,6 +2,7 @@
 package io.rdmashuffle.shuffle.write;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -9,9 +10,17 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.apache.spark.SparkConf;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.memory.MemoryConsumer;
+import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.memory.UnifiedMemoryManager;
 import org.apache.spark.unsafe.Platform;
@@ -39,6 +48,20 @@ class PartitionedRecordBufferTest {
 
     @TempDir
     Path folder;
+
+    private final TaskMetrics metrics = new TaskMetrics();
+
+    private SpilledRecords spilled(SparkConf conf) {
+        Iterator<Integer> numbers = IntStream.iterate(0, i -> i + 1).iterator();
+        return new SpilledRecords(
+                () -> folder.resolve("spilled-" + numbers.next()).toFile(), PARTITIONS, conf, metrics);
+    }
+
+    private static PartitionedRecordBuffer unspilled(TaskMemoryManager memory) {
+        return new PartitionedRecordBuffer(memory, PARTITIONS, records -> {
+            throw new AssertionError("there is memory for all");
+        });
+    }
 
     private static TaskMemoryManager memory(boolean offHeap) {
         SparkConf conf = new SparkConf(false)
@@ -71,7 +94,7 @@ class PartitionedRecordBufferTest {
     void recordsComeOutOfTheirPartitionsInOrder(boolean offHeap) throws IOException {
         fillModel();
         TaskMemoryManager memory = memory(offHeap);
-        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS);
+        PartitionedRecordBuffer records = unspilled(memory);
         for (int i = 0; i < 5_000; i++) {
             byte[] record = record();
             int partition = random.nextInt(PARTITIONS);
@@ -89,15 +112,18 @@ class PartitionedRecordBufferTest {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
             // Twice, as the writer does when it makes checksums for a file.
             records.writeTo(OutputStream.nullOutputStream(), p, buffer);
-            assertThat(records.writeTo(out, p, buffer)).isEqualTo(model.get(p).size());
+            records.writeTo(out, p, buffer);
+            assertThat(records.recordBytes(p)).isEqualTo(model.get(p).size());
             assertThat(out.toByteArray())
                     .as("seed %d", seed)
                     .isEqualTo(model.get(p).toByteArray());
         }
         assertThat(records.peakBytes()).isEqualTo(records.getUsed()).isPositive();
-        records.clear();
+        assertThat(records.heldBytes()).isGreaterThan(records.getUsed());
+        records.close();
+        records.close();
         assertThat(records.has(0)).isFalse();
-        assertThat(records.isEmpty()).isTrue();
+        assertThat(records.heldBytes()).isZero();
         memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
     }
 
@@ -106,16 +132,18 @@ class PartitionedRecordBufferTest {
     void whatMemoryCannotHoldIsInFiles(boolean offHeap) throws IOException {
         fillModel();
         TaskMemoryManager memory = memory(offHeap);
-        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS);
-        SpilledRecords spilled = new SpilledRecords(folder.resolve("spilled").toFile(), PARTITIONS);
+        SpilledRecords spilled = spilled(new SparkConf(false).set("spark.shuffle.spill.compress", "false"));
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
         for (int spills = 0; spills < 3; ) {
             byte[] record = new byte[10_000 + random.nextInt(10_000)];
             random.nextBytes(record);
             int partition = random.nextInt(PARTITIONS);
             if (!records.add(partition, record, record.length)) {
-                assertThat(spilled.add(records)).isEqualTo(records.recordBytes());
+                long spilledBefore = spilled.recordBytes();
+                long bytes = records.recordBytes();
+                records.spillAll();
+                assertThat(spilled.recordBytes() - spilledBefore).isEqualTo(bytes);
                 spills++;
-                records.clear();
                 assertThat(records.add(partition, record, record.length)).isTrue();
             }
             model.get(partition).write(record);
@@ -134,16 +162,16 @@ class PartitionedRecordBufferTest {
         spilled.close();
         spilled.close();
         assertThat(folder).isEmptyDirectory();
-        records.clear();
+        records.close();
         memoryGivenBack = memory.cleanUpAllAllocatedMemory() == 0;
     }
 
     @Test
     void anEmptyScratchTakesAnyRecordWhileOthersHoldAllMemory() throws IOException {
         TaskMemoryManager memory = memory(false);
-        PartitionedRecordBuffer other = new PartitionedRecordBuffer(memory, 1);
+        Operator other = new Operator(memory);
         assertThat(other.acquireMemory(HEAP_BYTES)).isEqualTo(HEAP_BYTES);
-        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS);
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, taken -> {});
         byte[] record = new byte[3 << 20];
         random.nextBytes(record);
         for (int round = 0; round < 2; round++) {
@@ -152,9 +180,251 @@ class PartitionedRecordBufferTest {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
             records.writeTo(out, round, buffer);
             assertThat(out.toByteArray()).isEqualTo(record);
-            records.clear();
+            assertThat(records.spillAll())
+                    .as("freed of what Spark accounts for")
+                    .isZero();
         }
+        records.close();
         other.freeMemory(HEAP_BYTES);
         memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    /** Another consumer of the task's memory, such as a sort of the same stage. */
+    private static class Operator extends MemoryConsumer {
+        Operator(TaskMemoryManager memory) {
+            super(memory, memory.pageSizeBytes(), memory.getTungstenMemoryMode());
+        }
+
+        @Override
+        public long spill(long bytes, MemoryConsumer trigger) throws IOException {
+            return 0;
+        }
+    }
+
+    private void addRandom(PartitionedRecordBuffer records) throws IOException {
+        byte[] record = record();
+        int partition = random.nextInt(PARTITIONS);
+        if (!records.add(partition, record, record.length)) {
+            records.spillAll();
+            assertThat(records.add(partition, record, record.length)).isTrue();
+        }
+        model.get(partition).write(record);
+    }
+
+    private void assertAllThere(SpilledRecords spilled, PartitionedRecordBuffer records) throws IOException {
+        for (int p = 0; p < PARTITIONS; p++) {
+            ByteArrayOutputStream out = new ByteArrayOutputStream();
+            assertThat(spilled.has(p) || records.has(p)).isEqualTo(model.get(p).size() > 0);
+            spilled.writeTo(out, p, buffer);
+            records.writeTo(out, p, buffer);
+            assertThat(out.toByteArray())
+                    .as("seed %d", seed)
+                    .isEqualTo(model.get(p).toByteArray());
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anotherConsumerOfTheTaskGetsItsMemory(boolean offHeap) throws IOException {
+        fillModel();
+        long allBytes = offHeap ? OFF_HEAP_BYTES : HEAP_BYTES;
+        TaskMemoryManager memory = memory(offHeap);
+        SpilledRecords spilled = spilled(new SparkConf(false));
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        Operator operator = new Operator(memory);
+        for (int round = 0; round < 3; round++) {
+            for (int i = 0; i < 5_000; i++) {
+                addRandom(records);
+            }
+            long used = records.getUsed();
+            long held = records.heldBytes();
+            long countedBefore = metrics.memoryBytesSpilled();
+            assertThat(used).as("seed %d", seed).isPositive();
+            assertThat(operator.acquireMemory(allBytes)).isEqualTo(allBytes);
+            assertThat(records.getUsed()).isZero();
+            assertThat(metrics.memoryBytesSpilled() - countedBefore).isEqualTo(held);
+            assertThat(metrics.diskBytesSpilled()).isPositive();
+            operator.freeMemory(allBytes);
+        }
+        assertAllThere(spilled, records);
+        records.close();
+        spilled.close();
+        memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    /** Spark asks others for memory while it looks for a page, and what they do may ask for some themselves. */
+    @Test
+    void theMemoryIsGivenWhileAPageIsAskedFor() throws IOException {
+        fillModel();
+        TaskMemoryManager memory = memory(false);
+        SpilledRecords spilled = spilled(new SparkConf(false));
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        Operator third = new Operator(memory);
+        long[] asked = new long[1];
+        Operator operator = new Operator(memory) {
+            @Override
+            public long spill(long bytes, MemoryConsumer trigger) {
+                if (trigger != records) {
+                    return 0;
+                }
+                long got = third.acquireMemory(1 << 20);
+                third.freeMemory(got);
+                asked[0]++;
+                long freed = Math.min(getUsed(), 2 << 20);
+                freeMemory(freed);
+                return freed;
+            }
+        };
+        while (asked[0] < 20) {
+            long free = HEAP_BYTES - memory.getMemoryConsumptionForThisTask();
+            operator.acquireMemory(free);
+            for (long before = asked[0]; asked[0] == before; ) {
+                addRandom(records);
+            }
+        }
+        assertThat(metrics.diskBytesSpilled()).isPositive();
+        assertAllThere(spilled, records);
+        records.close();
+        spilled.close();
+        operator.freeMemory(operator.getUsed());
+        memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    /** As a thread does that feeds a Python worker: it runs the operators that come first in the same task. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void anotherThreadOfTheTaskGetsItsMemory(boolean offHeap) throws Exception {
+        fillModel();
+        long allBytes = offHeap ? OFF_HEAP_BYTES : HEAP_BYTES;
+        TaskMemoryManager memory = memory(offHeap);
+        SpilledRecords spilled = spilled(new SparkConf(false));
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        Operator operator = new Operator(memory);
+        while (records.getUsed() == 0) {
+            addRandom(records);
+        }
+        // The task's thread waits for what the worker makes of the rows that this one is about to make.
+        assertThat(CompletableFuture.supplyAsync(() -> operator.acquireMemory(allBytes))
+                        .join())
+                .isEqualTo(allBytes);
+        operator.freeMemory(allBytes);
+
+        AtomicBoolean ended = new AtomicBoolean();
+        CompletableFuture<Integer> feeder = CompletableFuture.supplyAsync(() -> {
+            int times = 0;
+            while (!ended.get()) {
+                if (records.getUsed() > 0) {
+                    operator.freeMemory(operator.acquireMemory(allBytes));
+                    times++;
+                }
+            }
+            return times;
+        });
+        byte[] bytes = new byte[40_000];
+        random.nextBytes(bytes);
+        for (int i = 0; i < 20_000; i++) {
+            byte[] record = Arrays.copyOf(bytes, random.nextInt(bytes.length / 10));
+            int partition = random.nextInt(PARTITIONS);
+            if (!records.add(partition, record, record.length)) {
+                records.spillAll();
+                assertThat(records.add(partition, record, record.length)).isTrue();
+            }
+            model.get(partition).write(record);
+        }
+        ended.set(true);
+        assertThat(feeder.join()).isPositive();
+        assertAllThere(spilled, records);
+        records.close();
+        spilled.close();
+        memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    @Test
+    void recordsThatAreBeingWrittenOutStay() throws IOException {
+        fillModel();
+        TaskMemoryManager memory = memory(false);
+        SpilledRecords spilled = spilled(new SparkConf(false));
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        for (int i = 0; i < 5_000; i++) {
+            addRandom(records);
+        }
+        records.shut();
+        long used = records.getUsed();
+        Operator operator = new Operator(memory);
+        assertThat(operator.acquireMemory(HEAP_BYTES)).isEqualTo(HEAP_BYTES - used);
+        assertThat(records.getUsed()).isEqualTo(used);
+        assertAllThere(spilled, records);
+        assertThat(metrics.diskBytesSpilled()).isZero();
+        records.close();
+        operator.freeMemory(operator.getUsed());
+        memoryGivenBack = memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    @Test
+    void recordsThatCannotBeSpilledStay() throws IOException {
+        fillModel();
+        TaskMemoryManager memory = memory(false);
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, taken -> {
+            throw new IOException("No space left on device");
+        });
+        for (int i = 0; i < 5_000; i++) {
+            addRandom(records);
+        }
+        Operator operator = new Operator(memory);
+        assertThatThrownBy(() -> operator.acquireMemory(HEAP_BYTES))
+                .isInstanceOf(SparkOutOfMemoryError.class)
+                .hasMessageContaining("No space left on device");
+        assertThatThrownBy(records::spillAll).isInstanceOf(IOException.class);
+        assertAllThere(spilled(new SparkConf(false)), records);
+        records.close();
+        memory.cleanUpAllAllocatedMemory();
+        memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0;
+    }
+
+    /** Arrays of G1's regions; off the heap there is no header. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void pagesFillRegionsOfTheCollector(boolean offHeap) throws IOException {
+        long header = offHeap ? 0 : Platform.LONG_ARRAY_OFFSET;
+        TaskMemoryManager memory = memory(offHeap);
+        PartitionedRecordBuffer records = unspilled(memory);
+        byte[] record = new byte[10_000];
+        long used = 0;
+        int pages = 0;
+        while (used < 20 << 20) {
+            assertThat(records.add(random.nextInt(PARTITIONS), record, record.length))
+                    .isTrue();
+            if (records.getUsed() > used) {
+                long page = records.getUsed() - used + header;
+                assertThat(Long.bitCount(page)).as("%d bytes", page).isOne();
+                used = records.getUsed();
+                pages++;
+            }
+        }
+        assertThat(pages).isBetween(5, 20);
+        records.close();
+        memoryGivenBack = memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    @Test
+    void noSpillIsSmallHoweverLittleMemoryThereIs() throws IOException {
+        TaskMemoryManager memory = memory(false);
+        Operator other = new Operator(memory);
+        other.acquireMemory(HEAP_BYTES - (400 << 10));
+        List<Long> spills = new ArrayList<>();
+        PartitionedRecordBuffer records =
+                new PartitionedRecordBuffer(memory, PARTITIONS, taken -> spills.add(taken.recordBytes()));
+        byte[] record = new byte[1_000];
+        while (spills.size() < 10) {
+            if (!records.add(random.nextInt(PARTITIONS), record, record.length)) {
+                records.spillAll();
+            }
+            // As an operator does that wants what little there is.
+            other.freeMemory(other.acquireMemory(300 << 10));
+        }
+        assertThat(spills).as("seed %d", seed).allMatch(bytes -> bytes > 400_000);
+        records.close();
+        other.freeMemory(other.getUsed());
+        memoryGivenBack = memory.cleanUpAllAllocatedMemory() == 0;
     }
 }

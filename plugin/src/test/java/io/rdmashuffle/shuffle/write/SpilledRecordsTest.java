@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.write;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.ByteArrayOutputStream;
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.apache.spark.SparkConf;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.memory.TaskMemoryManager;
+import org.apache.spark.memory.UnifiedMemoryManager;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Spills against a model: hundreds of them come back in the order in which they went, from a handful of files. */
+@Tag("unit")
+@Timeout(60)
+class SpilledRecordsTest {
+    private static final int PARTITIONS = 23;
+    private static final long HEAP_BYTES = 64 << 20;
+
+    private final long seed = System.nanoTime();
+    private final Random random = new Random(seed);
+    private final TaskMetrics metrics = new TaskMetrics();
+    private final TaskMemoryManager memory =
+            new TaskMemoryManager(new UnifiedMemoryManager(new SparkConf(false), HEAP_BYTES, 0, 1), 0);
+    private final List<ByteArrayOutputStream> model = new ArrayList<>();
+    private final List<File> files = new ArrayList<>();
+    private final byte[] buffer = new byte[1_000];
+
+    @TempDir
+    Path folder;
+
+    @AfterEach
+    void nothingIsLeft() {
+        assertThat(folder).as("seed %d", seed).isEmptyDirectory();
+        assertThat(memory.cleanUpAllAllocatedMemory()).isZero();
+    }
+
+    private SpilledRecords spilled(String... conf) {
+        SparkConf all = new SparkConf(false);
+        for (int i = 0; i < conf.length; i += 2) {
+            all.set(conf[i], conf[i + 1]);
+        }
+        for (int p = 0; p < PARTITIONS; p++) {
+            model.add(new ByteArrayOutputStream());
+        }
+        return new SpilledRecords(this::file, PARTITIONS, all, metrics);
+    }
+
+    private File file() {
+        File file = folder.resolve("spilled-" + files.size()).toFile();
+        files.add(file);
+        return file;
+    }
+
+    /** Spills a few records, so that most runs lack some partitions. */
+    private void spill(PartitionedRecordBuffer records, int count) throws IOException {
+        for (int i = 0; i < count; i++) {
+            byte[] record = new byte[1 + random.nextInt(random.nextInt(10) == 0 ? 2_000 : 100)];
+            // Half of it compresses.
+            random.nextBytes(record);
+            Arrays.fill(record, record.length / 2, record.length, (byte) 1);
+            int partition = random.nextInt(PARTITIONS);
+            assertThat(records.add(partition, record, record.length)).isTrue();
+            model.get(partition).write(record);
+        }
+        records.spillAll();
+    }
+
+    private void assertPartition(SpilledRecords spilled, int partition) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        assertThat(spilled.has(partition)).isEqualTo(model.get(partition).size() > 0);
+        spilled.writeTo(out, partition, buffer);
+        assertThat(out.toByteArray())
+                .as("partition %d, seed %d", partition, seed)
+                .isEqualTo(model.get(partition).toByteArray());
+    }
+
+    private long modelBytes() {
+        return model.stream().mapToLong(ByteArrayOutputStream::size).sum();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"bare", "lz4", "zstd", "snappy", "lzf"})
+    void manySpillsComeBackFromFewFiles(String codec) throws IOException {
+        SpilledRecords spilled = spilled(
+                "spark.shuffle.spill.compress",
+                Boolean.toString(!codec.equals("bare")),
+                "spark.io.compression.codec",
+                codec.equals("bare") ? "lz4" : codec);
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        for (int spills = 1; spills <= 700; spills++) {
+            spill(records, random.nextInt(20));
+            if (spills % 97 == 0) {
+                // Reading may come before more is spilled.
+                assertPartition(spilled, random.nextInt(PARTITIONS));
+            }
+        }
+        for (int p = 0; p < PARTITIONS; p++) {
+            assertPartition(spilled, p);
+        }
+        // Again from the start, as the writer does when the pool refuses what it has begun, and in any order.
+        for (int i = 0; i < 20; i++) {
+            assertPartition(spilled, random.nextInt(PARTITIONS));
+        }
+        assertThat(spilled.recordBytes()).isEqualTo(modelBytes());
+        assertThat(files).hasSizeBetween(2, 4);
+        records.close();
+        spilled.close();
+        spilled.close();
+    }
+
+    @Test
+    void spillsAreCompressedUnlessTheUserSaysOtherwise() throws IOException {
+        SpilledRecords spilled = spilled();
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        spill(records, 10_000);
+        assertThat(metrics.diskBytesSpilled()).isEqualTo(files.get(0).length()).isLessThan(modelBytes() * 3 / 4);
+        spilled.close();
+        model.clear();
+
+        long before = metrics.diskBytesSpilled();
+        SpilledRecords bare = spilled("spark.shuffle.spill.compress", "false");
+        PartitionedRecordBuffer more = new PartitionedRecordBuffer(memory, PARTITIONS, bare);
+        spill(more, 10_000);
+        assertThat(metrics.diskBytesSpilled() - before)
+                .isEqualTo(files.get(1).length())
+                .isGreaterThanOrEqualTo(modelBytes());
+        bare.close();
+        records.close();
+        more.close();
+    }
+
+    /** A few large spills are not worth a second copy. */
+    @Test
+    void largeSpillsAreLeftSideBySide() throws IOException {
+        SpilledRecords spilled = spilled("spark.shuffle.spill.compress", "false");
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        spill(records, 300_000);
+        assertThat(modelBytes()).isGreaterThan(16 << 20);
+        for (int spills = 0; spills < 40; spills++) {
+            spill(records, 10);
+        }
+        for (int p = 0; p < PARTITIONS; p++) {
+            assertPartition(spilled, p);
+        }
+        assertThat(files).hasSize(1);
+        records.close();
+        spilled.close();
+    }
+
+    @Test
+    void aRunThatCannotBeWrittenLeavesTheOthers() throws IOException {
+        SpillFile spills = new SpillFile(file());
+        spills.append(out -> out.write(new byte[100_000]));
+        assertThatThrownBy(() -> spills.append(out -> {
+                    out.write(new byte[200_000]);
+                    throw new IOException("No space left on device");
+                }))
+                .hasMessage("No space left on device");
+        assertThat(spills.append(out -> out.write(7))).isOne();
+        assertThat(spills.runs()).isEqualTo(2);
+        assertThat(spills.open(0).readAllBytes()).hasSize(100_000);
+        assertThat(spills.open(1).readAllBytes()).containsExactly(7);
+        spills.close();
+    }
+
+    @Test
+    void aFileThatWasCutShortOrOverwrittenFails() throws IOException {
+        SpilledRecords spilled = spilled("spark.shuffle.spill.compress", "false");
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        spill(records, 10_000);
+        Path file = files.get(0).toPath();
+        long length = Files.size(file);
+        try (RandomAccessFile damaged = new RandomAccessFile(files.get(0), "rw")) {
+            damaged.writeInt(PARTITIONS - 1);
+            assertThat(spilled.has(0)).isFalse();
+            assertThatThrownBy(() -> spilled.has(PARTITIONS)).isInstanceOf(IOException.class);
+            damaged.seek(0);
+            damaged.writeInt(0);
+            damaged.setLength(length / 2);
+        }
+        assertThatThrownBy(() -> {
+                    for (int p = 0; p < PARTITIONS; p++) {
+                        spilled.writeTo(OutputStream.nullOutputStream(), p, buffer);
+                    }
+                })
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(file.toString());
+        records.close();
+        spilled.close();
+    }
+}
