@@ -39,7 +39,7 @@ final class MemoryOptions {
             names = "--rows",
             paramLabel = "N",
             description = "Rows of some 150 B of a job, written by two tasks. Default: ${DEFAULT-VALUE}")
-    private long rows = 600_000;
+    private long rows = 400_000;
 
     @Option(names = "--min", paramLabel = "MB", description = "The smallest heap. Default: ${DEFAULT-VALUE}")
     private int min = 72;

@@ -13,6 +13,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkContext$;
@@ -81,15 +82,19 @@ public final class ProbeServer {
         return new ProbeReply(failure.isEmpty(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - started), failure);
     }
 
-    /** Also waits for a thread of Spark that stops the application because its executor has died. */
+    /** Leaves no executor, which would still remove its files, and no application that another thread stops. */
     private static void stop(SparkSession spark) {
         spark.stop();
         SparkSession.clearActiveSession();
         SparkSession.clearDefaultSession();
         long deadline = System.nanoTime() + STOP_NANOS;
-        while (SparkContext$.MODULE$.getActive().isDefined()) {
+        while (SparkContext$.MODULE$.getActive().isDefined()
+                || executors().findAny().isPresent()) {
             if (System.nanoTime() > deadline) {
                 throw new IllegalStateException("Spark does not stop an application");
+            }
+            if (System.nanoTime() > deadline - STOP_NANOS / 2) {
+                killExecutors();
             }
             LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(POLL_MILLIS));
         }
@@ -112,9 +117,12 @@ public final class ProbeServer {
     }
 
     private static void killExecutors() {
-        ProcessHandle.current()
+        executors().forEach(ProcessHandle::destroyForcibly);
+    }
+
+    private static Stream<ProcessHandle> executors() {
+        return ProcessHandle.current()
                 .descendants()
-                .filter(process -> process.info().commandLine().orElse("").contains(EXECUTOR))
-                .forEach(ProcessHandle::destroyForcibly);
+                .filter(process -> process.info().commandLine().orElse("").contains(EXECUTOR));
     }
 }
