@@ -143,17 +143,22 @@ public final class MapOutputIndex {
      * @throws IOException if they lie on disk and cannot be read
      */
     public static BlockRange read(DirectoryEntry entry, int start, List<StoredSlice> parts) throws IOException {
-        return read(entry, start, parts.get(0), entry.extents() == 1 ? null : parts.get(1));
+        StoredSlice extents = entry.extents() == 1 ? null : parts.get(1).inMemory();
+        return read(entry, start, parts.get(0).inMemory(), extents);
     }
 
     /** Decodes partitions {@code [start, end)} in the region that holds the index. */
     static BlockRange read(DirectoryEntry entry, StoredSlice region, int start, int end) throws IOException {
         long offset = rowsOffset(entry, start, end);
-        return read(entry, start, region.slice(offset, rowsBytes(start, end)), extents(entry, region));
+        StoredSlice rows = region.slice(offset, rowsBytes(start, end)).inMemory();
+        return read(entry, start, rows, extents(entry, region));
     }
 
-    private static @Nullable StoredSlice extents(DirectoryEntry entry, StoredSlice region) {
-        return entry.extents() == 1 ? null : region.slice(entry.indexOffset(), extentBytes(entry.extents()));
+    private static @Nullable StoredSlice extents(DirectoryEntry entry, StoredSlice region) throws IOException {
+        return entry.extents() == 1
+                ? null
+                : region.slice(entry.indexOffset(), extentBytes(entry.extents()))
+                        .inMemory();
     }
 
     private static BlockRange read(DirectoryEntry entry, int start, StoredSlice rows, @Nullable StoredSlice extents)
@@ -200,10 +205,11 @@ public final class MapOutputIndex {
                 entry.indexRegion(),
                 entry.indexOffset(),
                 lengthBytes(entry.partitions(), entry.extents()));
-        long row = extentBytes(entry.extents()) + ROW_BYTES * partition;
-        long from = index.getLong(row);
-        long to = index.getLong(row + ROW_BYTES);
-        int checksum = index.getInt(row + Long.BYTES) ^ mark(entry.mapId(), partition);
+        long rowAt = extentBytes(entry.extents()) + ROW_BYTES * partition;
+        StoredSlice row = index.slice(rowAt, ROW_BYTES + END_BYTES).inMemory();
+        long from = row.getLong(0);
+        long to = row.getLong(ROW_BYTES);
+        int checksum = row.getInt(Long.BYTES) ^ mark(entry.mapId(), partition);
         if (from < 0 || to < from || to > entry.dataBytes()) {
             throw new DirectoryFormatException("index of map " + entry.mapId() + " points outside its data");
         }
@@ -212,7 +218,8 @@ public final class MapOutputIndex {
             return new StoredBlock(
                     List.of(part(entry, regions, entry.dataRegion(), offset, to - from)), to - from, checksum);
         }
-        List<RemoteSlice> slices = pieces(entry, index.slice(0, extentBytes(entry.extents())), from, to);
+        StoredSlice extents = index.slice(0, extentBytes(entry.extents())).inMemory();
+        List<RemoteSlice> slices = pieces(entry, extents, from, to);
         StoredSlice[] pieces = new StoredSlice[slices.size()];
         for (int i = 0; i < pieces.length; i++) {
             RemoteSlice slice = slices.get(i);

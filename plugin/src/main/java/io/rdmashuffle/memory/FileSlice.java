@@ -2,8 +2,6 @@
 package io.rdmashuffle.memory;
 
 import java.io.IOException;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.file.Path;
 import java.util.Objects;
 
@@ -28,6 +26,13 @@ public record FileSlice(DiskFile file, long offset, long lengthBytes) implements
     }
 
     @Override
+    public StoredSlice inMemory() throws IOException {
+        byte[] copy = new byte[Math.toIntExact(lengthBytes)];
+        getBytes(0, copy, 0, copy.length);
+        return new HeapSlice(copy);
+    }
+
+    @Override
     public void getBytes(long start, byte[] target, int targetOffset, int length) throws IOException {
         Objects.checkFromIndexSize(start, length, lengthBytes);
         Objects.checkFromIndexSize(targetOffset, length, target.length);
@@ -47,22 +52,16 @@ public record FileSlice(DiskFile file, long offset, long lengthBytes) implements
 
     @Override
     public int getInt(long start) throws IOException {
-        return integer(start, Integer.BYTES).getInt();
+        return slice(start, Integer.BYTES).inMemory().getInt(0);
     }
 
     @Override
     public long getLong(long start) throws IOException {
-        return integer(start, Long.BYTES).getLong();
+        return slice(start, Long.BYTES).inMemory().getLong(0);
     }
 
     /** Returns the file's path, for those who open it themselves. */
     public Path path() {
         return file.path();
-    }
-
-    private ByteBuffer integer(long start, int length) throws IOException {
-        byte[] bytes = new byte[length];
-        getBytes(start, bytes, 0, length);
-        return ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 }

@@ -22,6 +22,11 @@ public record MemorySlice(long address, long lengthBytes) implements StoredSlice
         return new MemorySlice(checked(offset, length), length);
     }
 
+    @Override
+    public MemorySlice inMemory() {
+        return this;
+    }
+
     public byte getByte(long offset) {
         return RawMemory.getByte(checked(offset, 1));
     }

@@ -22,6 +22,13 @@ public interface StoredSlice {
     StoredSlice slice(long offset, long length);
 
     /**
+     * Returns the same bytes where looking at them costs no system call: this slice, or a copy of what lies on disk.
+     *
+     * @throws IOException if a file cannot be read, or has been truncated
+     */
+    StoredSlice inMemory() throws IOException;
+
+    /**
      * Copies {@code length} bytes at {@code offset} into {@code target[targetOffset..]}.
      *
      * @throws IOException if a file cannot be read, or has been truncated
