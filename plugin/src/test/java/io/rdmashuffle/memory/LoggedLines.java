@@ -23,8 +23,9 @@ final class LoggedLines extends AbstractAppender implements AutoCloseable {
     static LoggedLines of(Class<?> type) {
         LoggedLines lines = new LoggedLines((Logger) LogManager.getLogger(type));
         lines.start();
-        lines.logger.setLevel(Level.WARN);
         lines.logger.addAppender(lines);
+        // After the appender, which gives the logger the root's level; that is ERROR until Spark has set up logging.
+        lines.logger.setLevel(Level.WARN);
         return lines;
     }
 
