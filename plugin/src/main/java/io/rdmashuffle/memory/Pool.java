@@ -224,6 +224,16 @@ public final class Pool implements AutoCloseable {
         }
     }
 
+    /** Returns how long reservations have waited for room since the start, all of them together. */
+    public long waitedNanos() {
+        lock.lock();
+        try {
+            return waiting.waitedNanos();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Returns the regions that exist, in the order of their ids. */
     public List<Region> regions() {
         lock.lock();

@@ -21,6 +21,8 @@ final class WaitingRequests {
     /** In the order in which they came. */
     private final List<Waiting> all = new ArrayList<>();
 
+    private long waitedNanos;
+
     WaitingRequests(ReentrantLock lock) {
         this.lock = lock;
     }
@@ -48,6 +50,7 @@ final class WaitingRequests {
     Lease await(Request request, long nanos) throws InterruptedException {
         Waiting mine = new Waiting(request, lock.newCondition());
         all.add(mine);
+        long began = System.nanoTime();
         try {
             long left = nanos;
             while (!mine.woken && left > 0) {
@@ -60,8 +63,14 @@ final class WaitingRequests {
             Thread.currentThread().interrupt();
         } finally {
             all.remove(mine);
+            waitedNanos += System.nanoTime() - began;
         }
         return mine.lease;
+    }
+
+    /** Returns how long reservations have waited since the start, all of them together. */
+    long waitedNanos() {
+        return waitedNanos;
     }
 
     /** Hands over what {@code taker} gives, longest waiting first; a long request holds up no short one. */

@@ -28,6 +28,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.slf4j.Logger;
@@ -222,6 +223,9 @@ final class ExecutorMemory implements AutoCloseable {
         values.put(ShuffleCounter.POOL_USED_BYTES, usage.usedBytes() - directory.tableBytes());
         values.put(ShuffleCounter.POOL_PEAK_BYTES, usage.peakBytes());
         values.put(ShuffleCounter.POOL_CAPACITY_BYTES, usage.capacityBytes());
+        values.put(
+                ShuffleCounter.POOL_WAIT_MILLIS,
+                TimeUnit.NANOSECONDS.toMillis(pool.memory().waitedNanos()));
         values.put(ShuffleCounter.POOL_LEASES, (long) usage.leases() - directory.tables() + onDisk.leases());
         values.put(ShuffleCounter.DISK_USED_BYTES, onDisk.usedBytes());
         values.put(ShuffleCounter.DISK_PEAK_BYTES, onDisk.peakBytes());

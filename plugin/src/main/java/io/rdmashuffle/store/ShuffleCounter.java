@@ -23,6 +23,8 @@ public enum ShuffleCounter {
     POOL_PEAK_BYTES("poolPeak"),
     /** Bytes of all regions of the pool that exist now. */
     POOL_CAPACITY_BYTES("poolCapacity"),
+    /** Milliseconds that tasks and others have waited for room in the pool since the start, all of them together. */
+    POOL_WAIT_MILLIS("poolWaitMillis"),
     /** Bytes of the disk tier that shuffles hold now. */
     DISK_USED_BYTES("diskUsed"),
     /** Most bytes of the disk tier that were ever leased at once. */

@@ -78,6 +78,7 @@ class PoolWaitingTest {
         CountDownLatch mayEnd = new CountDownLatch(1);
         Pool pool = growingSlowly(2 * MIB, mayEnd);
         Lease most = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB - 4096);
+        assertThat(pool.waitedNanos()).as("none has waited").isZero();
         for (int attempt = 0; attempt < 20; attempt++) {
             assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Patience.GROWTH))
                     .isNull();
@@ -85,6 +86,7 @@ class PoolWaitingTest {
         Lease less = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, Patience.GROWTH);
         assertThat(less).isNotNull();
         assertThat(less.lengthBytes()).isEqualTo(4096);
+        assertThat(pool.waitedNanos()).as("until growth was late").isPositive();
         most.close();
         less.close();
         CompletableFuture<Void> closing = CompletableFuture.runAsync(pool::close);
