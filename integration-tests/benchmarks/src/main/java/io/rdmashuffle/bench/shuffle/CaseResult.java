@@ -2,7 +2,10 @@
 package io.rdmashuffle.bench.shuffle;
 
 import io.rdmashuffle.bench.Ratio;
-import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.BenchCase;
+import io.rdmashuffle.bench.jobs.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.jobs.TaskTotals;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

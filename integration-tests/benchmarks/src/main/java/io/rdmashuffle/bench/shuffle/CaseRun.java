@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.BenchApplication;
+import io.rdmashuffle.bench.jobs.BenchCase;
+import io.rdmashuffle.bench.jobs.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.harness.cli.StepProgress;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;

@@ -2,7 +2,8 @@
 package io.rdmashuffle.bench.shuffle;
 
 import io.rdmashuffle.bench.Spread;
-import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.ArrayList;
 import java.util.EnumMap;

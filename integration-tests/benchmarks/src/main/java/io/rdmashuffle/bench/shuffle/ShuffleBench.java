@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
+import io.rdmashuffle.bench.jobs.BenchApplication;
+import io.rdmashuffle.bench.jobs.BenchCase;
+import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.jobs.GarbageLog;
+import io.rdmashuffle.bench.jobs.RunFolders;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.cli.StepProgress;
 import io.rdmashuffle.harness.cli.Tool;
@@ -47,7 +52,7 @@ public final class ShuffleBench extends Tool {
         check(options::check);
         Workspace workspace = Workspace.find();
         ShuffleReport report;
-        try (RunFolders folders = new RunFolders(workspace, options.disk(), options.tmpfs())) {
+        try (RunFolders folders = new RunFolders(workspace, "shuffle", options.disk(), options.tmpfs())) {
             out.println("local-cluster with " + ShuffleOptions.EXECUTORS + " executors, three times; "
                     + folders.fileSystems() + "; adaptive execution off");
             out.println("logs: " + folders.logs());
@@ -93,15 +98,19 @@ public final class ShuffleBench extends Tool {
 
     private BenchApplication start(Workspace workspace, RunFolders folders, Contender contender)
             throws IOException, InterruptedException {
-        GarbageLog garbage = folders.garbage(contender);
+        GarbageLog garbage = folders.garbage(contender.label());
         Path warehouse = folders.logs().resolve("warehouse");
         return new BenchApplication(
                 workspace,
                 new BenchApplication.Setting(
                         contender.label(),
                         ShuffleOptions.EXECUTORS,
-                        options.conf(contender, folders.local(contender), warehouse, garbage),
-                        folders.log(contender),
+                        options.conf(
+                                contender,
+                                folders.local(contender.label(), contender == Contender.SORT_TMPFS),
+                                warehouse,
+                                garbage),
+                        folders.log(contender.label()),
                         garbage.folder(),
                         options.timeout()));
     }

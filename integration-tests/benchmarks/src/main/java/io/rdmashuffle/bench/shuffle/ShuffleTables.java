@@ -2,7 +2,9 @@
 package io.rdmashuffle.bench.shuffle;
 
 import io.rdmashuffle.bench.Ratio;
-import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.harness.cli.ReadableBytes;
 import io.rdmashuffle.harness.cli.TextTable;
 import java.util.ArrayList;

@@ -2,11 +2,10 @@
 /**
  * {@code bin/bench shuffle}: jobs that are mostly shuffle, on sort shuffle with files on disk, on sort shuffle with
  * files in memory, and on ours, in turn in one run. Each of the three is an application of its own
- * ({@link BenchServer}) that lives for the whole run; the bench's own process starts no Spark and asks them one after
- * the other over their standard streams.
+ * ({@link io.rdmashuffle.bench.jobs.BenchApplication}) that lives for the whole run.
  *
- * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.harness}, {@code io.rdmashuffle.harness.cli},
- * {@code io.rdmashuffle.harness.spark}, Spark, and the plugin's counters. Must never report a ratio of jobs that did
+ * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.bench.jobs}, {@code io.rdmashuffle.harness},
+ * {@code io.rdmashuffle.harness.cli}, and the plugin's counters. Must never report a ratio of jobs that did
  * not move the same records.
  */
 @NullMarked

@@ -3,6 +3,10 @@ package io.rdmashuffle.bench.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.bench.jobs.BenchCase;
+import io.rdmashuffle.bench.jobs.CaseCatalogue;
+import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.jobs.GarbageLog;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.nio.file.Path;
@@ -78,7 +82,7 @@ class ShuffleOptionsTest {
     void wrongOptionsSayWhatIsAllowed() {
         assertThat(refused("--case", "skew-400"))
                 .contains("--case")
-                .contains("--cases, --rows")
+                .contains("--rows, --disk")
                 .contains("--warmups");
         assertThat(refused("--cases", "sort")).contains("--cases sort").contains("terasort-400, reduceByKey-400");
         assertThat(refused("--rows", "0")).contains("--rows 0").contains("1 and more");

@@ -6,7 +6,12 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.BenchCase;
+import io.rdmashuffle.bench.jobs.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.CaseCatalogue;
+import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.jobs.Measurement;
+import io.rdmashuffle.bench.jobs.TaskTotals;
 import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.List;
@@ -21,8 +26,8 @@ class ShuffleReportTest {
             CaseCatalogue.select(List.of("repartition-400-100B")).get(0);
 
     private static Measurement run(long millis, long records, Map<String, Long> counters) {
-        TaskTotals tasks = new TaskTotals(records, 500_000_000, records, 500_000_000, 40, 0, 0);
-        return new Measurement(millis, millis * 2, 7, tasks, 1_000, 0, counters);
+        TaskTotals tasks = new TaskTotals(records, 500_000_000, records, 500_000_000, 40, 0, 9, 0);
+        return new Measurement(millis, millis * 2, 7, tasks, 1_000, 0, counters, Map.of());
     }
 
     private static ContenderResult result(long full, long unshuffled, long fewRows, Map<String, Long> counters) {
@@ -97,8 +102,8 @@ class ShuffleReportTest {
     @Test
     void recordsThatWereNotReadAreAnError() {
         ContenderResult ours = ours();
-        TaskTotals lost = new TaskTotals(1_000, 1, 990, 1, 0, 0, 0);
-        ours.add(Form.FULL, new Measurement(5_000, 1, 1, lost, 0, 0, Map.of()));
+        TaskTotals lost = new TaskTotals(1_000, 1, 990, 1, 0, 0, 0, 0);
+        ours.add(Form.FULL, new Measurement(5_000, 1, 1, lost, 0, 0, Map.of(), Map.of()));
         assertThat(comparison(ours).disagreements()).anyMatch(line -> line.contains("read 990"));
     }
 
@@ -138,18 +143,5 @@ class ShuffleReportTest {
         assertThat(json.at("/cases/1/overheadRatio").isNull()).isTrue();
         assertThat(json.at("/cases/2/ok").asBoolean()).isFalse();
         assertThat(json.at("/cases/2/error").asText()).isEqualTo("gone");
-    }
-
-    @Test
-    void requestsAndRepliesAreReadAsTheyWereWritten() throws Exception {
-        ObjectMapper mapper = new ObjectMapper();
-        BenchRequest request = new BenchRequest(CASE.job(Form.FEW_ROWS, 5));
-        assertThat(mapper.readValue(mapper.writeValueAsString(request), BenchRequest.class))
-                .isEqualTo(request);
-        assertThat(mapper.readValue(mapper.writeValueAsString(BenchRequest.DRAIN), BenchRequest.class))
-                .isEqualTo(BenchRequest.DRAIN);
-        BenchReply reply = new BenchReply(run(1, 2, Map.of("poolPeak", 3L)), "");
-        assertThat(mapper.readValue(mapper.writeValueAsString(reply), BenchReply.class))
-                .isEqualTo(reply);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 /** Who takes part in a comparison, in the order in which they run. */
-enum Contender {
+public enum Contender {
     /** Spark's sort shuffle, its files on disk. */
     SORT_DISK("sort-disk"),
     /** Spark's sort shuffle, its files in a tmpfs. */
@@ -17,7 +17,7 @@ enum Contender {
     }
 
     /** Returns the name in tables, in JSON and of files. */
-    String label() {
+    public String label() {
         return label;
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import io.rdmashuffle.bench.shuffle.BenchJob.Form;
+import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;

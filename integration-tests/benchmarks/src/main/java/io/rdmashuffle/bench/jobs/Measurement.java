@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
@@ -14,20 +14,29 @@ import java.util.Map;
  * @param garbageBytes that the executors' collectors freed
  * @param checksum over what reduce tasks of RDD jobs got; 0 for others
  * @param counters of our manager after the job and before its shuffle is dropped, by label; empty with another
+ * @param gained what the job added to them
  */
-record Measurement(
+public record Measurement(
         long millis,
         long executorCpuMillis,
         long driverCpuMillis,
         TaskTotals tasks,
         long garbageBytes,
         long checksum,
-        Map<String, Long> counters) {
-    Measurement {
+        Map<String, Long> counters,
+        Map<String, Long> gained) {
+    public Measurement {
         counters = Map.copyOf(counters);
+        gained = Map.copyOf(gained);
     }
 
-    long counter(ShuffleCounter counter) {
+    /** Returns a counter as it was after the job. */
+    public long counter(ShuffleCounter counter) {
         return counters.getOrDefault(counter.label(), 0L);
+    }
+
+    /** Returns what the job added to a counter. */
+    public long gained(ShuffleCounter counter) {
+        return gained.getOrDefault(counter.label(), 0L);
     }
 }

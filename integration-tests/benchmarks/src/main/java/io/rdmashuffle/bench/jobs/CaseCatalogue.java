@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
-import io.rdmashuffle.bench.shuffle.BenchJob.Kind;
+import io.rdmashuffle.bench.jobs.BenchJob.Kind;
 import java.util.List;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** All cases, and how users name some of them. */
-final class CaseCatalogue {
+public final class CaseCatalogue {
     private static final int SMALL_ROW = 100;
     private static final int LARGE_ROW = 1_000;
 
     /** In the order in which they run. */
-    static final List<BenchCase> ALL = List.of(
+    public static final List<BenchCase> ALL = List.of(
             repartition(64, SMALL_ROW, "100B"),
             repartition(400, SMALL_ROW, "100B"),
             repartition(2_000, SMALL_ROW, "100B"),
@@ -46,7 +46,7 @@ final class CaseCatalogue {
      *
      * @throws IllegalArgumentException if one selects nothing; the message lists the names
      */
-    static List<BenchCase> select(List<String> wanted) {
+    public static List<BenchCase> select(List<String> wanted) {
         for (String written : wanted) {
             if (ALL.stream().noneMatch(known -> selects(written, known))) {
                 throw new IllegalArgumentException("--cases " + written + ": no such case; valid are all, " + names()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 /**
  * What Spark's task metrics add up to.
@@ -10,17 +10,19 @@ package io.rdmashuffle.bench.shuffle;
  * @param bytesRead from shuffles
  * @param gcMillis of executors while a task ran
  * @param spilledBytes on disk
+ * @param runMillis that tasks ran, all of them together
  * @param failedTasks whose metrics are not in the others
  */
-record TaskTotals(
+public record TaskTotals(
         long recordsWritten,
         long bytesWritten,
         long recordsRead,
         long bytesRead,
         long gcMillis,
         long spilledBytes,
+        long runMillis,
         long failedTasks) {
-    static final TaskTotals NONE = new TaskTotals(0, 0, 0, 0, 0, 0, 0);
+    static final TaskTotals NONE = new TaskTotals(0, 0, 0, 0, 0, 0, 0, 0);
 
     TaskTotals plus(TaskTotals more) {
         return combined(more, 1);
@@ -38,6 +40,7 @@ record TaskTotals(
                 bytesRead + factor * other.bytesRead,
                 gcMillis + factor * other.gcMillis,
                 spilledBytes + factor * other.spilledBytes,
+                runMillis + factor * other.runMillis,
                 failedTasks + factor * other.failedTasks);
     }
 }

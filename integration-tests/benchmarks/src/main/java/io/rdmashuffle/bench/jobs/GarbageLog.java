@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -20,13 +20,13 @@ import java.util.stream.Stream;
  *
  * @param folder that holds one log a process, and nothing else
  */
-record GarbageLog(Path folder) {
+public record GarbageLog(Path folder) {
     private static final Pattern PAUSE = Pattern.compile("Pause .*? (\\d+)([BKMG])->(\\d+)([BKMG])\\(");
     private static final String SIZES = "BKMG";
     private static final int POWER = 10;
 
     /** Returns the option that makes a virtual machine write its log. */
-    String option() {
+    public String option() {
         return "-Xlog:gc:file=" + folder.resolve("gc-%p.log");
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -20,7 +20,7 @@ import org.apache.spark.launcher.JavaModuleOptions;
  * <p><b>Threading:</b> one request at a time. <b>Ownership:</b> owns the process and ends it and its executors on
  * close.
  */
-final class BenchApplication implements AutoCloseable {
+public final class BenchApplication implements AutoCloseable {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration START = Duration.ofMinutes(3);
 
@@ -38,11 +38,11 @@ final class BenchApplication implements AutoCloseable {
      * @param garbageLogs the folder of the executors' garbage collection logs
      * @param timeout of one job
      */
-    record Setting(
+    public record Setting(
             String name, int executors, Map<String, String> conf, Path log, Path garbageLogs, Duration timeout) {}
 
     /** Starts the application; throws if it did not. */
-    BenchApplication(Workspace workspace, Setting setting) throws IOException, InterruptedException {
+    public BenchApplication(Workspace workspace, Setting setting) throws IOException, InterruptedException {
         this.name = setting.name();
         this.log = setting.log();
         this.timeout = setting.timeout();
@@ -66,7 +66,7 @@ final class BenchApplication implements AutoCloseable {
     }
 
     /** Runs and measures a job, then drops its shuffle. */
-    Measurement run(BenchJob job) throws IOException, InterruptedException {
+    public Measurement run(BenchJob job) throws IOException, InterruptedException {
         Measurement measurement = ask(new BenchRequest(job), timeout).measurement();
         if (measurement == null) {
             throw new IOException(name + " answers without a measurement; see " + log);
@@ -99,7 +99,7 @@ final class BenchApplication implements AutoCloseable {
     }
 
     /** Returns whether it can still be asked; after a time-out or a crash it cannot. */
-    boolean isAlive() {
+    public boolean isAlive() {
         return process.isAlive();
     }
 

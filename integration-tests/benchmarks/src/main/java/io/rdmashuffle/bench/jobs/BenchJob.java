@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 /**
  * One job, as an application is asked to run it.
@@ -10,8 +10,9 @@ package io.rdmashuffle.bench.shuffle;
  * @param payloadBytes length of the payload of a row, for kinds that have one
  * @param form the whole job, or which part of it
  */
-record BenchJob(Kind kind, long rows, int partitions, int payloadBytes, Form form) {
-    enum Kind {
+public record BenchJob(Kind kind, long rows, int partitions, int payloadBytes, Form form) {
+    /** What a job does. */
+    public enum Kind {
         /** Rows of the DataFrame API by the hash of a column without skew. */
         REPARTITION,
         /** Aggregation with half as many groups as rows. */
@@ -26,7 +27,8 @@ record BenchJob(Kind kind, long rows, int partitions, int payloadBytes, Form for
         SKEW
     }
 
-    enum Form {
+    /** How much of a job is run. */
+    public enum Form {
         /** The job. */
         FULL,
         /** The same rows made and consumed alike, nothing exchanged: the first floor. */
@@ -36,7 +38,7 @@ record BenchJob(Kind kind, long rows, int partitions, int payloadBytes, Form for
     }
 
     /** Returns whether records go through a shuffle. */
-    boolean shuffles() {
+    public boolean shuffles() {
         return form != Form.UNSHUFFLED;
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 import io.rdmashuffle.harness.Workspace;
 import java.io.IOException;
@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> closing removes the local directories, as does the end of the
  * process.
  */
-final class RunFolders implements AutoCloseable {
+public final class RunFolders implements AutoCloseable {
     private final Path logs;
     private final Path disk;
     private final Path tmpfs;
@@ -22,38 +22,41 @@ final class RunFolders implements AutoCloseable {
     /**
      * Makes them.
      *
+     * @param bench begins the name of the folder of logs
      * @param diskParent takes the local directories that are on disk; null for the folder of logs
-     * @param tmpfsParent takes that of the contender whose files are in memory
+     * @param tmpfsParent takes those that are in memory
      */
-    RunFolders(Workspace workspace, @Nullable Path diskParent, Path tmpfsParent) throws IOException {
+    public RunFolders(Workspace workspace, String bench, @Nullable Path diskParent, Path tmpfsParent)
+            throws IOException {
         Path parent = Files.createDirectories(workspace.target("benchmarks").resolve("bench"));
-        this.logs = Files.createTempDirectory(parent, "shuffle-");
+        this.logs = Files.createTempDirectory(parent, bench + "-");
         this.disk = Files.createTempDirectory(diskParent == null ? logs : diskParent.toAbsolutePath(), "rdma-bench-");
         this.tmpfs = Files.createTempDirectory(tmpfsParent.toAbsolutePath(), "rdma-bench-");
         Runtime.getRuntime().addShutdownHook(atEnd);
     }
 
-    Path logs() {
+    /** Returns the folder of the logs. */
+    public Path logs() {
         return logs;
     }
 
-    Path log(Contender contender) {
-        return logs.resolve(contender.label() + ".log");
+    /** Returns the file that takes an application's log. */
+    public Path log(String application) {
+        return logs.resolve(application + ".log");
     }
 
-    /** Returns the folder of a contender's garbage collection logs. */
-    GarbageLog garbage(Contender contender) throws IOException {
-        return new GarbageLog(Files.createDirectories(logs.resolve(contender.label() + "-gc")));
+    /** Returns the folder of an application's garbage collection logs. */
+    public GarbageLog garbage(String application) throws IOException {
+        return new GarbageLog(Files.createDirectories(logs.resolve(application + "-gc")));
     }
 
-    /** Returns a contender's {@code spark.local.dir}. */
-    Path local(Contender contender) throws IOException {
-        Path parent = contender == Contender.SORT_TMPFS ? tmpfs : disk;
-        return Files.createDirectories(parent.resolve(contender.label()));
+    /** Returns an application's {@code spark.local.dir}. */
+    public Path local(String application, boolean inMemory) throws IOException {
+        return Files.createDirectories((inMemory ? tmpfs : disk).resolve(application));
     }
 
-    /** Says which file systems the contenders' files are on. */
-    String fileSystems() throws IOException {
+    /** Says which file systems the files are on. */
+    public String fileSystems() throws IOException {
         return "local directories: " + type(disk) + " for sort-disk and ours, " + type(tmpfs) + " for sort-tmpfs";
     }
 

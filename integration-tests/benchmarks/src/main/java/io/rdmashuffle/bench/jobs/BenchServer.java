@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.shuffle;
+package io.rdmashuffle.bench.jobs;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -89,7 +89,7 @@ public final class BenchServer {
         spark.conf().set("spark.sql.shuffle.partitions", (long) job.partitions());
         ProcessHandle driver = ProcessHandle.current();
         // Also waits for what the tasks of earlier jobs have still to tell.
-        meter.read();
+        ShuffleMeter.Reading before = meter.read();
         TaskTotals tasksBefore = tasks.totals();
         long garbageBefore = garbage.bytes();
         long driverBefore = ProcessorTime.millis(driver);
@@ -107,7 +107,8 @@ public final class BenchServer {
                 tasks.totals().minus(tasksBefore),
                 garbage.bytes() - garbageBefore,
                 checksum,
-                after.counters());
+                after.counters(),
+                after.minus(before).counters());
     }
 
     private long act(BenchJob job) {
