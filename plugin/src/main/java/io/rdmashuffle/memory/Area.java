@@ -5,7 +5,7 @@ package io.rdmashuffle.memory;
 enum Area {
     /** For everything, and most of a region. */
     OUTPUTS,
-    /** Where indexes and directory entries find room when map outputs have filled the rest. */
+    /** For indexes and directory entries: they find room here when map outputs have filled the rest. */
     METADATA,
     /** Where bytes of peers find room then, in one piece. */
     READS

@@ -15,7 +15,7 @@ public enum Purpose {
     RECEIVE;
 
     private static final List<Area> FOR_OUTPUTS = List.of(Area.OUTPUTS);
-    private static final List<Area> FOR_METADATA = List.of(Area.OUTPUTS, Area.METADATA);
+    private static final List<Area> FOR_METADATA = List.of(Area.METADATA, Area.OUTPUTS);
     private static final List<Area> FOR_READS = List.of(Area.READS, Area.OUTPUTS);
 
     /** Returns where leases may lie, best first. */

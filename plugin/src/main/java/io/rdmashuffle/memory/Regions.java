@@ -14,10 +14,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Regions {
     /**
-     * The part of a region in which only indexes and directory entries may lie: 4 of 256 MB hold the indexes of eight
-     * hundred map outputs of 400 partitions.
+     * The part of a region in which only indexes and directory entries may lie. A row of an index has 12 bytes, so 1 of
+     * 16 holds the indexes of blocks of 200 bytes; where blocks are longer, also those of outputs that lie on disk, and
+     * each of their blocks then costs one system call.
      */
-    private static final long METADATA_SHARE = 64;
+    private static final long METADATA_SHARE = 16;
 
     /** The part of a region that reads from peers may have for themselves, at most. */
     private static final long READ_SHARE = 4;

@@ -37,8 +37,8 @@ class PoolSharesTest {
             all.add(TestPools.reserve(pool, Purpose.RECEIVE, 89 << 10));
             assertThat(pool.reserve(Purpose.RECEIVE, 4096, 4096, Duration.ZERO)).isNull();
             for (Purpose small : List.of(Purpose.INDEX, Purpose.DIRECTORY)) {
-                all.add(TestPools.reserve(pool, small, 16 << 10));
-                all.add(TestPools.reserve(pool, small, 16 << 10));
+                all.add(TestPools.reserve(pool, small, 64 << 10));
+                all.add(TestPools.reserve(pool, small, 64 << 10));
             }
             assertThat(pool.usage().usedBytes()).isGreaterThan(4 * MIB - 4096);
             all.forEach(Lease::close);
@@ -58,7 +58,7 @@ class PoolSharesTest {
             pool.setAside(MIB);
             Lease output = pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Duration.ZERO);
             assertThat(output).isNotNull();
-            long outputs = MIB - MIB / 4 - MIB / 64;
+            long outputs = MIB - MIB / 4 - MIB / 16;
             assertThat(output.extend(MIB)).isEqualTo(outputs - 64);
             output.trim(64);
             try (Lease read = TestPools.reserve(pool, Purpose.RECEIVE, MIB / 4);
@@ -78,7 +78,7 @@ class PoolSharesTest {
             pool.setAside(4 * MIB);
             try (Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, Duration.ZERO)) {
                 assertThat(lease).isNotNull();
-                assertThat(lease.lengthBytes()).isEqualTo(MIB - MIB / 4 - MIB / 64);
+                assertThat(lease.lengthBytes()).isEqualTo(MIB - MIB / 4 - MIB / 16);
             }
             assertThat(pool.reserve(Purpose.RECEIVE, MIB, MIB, Duration.ofDays(1)))
                     .isNull();
