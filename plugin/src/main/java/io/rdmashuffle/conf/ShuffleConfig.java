@@ -110,6 +110,13 @@ public final class ShuffleConfig {
                 Not above `fetch.timeout`.
                 """);
 
+    public static final ConfigEntry<Duration> POOL_IDLE_TIMEOUT =
+            ConfigEntry.duration("pool.idleTimeout", "1min").between("1s", "1d").doc("""
+                How long nothing of a region may be in use before the region is given back to the host: deregistered,
+                unmapped and removed. The pool keeps `pool.initialSize`, and grows again when it needs to. Growing takes
+                50 to 100 ms a region; after a minute without use that is a thousandth.
+                """);
+
     public static final ConfigEntry<Boolean> DISK_ENABLED =
             ConfigEntry.flag("disk.enabled", "true").doc("""
                 Give the pool a second tier: one file in each of Spark's local directories (`spark.local.dir`), for map
@@ -201,6 +208,7 @@ public final class ShuffleConfig {
             POOL_HUGEPAGES,
             POOL_CHUNK_SIZE,
             POOL_RESERVE_TIMEOUT,
+            POOL_IDLE_TIMEOUT,
             DISK_ENABLED,
             DISK_MIN_FREE,
             DIRECTORY_MAX_SHUFFLES,
@@ -342,6 +350,10 @@ public final class ShuffleConfig {
 
     public Duration poolReserveTimeout() {
         return get(POOL_RESERVE_TIMEOUT);
+    }
+
+    public Duration poolIdleTimeout() {
+        return get(POOL_IDLE_TIMEOUT);
     }
 
     public int directoryMaxShuffles() {

@@ -48,6 +48,12 @@ public interface Peer extends AutoCloseable {
      */
     void releaseRegions();
 
+    /**
+     * Lets go of regions that the peer has given back, as far as that can be told without asking it; until then it is
+     * this process that keeps their memory. Views that are in use keep theirs.
+     */
+    void releaseAbsentRegions();
+
     /** Returns how many of the peer's regions are held open (mapped, or known by rkey) now. */
     int openRegions();
 

@@ -15,6 +15,8 @@ public final class ReadFailedException extends IOException {
         TIMED_OUT,
         /** The peer's memory is not there any more. */
         PEER_GONE,
+        /** The peer has given the region back: nothing that it has published is there, and nothing is wrong with it. */
+        REGION_ABSENT,
         /** The range is not inside the peer's region. */
         OUT_OF_BOUNDS,
         /** Peer or fabric was closed on this side. */

@@ -57,6 +57,12 @@ final class Growth {
         refusedUntilNanos = System.nanoTime() + RETRY_NANOS;
     }
 
+    /** Takes note that the host has more room now than it had when the pool could not grow. */
+    void forgetFailure() {
+        failed = false;
+        refusedUntilNanos = System.nanoTime();
+    }
+
     /** Returns whether the last attempt failed. */
     boolean hasFailed() {
         return failed;

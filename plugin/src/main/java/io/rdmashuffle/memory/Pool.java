@@ -9,18 +9,18 @@ import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Shared memory under a hard cap, handed out as leases; it grows region by region and never gives regions back before
- * {@link #close()}, so that registrations stay O(regions). Map outputs, which fill whatever there is, cannot take what
+ * Shared memory under a hard cap, handed out as leases; it grows region by region, and only regions that have been idle
+ * are given back, so that registrations stay O(regions). Map outputs, which fill whatever there is, cannot take what
  * {@link #setAside} leaves to the rest.
  *
  * <p><b>Threading:</b> thread-safe; one lock, held for a few map operations. A thread of the pool's own creates
@@ -31,9 +31,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class Pool implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Pool.class);
-
-    /** How long the pool's end waits for growth that has begun. */
-    private static final long GROWTH_END_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     /** A region that is clipped to what the file system has left has at least this part of a whole one. */
     private static final long LEAST_PART = 16;
@@ -47,13 +44,15 @@ public final class Pool implements AutoCloseable {
     private final AtomicBoolean shortageReported = new AtomicBoolean();
     private final Regions regions;
     private final Growth growth = new Growth();
+    private final Shrinking shrinking;
     private boolean retired;
     private boolean closed;
 
-    private Pool(PoolSettings settings, RegionListener listener) {
+    private Pool(PoolSettings settings, RegionListener listener, LongSupplier nanoClock) {
         this.settings = settings;
         this.factory = new RegionFactory(settings, listener);
-        this.regions = new Regions(settings, new Keeper());
+        this.regions = new Regions(settings, new Keeper(), nanoClock);
+        this.shrinking = new Shrinking(settings, lock, regions, factory);
     }
 
     /**
@@ -63,7 +62,12 @@ public final class Pool implements AutoCloseable {
      * @throws NativeException if the first regions cannot be created
      */
     public static Pool create(PoolSettings settings, RegionListener listener) {
-        Pool pool = new Pool(settings, listener);
+        return create(settings, listener, System::nanoTime);
+    }
+
+    /** Likewise, with a clock that tells for how long regions have been idle; for tests. */
+    static Pool create(PoolSettings settings, RegionListener listener, LongSupplier nanoClock) {
+        Pool pool = new Pool(settings, listener, nanoClock);
         try {
             pool.addInitialRegions();
             return pool;
@@ -79,7 +83,7 @@ public final class Pool implements AutoCloseable {
      * @param shortage told what kept the pool from having all of its initial size
      */
     public static Pool createWhatFits(PoolSettings settings, RegionListener listener, Consumer<String> shortage) {
-        Pool pool = new Pool(settings, listener);
+        Pool pool = new Pool(settings, listener, System::nanoTime);
         try {
             pool.addInitialRegions();
         } catch (NativeException | UncheckedIOException | IllegalArgumentException e) {
@@ -245,15 +249,35 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
+     * Gives regions back to the host of which nothing has been leased for so long, down to the initial size. Who needs
+     * one later has the pool grow again.
+     *
+     * @return how many regions that were
+     */
+    public int giveBackIdle(Duration idle) {
+        int count = shrinking.giveBack(idle);
+        if (count > 0) {
+            lock.lock();
+            try {
+                growth.forgetFailure();
+            } finally {
+                lock.unlock();
+            }
+        }
+        return count;
+    }
+
+    /**
      * Leases nothing from now on, as if the pool were full: peers may go on reading what is given back after this,
-     * because it is never leased again. When this returns, no region is being registered any more.
+     * because it is never leased again. When this returns, no region is being registered or removed any more.
      */
     public void retire() {
         lock.lock();
         try {
             retired = true;
             waiting.wakeAll();
-            awaitGrowthEnd();
+            WorkEnd.await(growthEnded, growth::isUnderWay);
+            shrinking.stop();
         } finally {
             lock.unlock();
         }
@@ -275,10 +299,11 @@ public final class Pool implements AutoCloseable {
             closed = true;
             retired = true;
             waiting.wakeAll();
-            awaitGrowthEnd();
+            WorkEnd.await(growthEnded, growth::isUnderWay);
+            shrinking.stop();
             left = regions.usage(regions.capacityBytes());
             factory.close();
-            regions.all().forEach(region -> region.shared().close());
+            regions.close();
         } finally {
             lock.unlock();
         }
@@ -351,21 +376,6 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    private void awaitGrowthEnd() {
-        boolean interrupted = false;
-        long left = GROWTH_END_NANOS;
-        while (growth.isUnderWay() && left > 0) {
-            try {
-                left = growthEnded.awaitNanos(left);
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
     /**
      * Creates the next region; only the constructing thread comes here, or the one that grows the pool.
      *
@@ -377,7 +387,7 @@ public final class Pool implements AutoCloseable {
         final long length;
         lock.lock();
         try {
-            id = regions.all().size();
+            id = regions.nextId();
             long pages = (most + factory.pageBytes() - 1) / factory.pageBytes();
             length = Math.min(nextRegionBytes(), pages * factory.pageBytes());
         } finally {

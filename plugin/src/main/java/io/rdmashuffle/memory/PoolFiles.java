@@ -130,7 +130,7 @@ final class PoolFiles implements AutoCloseable {
         }
     }
 
-    /** Removes the file of a region that was never used, so that a later try can create it again. */
+    /** Removes the file of a region; processes that have it mapped keep the bytes. */
     synchronized void removeRegion(int regionId) {
         if (!closed) {
             forget(path(regionId), regionId == 0 ? lockedFd : -1);

@@ -25,6 +25,8 @@ public final class Region {
     private FreeExtents reads;
     private long outputsEnd;
     private long readsStart;
+    private int leases;
+    private long idleSinceNanos;
 
     private Region(int id, Path file, StoredSlice bytes, SharedBytes shared, long length) {
         this.id = id;
@@ -98,6 +100,31 @@ public final class Region {
             return Area.OUTPUTS;
         }
         return offset < readsStart ? Area.METADATA : Area.READS;
+    }
+
+    /** Returns the bytes of an area, free or leased. */
+    long lengthBytes(Area area) {
+        return switch (area) {
+            case OUTPUTS -> outputsEnd;
+            case METADATA -> readsStart - outputsEnd;
+            case READS -> memory().lengthBytes() - readsStart;
+        };
+    }
+
+    /** Notes that bytes were leased. */
+    void leased() {
+        leases++;
+    }
+
+    /** Notes that a lease came back, or before the first one that there is none. */
+    void unleased(int leasesBack, long nowNanos) {
+        leases -= leasesBack;
+        idleSinceNanos = nowNanos;
+    }
+
+    /** Returns whether nothing of this region has been leased for so long. */
+    boolean isIdle(long nowNanos, long forNanos) {
+        return leases == 0 && nowNanos - idleSinceNanos >= forNanos;
     }
 
     /** Divides a region that is not divided yet. The end of it must be free: {@link FreeExtents#tailBytes}. */

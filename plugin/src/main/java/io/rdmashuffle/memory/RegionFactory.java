@@ -9,9 +9,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Creates the regions of one pool: file, mapping, registration; all of it or nothing.
+ * Creates the regions of one pool, and removes those given back: file, mapping, registration; all of it or nothing.
  *
- * <p><b>Threading:</b> one thread at a time creates; {@link #close()} may come from any.
+ * <p><b>Threading:</b> thread-safe; a region is created or removed at a time. {@link #close()} may come meanwhile.
  *
  * <p><b>Ownership:</b> owns the files; regions are the pool's.
  */
@@ -25,6 +25,7 @@ final class RegionFactory implements AutoCloseable {
     private final RegionListener listener;
     private final LongSupplier freeBytes;
     private final PoolFiles files;
+    private final Object listening = new Object();
     private volatile long pageBytes = UNKNOWN;
 
     RegionFactory(PoolSettings settings, RegionListener listener) {
@@ -70,12 +71,27 @@ final class RegionFactory implements AutoCloseable {
                 LOG.warn(
                         "No transparent huge pages in {}: see shmem_enabled, or use a hugetlbfs", settings.directory());
             }
-            listener.regionAdded(region);
+            synchronized (listening) {
+                listener.regionAdded(region);
+            }
             return region;
         } catch (Throwable failure) {
             CloseOnFailure.close(failure, mapping, () -> files.removeRegion(id));
             throw failure;
         }
+    }
+
+    /**
+     * Removes a region of which nothing is leased.
+     *
+     * @throws RuntimeException if the listener cannot let go of it; it stays mapped then, and its file stays
+     */
+    void remove(Region region) {
+        synchronized (listening) {
+            listener.regionRemoved(region);
+        }
+        region.shared().close();
+        files.removeRegion(region.id());
     }
 
     /** Others may take, between the look and the attempt, what the file system has left. */

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
-/** Told of each region before the first lease from it, so that it can be registered with a device. */
+/**
+ * Told of each region before the first lease from it, so that it can be registered with a device, and after the last
+ * one, if the pool gives the region back while it is open.
+ *
+ * <p><b>Threading:</b> called by one thread at a time.
+ */
 @FunctionalInterface
 public interface RegionListener {
-    /** Called once per region, never concurrently, on the thread that creates the pool or one of its own. */
+    /** Called once per region, on the thread that creates the pool or one of its own. */
     void regionAdded(Region region);
+
+    /**
+     * Called at most once for a region that was added, before it is unmapped. When this returns, nothing reads or
+     * writes the region any more through what the listener made of it. No other region ever has its id.
+     *
+     * @throws RuntimeException if that cannot be said; then the region stays mapped
+     */
+    default void regionRemoved(Region region) {}
 }

@@ -3,6 +3,7 @@ package io.rdmashuffle.memory;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,8 +25,13 @@ final class Regions {
     private static final long READ_SHARE = 4;
 
     private final List<Region> all = new ArrayList<>();
+    /** Those of which nothing is leased any more, and that are not gone. */
+    private final List<Region> withdrawn = new ArrayList<>();
+
     private final PoolUsage.Accountant accountant = new PoolUsage.Accountant();
     private final Lease.Owner owner;
+    private final LongSupplier nanoClock;
+    private int nextId;
     private long capacityBytes;
     private long setAsideBytes;
     private long longestLease;
@@ -37,10 +43,12 @@ final class Regions {
      * Starts without a region.
      *
      * @param owner takes leases back
+     * @param nanoClock tells for how long regions have been idle
      */
-    Regions(PoolSettings settings, Lease.Owner owner) {
+    Regions(PoolSettings settings, Lease.Owner owner, LongSupplier nanoClock) {
         this.longestLease = Math.min(settings.regionBytes(), settings.capBytes());
         this.owner = owner;
+        this.nanoClock = nanoClock;
     }
 
     /** Returns all regions, in the order of their ids. */
@@ -48,7 +56,12 @@ final class Regions {
         return all;
     }
 
-    /** Returns the bytes of all regions. */
+    /** Returns the id of the next region; it never goes back, so that no peer takes a region for an earlier one. */
+    int nextId() {
+        return nextId;
+    }
+
+    /** Returns the bytes of all regions, those being removed included. */
     long capacityBytes() {
         return capacityBytes;
     }
@@ -68,7 +81,47 @@ final class Regions {
             divide(region);
         }
         all.add(region);
+        nextId = region.id() + 1;
         capacityBytes += region.memory().lengthBytes();
+        region.unleased(0, nanoClock.getAsLong());
+    }
+
+    /**
+     * Returns the last region, the first one excepted, that has been idle for so long and without which the pool has
+     * {@code keptBytes}; null if there is none. Leases come from the first region that has room, so the last ones are
+     * those that are not needed.
+     */
+    @Nullable
+    Region idle(long idleNanos, long keptBytes) {
+        long now = nanoClock.getAsLong();
+        for (int i = all.size() - 1; i > 0; i--) {
+            Region region = all.get(i);
+            if (region.isIdle(now, idleNanos) && capacityBytes - region.memory().lengthBytes() >= keptBytes) {
+                return region;
+            }
+        }
+        return null;
+    }
+
+    /** Lets nothing be leased from an idle region any more; its bytes count until {@link #removed}. */
+    void withdraw(Region region) {
+        all.remove(region);
+        withdrawn.add(region);
+        long reads = region.lengthBytes(Area.READS);
+        setAsideBytes -= region.lengthBytes(Area.METADATA) + reads;
+        readBytesMissing += reads;
+    }
+
+    /** Takes note that a region that was withdrawn is gone. */
+    void removed(Region region) {
+        withdrawn.remove(region);
+        capacityBytes -= region.memory().lengthBytes();
+    }
+
+    /** Unmaps every region when its leases are back. */
+    void close() {
+        all.forEach(region -> region.shared().close());
+        withdrawn.forEach(region -> region.shared().close());
     }
 
     /** See {@link Pool#setAside}. */
@@ -124,6 +177,7 @@ final class Regions {
         }
         accountant.bytesTaken(request.purpose(), extent.lengthBytes());
         accountant.leaseOpened();
+        region.leased();
         return new Lease(owner, region, extent.offset(), extent.lengthBytes(), request.purpose());
     }
 
@@ -144,6 +198,7 @@ final class Regions {
     void release(Lease lease) {
         releaseTail(lease, lease.offset(), lease.lengthBytes());
         accountant.leaseClosed();
+        lease.region().unleased(1, nanoClock.getAsLong());
     }
 
     private static FreeExtents freeAround(Lease lease) {

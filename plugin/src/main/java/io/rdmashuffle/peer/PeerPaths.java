@@ -96,6 +96,11 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         routes.values().forEach(route -> route.forget(shuffleId));
     }
 
+    /** Lets go of regions that peers have given back, whose memory would stay taken otherwise. */
+    public void releaseAbsentRegions() {
+        routes.values().forEach(Route::releaseAbsentRegions);
+    }
+
     /** Returns the shuffles with cached directory entries. */
     public Set<Integer> shuffleIds() {
         return routes.values().stream()
@@ -172,6 +177,12 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         synchronized void forget(int shuffleId) {
             if (path != null && path.directory().forget(shuffleId)) {
                 path.peer().releaseRegions();
+            }
+        }
+
+        synchronized void releaseAbsentRegions() {
+            if (path != null) {
+                path.peer().releaseAbsentRegions();
             }
         }
 

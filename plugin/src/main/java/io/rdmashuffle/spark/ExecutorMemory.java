@@ -13,6 +13,7 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.PoolUsage;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
@@ -22,6 +23,7 @@ import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.text.Quantities;
 import java.io.File;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -121,7 +123,7 @@ final class ExecutorMemory implements AutoCloseable {
         List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, sizing.settings(), disk) : new ArrayList<>();
         Pool pool = null;
         try {
-            pool = sizing.create(region -> register(config, fabrics, region));
+            pool = sizing.create(new Registrations(config, fabrics));
             TieredPool tiers = new TieredPool(pool, disk);
             ExecutorMemory memory = new ExecutorMemory(List.copyOf(fabrics), tiers, sizing, conf, config, counters);
             memory.announce(sizing, config);
@@ -163,19 +165,38 @@ final class ExecutorMemory implements AutoCloseable {
         pool.memory().shortageReported();
     }
 
-    /** Registers a region with every fabric; one that refuses the very first is not used at all. */
-    private static void register(ShuffleConfig config, List<Fabric> fabrics, Region region) {
-        for (Fabric fabric : List.copyOf(fabrics)) {
-            try {
-                fabric.regionAdded(region);
-            } catch (NativeException e) {
-                if (region.id() > 0) {
-                    throw e;
+    /** Registers regions with every fabric; one that refuses the very first is not used at all. */
+    private record Registrations(ShuffleConfig config, List<Fabric> fabrics) implements RegionListener {
+        @Override
+        public void regionAdded(Region region) {
+            for (Fabric fabric : List.copyOf(fabrics)) {
+                try {
+                    fabric.regionAdded(region);
+                } catch (NativeException e) {
+                    if (region.id() > 0) {
+                        throw e;
+                    }
+                    FabricChoice.explain(config.fabricMode(), e);
+                    fabrics.remove(fabric);
+                    fabric.close();
                 }
-                FabricChoice.explain(config.fabricMode(), e);
-                fabrics.remove(fabric);
-                fabric.close();
             }
+        }
+
+        @Override
+        public void regionRemoved(Region region) {
+            fabrics.forEach(fabric -> fabric.regionRemoved(region));
+        }
+    }
+
+    /** Gives regions back to the host of which nothing has been in use for so long. */
+    void giveBackIdle(Duration idle) {
+        int regions = pool.memory().giveBackIdle(idle);
+        if (regions > 0) {
+            LOG.info(
+                    "Gave back {} region(s) that were idle: the pool has {} now (spark.shuffle.rdma.pool.idleTimeout)",
+                    regions,
+                    Quantities.mebibytes(pool.memory().usage().capacityBytes()));
         }
     }
 

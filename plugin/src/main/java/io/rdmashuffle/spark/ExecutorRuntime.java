@@ -10,6 +10,7 @@ import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.IntConsumer;
@@ -24,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one process runs for the shuffle: its memory, its network, the removal of shuffles that the driver has
- * forgotten, and what it counts. Each part is created when it is first asked for.
+ * What one process runs for the shuffle: its memory and the upkeep of that, its network, the removal of shuffles that
+ * the driver has forgotten, and what it counts. Each part is created when it is first asked for.
  *
  * <p><b>Threading:</b> thread-safe; parts are created once, under this object's lock.
  *
@@ -44,6 +45,7 @@ final class ExecutorRuntime implements AutoCloseable {
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
     private @Nullable RemovedShuffleCleaner cleaner;
+    private @Nullable PoolUpkeep upkeep;
     private boolean closed;
 
     /**
@@ -87,10 +89,24 @@ final class ExecutorRuntime implements AutoCloseable {
                     requireOpen();
                     held = ExecutorMemory.create(conf, config, counters, !isLocal);
                     memory = held;
+                    upkeep = upkeepOf(held);
                 }
             }
         }
         return held;
+    }
+
+    private PoolUpkeep upkeepOf(ExecutorMemory held) {
+        return new PoolUpkeep(
+                List.of(() -> held.giveBackIdle(config.poolIdleTimeout()), this::releaseAbsentRegions),
+                PoolUpkeep.intervalFor(config.poolIdleTimeout()));
+    }
+
+    private void releaseAbsentRegions() {
+        ExecutorNetwork joined = network;
+        if (joined != null) {
+            joined.paths().releaseAbsentRegions();
+        }
     }
 
     private ExecutorNetwork network() {
@@ -215,6 +231,7 @@ final class ExecutorRuntime implements AutoCloseable {
                             .collect(Collectors.joining(", ")));
         }
         closeOrWarn(cleaner);
+        closeOrWarn(upkeep);
         closeOrWarn(network);
         closeOrWarn(memory);
     }

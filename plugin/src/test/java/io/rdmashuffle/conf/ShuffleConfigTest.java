@@ -122,16 +122,10 @@ class ShuffleConfigTest {
         assertThat(config.poolHugepages()).isEqualTo(Hugepages.ADVISE);
         assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
         assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
+        assertThat(config.poolIdleTimeout()).isEqualTo(Duration.ofMinutes(2));
     }
 
-    @Test
-    void accessorsReturnWhatWasSet() {
-        Map<String, String> settings = new HashMap<>();
-        settings.put(PREFIX + "fabric.mode", "SHM");
-        settings.put(PREFIX + "fabric.maxBytesInFlight", "2mb");
-        settings.put(PREFIX + "fabric.readTimeout", "7s");
-        settings.put(PREFIX + "fabric.shm.inPlace", "FALSE");
-        settings.put(PREFIX + "fabric.shm.threads", "3");
+    private static void putPool(Map<String, String> settings) {
         settings.put(PREFIX + "pool.maxSize", "8g");
         settings.put(PREFIX + "pool.initialSize", "0");
         settings.put(PREFIX + "pool.directory", "/mnt/huge");
@@ -139,6 +133,19 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "pool.hugepages", "advise");
         settings.put(PREFIX + "pool.chunkSize", "65536");
         settings.put(PREFIX + "pool.reserveTimeout", "0ms");
+        settings.put(PREFIX + "pool.idleTimeout", "2min");
+        settings.put(PREFIX + "pool.regionSize", "1t");
+    }
+
+    @Test
+    void accessorsReturnWhatWasSet() {
+        Map<String, String> settings = new HashMap<>();
+        putPool(settings);
+        settings.put(PREFIX + "fabric.mode", "SHM");
+        settings.put(PREFIX + "fabric.maxBytesInFlight", "2mb");
+        settings.put(PREFIX + "fabric.readTimeout", "7s");
+        settings.put(PREFIX + "fabric.shm.inPlace", "FALSE");
+        settings.put(PREFIX + "fabric.shm.threads", "3");
         settings.put(PREFIX + "disk.enabled", "false");
         settings.put(PREFIX + "disk.minFree", "2g");
         settings.put(PREFIX + "directory.maxShuffles", "16");
@@ -150,7 +157,6 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "registry.sweepInterval", "30s");
         settings.put(PREFIX + "peer.quarantine", "1m");
         settings.put(PREFIX + "migration.timeout", "5min");
-        settings.put(PREFIX + "pool.regionSize", "1t");
         settings.put(PREFIX + "fabric.verbs.devices", "mlx5_0:1:3, mlx5_1");
         settings.put(PREFIX + "fabric.verbs.threads", "2");
         settings.put(PREFIX + "fabric.verbs.pollTime", "50us");

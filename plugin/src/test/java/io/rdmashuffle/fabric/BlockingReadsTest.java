@@ -191,6 +191,9 @@ class BlockingReadsTest {
         public void releaseRegions() {}
 
         @Override
+        public void releaseAbsentRegions() {}
+
+        @Override
         public int openRegions() {
             return 0;
         }

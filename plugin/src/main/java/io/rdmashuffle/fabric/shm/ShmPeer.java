@@ -10,14 +10,18 @@ import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.DiskFile;
 import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.FileIdentity;
 import io.rdmashuffle.memory.FileSlice;
 import io.rdmashuffle.memory.Mapping;
 import io.rdmashuffle.memory.PeerFile;
 import io.rdmashuffle.memory.SharedBytes;
 import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -84,6 +88,41 @@ final class ShmPeer implements Peer {
         regions.clear();
     }
 
+    /** {@inheritDoc} Their files are gone, while that of region 0 is there: those that another program removed stay. */
+    @Override
+    public void releaseAbsentRegions() {
+        List<Integer> mapped;
+        synchronized (this) {
+            mapped = regions.keySet().stream().filter(id -> !DiskTier.has(id)).toList();
+        }
+        List<Integer> absent = mapped.stream().filter(this::isAbsent).toList();
+        if (!absent.isEmpty()) {
+            release(absent);
+        }
+    }
+
+    private boolean isAbsent(int regionId) {
+        return Files.notExists(address.file(regionId), LinkOption.NOFOLLOW_LINKS) && ownerIsThere();
+    }
+
+    /** Returns whether the pool is where it was when this process found it. */
+    private boolean ownerIsThere() {
+        try {
+            return FileIdentity.of(address.file(0)).equals(address.region0());
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    private synchronized void release(List<Integer> regionIds) {
+        for (int regionId : regionIds) {
+            MappedRegion region = regions.remove(regionId);
+            if (region != null) {
+                region.shared().close();
+            }
+        }
+    }
+
     @Override
     public synchronized void close() {
         closed = true;
@@ -126,7 +165,9 @@ final class ShmPeer implements Peer {
             return new MappedRegion(mapping.memory(), mapping);
         } catch (IOException | NativeException e) {
             throw new ReadFailedException(
-                    Reason.PEER_GONE, "cannot map region " + regionId + " of executor " + peerId, e);
+                    isAbsent(regionId) ? Reason.REGION_ABSENT : Reason.PEER_GONE,
+                    "cannot map region " + regionId + " of executor " + peerId,
+                    e);
         }
     }
 

@@ -130,6 +130,12 @@ public final class VerbsFabric implements Fabric {
         }
     }
 
+    /** Deregisters the region with every rail; one that fails leaves it to be read over those that follow. */
+    @Override
+    public void regionRemoved(Region region) {
+        rails.forEach(rail -> rail.unregister(region));
+    }
+
     @Override
     public byte[] localAddress() {
         return new VerbsAddress(fabricId, rails.stream().map(Rail::address).toList()).encode();

@@ -111,6 +111,10 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
         channels.forEach(channel -> channel.regions().forget());
     }
 
+    /** An rkey keeps nothing: the device of the peer refuses it once the region is gone. */
+    @Override
+    public void releaseAbsentRegions() {}
+
     @Override
     public int openRegions() {
         return closed

@@ -169,7 +169,8 @@ public final class BlockCopies implements AutoCloseable {
         @Override
         public void failed(ReadRequest request, ReadFailedException failure) {
             // Not here: giving a path up may wait for a look-up at the driver, and this is the fabric's thread.
-            fallBack(wanted(request).blockId(), () -> paths.failed(path, failure));
+            boolean pathFailed = failure.reason() != ReadFailedException.Reason.REGION_ABSENT;
+            fallBack(wanted(request).blockId(), pathFailed ? () -> paths.failed(path, failure) : () -> {});
         }
 
         private boolean isIntact(Wanted block, RemoteBytes bytes) {

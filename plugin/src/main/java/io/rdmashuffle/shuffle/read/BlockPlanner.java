@@ -7,6 +7,7 @@ import io.rdmashuffle.directory.SlotWatch;
 import io.rdmashuffle.directory.StoredRange;
 import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.peer.PeerPath;
@@ -73,7 +74,7 @@ final class BlockPlanner {
             }
         } catch (ReadFailedException e) {
             // One bad entry must not cost the others their path.
-            if (e.reason() != ReadFailedException.Reason.OUT_OF_BOUNDS) {
+            if (e.reason() != Reason.OUT_OF_BOUNDS) {
                 giveUp(e);
             }
         } catch (IOException e) {
@@ -134,8 +135,12 @@ final class BlockPlanner {
     }
 
     private void giveUp(ReadFailedException cause) {
+        if (cause.reason() == Reason.REGION_ABSENT) {
+            LOG.debug("Looked for what executor {} has freed", path.executorId(), cause);
+            return;
+        }
         usable = false;
-        if (cause.reason() != ReadFailedException.Reason.NO_ROOM) {
+        if (cause.reason() != Reason.NO_ROOM) {
             paths.failed(path, cause);
         }
     }

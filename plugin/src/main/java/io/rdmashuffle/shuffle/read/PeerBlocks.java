@@ -7,6 +7,7 @@ import io.rdmashuffle.directory.RemoteDirectory.Located;
 import io.rdmashuffle.directory.SlotWatch;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.peer.PeerPath;
@@ -74,8 +75,9 @@ final class PeerBlocks implements BlockSource {
         try {
             return find(id);
         } catch (ReadFailedException e) {
-            broken = true;
-            if (e.reason() != ReadFailedException.Reason.NO_ROOM) {
+            // A region that was given back held what is freed; nothing is wrong with the peer.
+            broken = e.reason() != Reason.REGION_ABSENT;
+            if (broken && e.reason() != Reason.NO_ROOM) {
                 paths.failed(path, e);
             }
         } catch (IOException e) {

@@ -251,6 +251,24 @@ abstract class ClientContract {
     }
 
     @Test
+    void whatLayInARegionThatWasGivenBackComesOverNettyAndThePathIsKept() throws Exception {
+        List<Lease> all = TestPools.fill(owner.pool());
+        int region = owner.pool().regions().size() - 1;
+        DirectoryEntry stale =
+                new DirectoryEntry(88, DirectoryEntry.Place.POOL, PARTITIONS, 1, region, 640, region, 1280, 100);
+        all.forEach(Lease::close);
+        directory.publish(SHUFFLE, stale);
+        assertThat(owner.pool().giveBackIdle(Duration.ZERO)).isPositive();
+        netty.blocks().put(id(88, 0), new byte[] {1, 2, 3, 4});
+        List<String> ids = blocksWithBytes();
+        fetch(client(LONG, LONG), ids);
+        assertRight(ids);
+        assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(4);
+        assertThat(paths.to(PEER)).as("nothing is wrong with the peer").isNotNull();
+        awaitNoLeases();
+    }
+
+    @Test
     void aPeerThatFailsIsServedByNettyForAWhile() throws Exception {
         OneSidedBlockClient client = client(LONG, LONG);
         fabric.failing = true;

@@ -115,6 +115,11 @@ final class FlakyFabric implements Fabric {
             }
 
             @Override
+            public void releaseAbsentRegions() {
+                peer.releaseAbsentRegions();
+            }
+
+            @Override
             public int openRegions() {
                 return peer.openRegions();
             }
@@ -139,6 +144,11 @@ final class FlakyFabric implements Fabric {
     @Override
     public void regionAdded(Region region) {
         real.regionAdded(region);
+    }
+
+    @Override
+    public void regionRemoved(Region region) {
+        real.regionRemoved(region);
     }
 
     @Override

@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
 /**
  * One port that the fabric uses: its device, its listener, and the pool's regions registered with it.
  *
- * <p><b>Threading:</b> regions are added by one thread at a time and looked up by all; the rest is immutable.
+ * <p><b>Threading:</b> regions are added and taken back by one thread at a time and looked up by all; the rest is
+ * immutable.
  *
  * <p><b>Ownership:</b> owns what it opened on the device; closing ends that in reverse order.
  */
@@ -163,14 +164,22 @@ public final class Rail implements AutoCloseable {
     public void unregisterLast() {
         registered.remove(registered.size() - 1).close();
         localKeys = Arrays.copyOf(localKeys, localKeys.length - 1);
-        RegionTable shorter = RegionTable.EMPTY;
-        for (MemoryRegion region : registered) {
-            shorter = shorter.with(region.address(), region.lengthBytes(), region.remoteKey());
-        }
-        table = shorter;
+        table = table.withoutLast();
     }
 
-    /** Returns the regions as they are registered, for tests that take one away under a reader. */
+    /**
+     * Takes a region back of which nothing is leased, so that no request of this process names it. A peer that reads it
+     * nevertheless loses its connection, asks again on another one, and is told that the region is absent.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if the device does not let go of it
+     */
+    public void unregister(Region region) {
+        // First the table: what a peer learns from now on does not lead there.
+        table = table.without(region.id());
+        registered.get(region.id()).close();
+    }
+
+    /** Returns the regions as they were registered, closed ones included; for tests that take one away. */
     public List<MemoryRegion> registered() {
         return registered;
     }

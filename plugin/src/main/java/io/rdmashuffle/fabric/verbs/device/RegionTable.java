@@ -5,18 +5,20 @@ import io.rdmashuffle.ffi.RawMemory;
 import java.util.Arrays;
 
 /**
- * Where a process's regions lie and by which rkeys they are read; region ids count from 0 without gaps.
+ * Where a process's regions lie and by which rkeys they are read. Region ids count from 0 without gaps; a region that
+ * was given back is absent for good, since its id is not used again.
  *
  * <pre>
  *  query, 16 bytes                      response, 16 + n * 24 bytes, little-endian
- *   0  4  magic "RQ01"                   0  4  magic "RT01"
- *   4  4  first region wanted            4  4  number of regions that exist
+ *   0  4  magic "RQ01"                   0  4  magic "RT02"
+ *   4  4  first region wanted            4  4  number of regions that there have been
  *   8  8  zero                           8  4  first region told
  *                                       12  4  number of regions told n, at most 32
- *                                       16     n times: 8 address, 8 length, 4 rkey, 4 zero
+ *                                       16     n times: 8 address, 8 length, 4 rkey,
+ *                                                       4 state: 0 = there, 1 = absent, the rest zero
  * </pre>
  *
- * A response tells all regions from the first one told on, or 32 of them; at most {@link #MAX_REGIONS} exist.
+ * A response tells all regions from the first one told on, or 32 of them; there are at most {@link #MAX_REGIONS}.
  *
  * <p><b>Threading:</b> immutable.
  */
@@ -24,8 +26,11 @@ public final class RegionTable {
     /** No region is known. */
     public static final RegionTable EMPTY = new RegionTable(new long[0], new long[0], new int[0]);
 
-    /** Far more than the 65,530 mappings that Linux allows a process (vm.max_map_count), each of which is a region. */
-    public static final int MAX_REGIONS = 1 << 16;
+    /**
+     * More than the 65,530 mappings that Linux allows a process (vm.max_map_count), each of which is a region, and the
+     * 4,096 ids after which a pool gives no region back.
+     */
+    public static final int MAX_REGIONS = (1 << 16) + (1 << 12);
 
     public static final int QUERY_BYTES = 16;
     private static final int MAX_TOLD = 32;
@@ -34,7 +39,10 @@ public final class RegionTable {
     public static final int MAX_RESPONSE_BYTES = HEADER_BYTES + MAX_TOLD * ENTRY_BYTES;
 
     private static final int QUERY_MAGIC = 0x31305152;
-    private static final int RESPONSE_MAGIC = 0x31305452;
+    private static final int RESPONSE_MAGIC = 0x32305452;
+
+    private static final int THERE = 0;
+    private static final int ABSENT = 1;
 
     private final long[] addresses;
     private final long[] lengths;
@@ -50,8 +58,19 @@ public final class RegionTable {
         return addresses.length;
     }
 
+    /** Returns whether this says of a region where it is, or that it is absent. */
     public boolean knows(int regionId) {
         return regionId < addresses.length;
+    }
+
+    /** Returns whether a region that is known was given back. */
+    public boolean isAbsent(int regionId) {
+        return lengths[regionId] == 0;
+    }
+
+    /** Returns how many of the regions are not absent. */
+    public int present() {
+        return (int) Arrays.stream(lengths).filter(length -> length > 0).count();
     }
 
     public long address(int regionId) {
@@ -76,6 +95,23 @@ public final class RegionTable {
         moreLengths[size] = lengthBytes;
         moreKeys[size] = key;
         return new RegionTable(moreAddresses, moreLengths, moreKeys);
+    }
+
+    /** Returns this table without a region, which is absent from now on. */
+    public RegionTable without(int regionId) {
+        long[] fewerAddresses = addresses.clone();
+        long[] fewerLengths = lengths.clone();
+        int[] fewerKeys = keys.clone();
+        fewerAddresses[regionId] = 0;
+        fewerLengths[regionId] = 0;
+        fewerKeys[regionId] = 0;
+        return new RegionTable(fewerAddresses, fewerLengths, fewerKeys);
+    }
+
+    /** Returns this table without the region added last, which no peer has been told of. */
+    public RegionTable withoutLast() {
+        int size = addresses.length - 1;
+        return new RegionTable(Arrays.copyOf(addresses, size), Arrays.copyOf(lengths, size), Arrays.copyOf(keys, size));
     }
 
     /** Writes a query; {@code target} has {@value #QUERY_BYTES} bytes. */
@@ -106,12 +142,12 @@ public final class RegionTable {
             RawMemory.putLong(entry, addresses[first + i]);
             RawMemory.putLong(entry + 8, lengths[first + i]);
             RawMemory.putInt(entry + 16, keys[first + i]);
-            RawMemory.putInt(entry + 20, 0);
+            RawMemory.putInt(entry + 20, isAbsent(first + i) ? ABSENT : THERE);
         }
         return HEADER_BYTES + told * ENTRY_BYTES;
     }
 
-    /** Returns how many regions exist, as a response says. */
+    /** Returns how many regions there have been, as a response says. */
     public static int existing(long source) {
         return RawMemory.getInt(source + 4);
     }
@@ -139,9 +175,11 @@ public final class RegionTable {
         for (int i = 0; i < told; i++) {
             long entry = source + HEADER_BYTES + (long) i * ENTRY_BYTES;
             long length = RawMemory.getLong(entry + 8);
-            if (length <= 0) {
+            int state = RawMemory.getInt(entry + 20);
+            boolean possible = state == THERE ? length > 0 : state == ABSENT && length == 0;
+            if (!possible) {
                 throw new IllegalArgumentException("the peer's response to the region query is damaged: region "
-                        + (first + i) + " of " + length + " bytes");
+                        + (first + i) + " of " + length + " bytes in state " + state);
             }
             table = table.with(RawMemory.getLong(entry), length, RawMemory.getInt(entry + 16));
         }

@@ -204,7 +204,8 @@ public final class PeerReadChannel implements Connection.Owner {
     private void refuse(PendingRead read) {
         waiting.poll();
         String why = regions.reasonAgainst(read) + " of executor " + target.peerId();
-        reads.fail(read, new ReadFailedException(Reason.OUT_OF_BOUNDS, why));
+        Reason reason = regions.leadsToAbsent(read) ? Reason.REGION_ABSENT : Reason.OUT_OF_BOUNDS;
+        reads.fail(read, new ReadFailedException(reason, why));
     }
 
     private void queryRegions(Connection current) {

@@ -27,13 +27,13 @@ public final class PeerRegions {
         READY,
         /** The peer must be queried, or has been and has not responded. */
         UNKNOWN,
-        /** The read reaches outside of what the peer has. */
+        /** The read reaches outside of what the peer has, or into what it has no more. */
         IMPOSSIBLE
     }
 
     /** Returns how many regions are known by rkey. */
     public int known() {
-        return table.size();
+        return table.present();
     }
 
     /** Drops what is known; the next read queries again. */
@@ -67,12 +67,19 @@ public final class PeerRegions {
                 boolean findable = querying || known.size() < existing || read.hasQueryLeft();
                 return findable ? Lookup.UNKNOWN : Lookup.IMPOSSIBLE;
             }
-            if (!isInside(known, source)) {
+            if (known.isAbsent(source.regionId()) || !isInside(known, source)) {
                 return Lookup.IMPOSSIBLE;
             }
         }
         read.use(known);
         return Lookup.READY;
+    }
+
+    /** Returns whether a read is impossible because the peer has given a region back. */
+    boolean leadsToAbsent(PendingRead read) {
+        RegionTable known = table;
+        return read.request().sources().stream()
+                .anyMatch(source -> known.knows(source.regionId()) && known.isAbsent(source.regionId()));
     }
 
     /** Says why a read is impossible. */
@@ -81,6 +88,9 @@ public final class PeerRegions {
         for (RemoteSlice source : read.request().sources()) {
             if (!known.knows(source.regionId())) {
                 return source + ": the peer has " + known.size() + " regions";
+            }
+            if (known.isAbsent(source.regionId())) {
+                return source + ": the peer has given the region back";
             }
             if (!isInside(known, source)) {
                 return source + " is outside the region of " + known.lengthBytes(source.regionId()) + " bytes";

@@ -12,6 +12,9 @@ import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.nio.file.Path;
@@ -345,6 +348,33 @@ class PeerReadChannelTest {
         assertThat(rig.outcomes().failures())
                 .singleElement()
                 .satisfies(failure -> assertThat(failure).hasMessageContaining("is outside the region"));
+    }
+
+    /** What a peer reads of a region that is gone: its device breaks the connection, and then the table says it. */
+    @Test
+    void aRegionThatWasGivenBackFailsItsReadsAndNoOthers() throws Exception {
+        Lease low = TestPools.reserve(rig.pool(), Purpose.MAP_OUTPUT, 2 << 20);
+        Region high = low.region();
+        assertThat(high.id()).isPositive();
+        ReadRequest stale = rig.request(new RemoteSlice(high.id(), 0, 64));
+        rig.submit(stale, 0, ReadRig.TIMEOUT_NANOS);
+        ReadRequest good = rig.submit(1).get(0);
+        int pair = rig.connect();
+        low.close();
+        assertThat(rig.pool().giveBackIdle(Duration.ZERO)).isOne();
+        assertThat(rig.rail().table().isAbsent(high.id())).isTrue();
+        failOldest(pair, VerbsConstants.IBV_WC_REM_ACCESS_ERR);
+        rig.settle();
+        rig.passPause();
+        int second = rig.connect();
+        succeedAll(second);
+        assertThat(rig.outcomes().failures())
+                .singleElement()
+                .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.REGION_ABSENT));
+        assertThat(rig.outcomes().successes()).isOne();
+        assertThat(good.target().lengthBytes()).isPositive();
+        assertThat(rig.channel().regions().known())
+                .isEqualTo(rig.pool().regions().size());
     }
 
     @Test

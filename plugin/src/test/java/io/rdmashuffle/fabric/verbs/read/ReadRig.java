@@ -15,6 +15,8 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.verbs.EventChannel;
 import java.net.InetSocketAddress;
@@ -61,7 +63,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         this.rdma = rdma;
         this.events = EventChannel.open(rdma.library());
         this.rail = FakeRdma.rail(events, 0);
-        this.pool = TestPools.create(directory, 8 << 20, 2 << 20, rail::register);
+        this.pool = TestPools.create(directory, 8 << 20, 2 << 20, new Registration(rail));
         this.source = TestPools.filled(pool, SOURCE_BYTES, random);
         this.sourceBytes = TestPools.bytes(source.memory());
         this.control = new FakeControl(events, depth, MAX_READ_BYTES);
@@ -70,6 +72,18 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
             DataThread thread = new DataThread(lane, rail, control, reads, Duration.ZERO, clock::get);
             threads.add(thread);
             channels.add(thread.createChannel("7", 77, InetSocketAddress.createUnresolved("peer", 1)));
+        }
+    }
+
+    private record Registration(Rail rail) implements RegionListener {
+        @Override
+        public void regionAdded(Region region) {
+            rail.register(region);
+        }
+
+        @Override
+        public void regionRemoved(Region region) {
+            rail.unregister(region);
         }
     }
 

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import io.rdmashuffle.text.Quantities;
+import java.time.Duration;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives regions of a pool back to the host that have been idle for a while: nothing is leased from them any more, then
+ * fabrics let go of them, then they are unmapped and their files removed. The pool keeps its initial size, and its
+ * first region, by which peers know it.
+ *
+ * <p>Ids are not used again: a peer that still has the place of a region that is gone must not find another one there.
+ * Peers ask for all ids that there ever were, so these are bounded; after that many nothing is given back.
+ *
+ * <p><b>Threading:</b> thread-safe; the {@link Pool}'s lock guards it, which is not held while a region is removed.
+ *
+ * <p><b>Ownership:</b> a region that fabrics cannot let go of stays mapped until the pool closes, after them.
+ */
+final class Shrinking {
+    private static final Logger LOG = LoggerFactory.getLogger(Shrinking.class);
+
+    /** A peer that connects asks 128 times for so many; a pool that gives back a region a minute has them for days. */
+    static final int MAX_IDS = 4096;
+
+    private final long keptBytes;
+    private final ReentrantLock lock;
+    private final Condition ended;
+    private final Regions regions;
+    private final RegionFactory factory;
+    private boolean underWay;
+    private boolean stopped;
+
+    Shrinking(PoolSettings settings, ReentrantLock lock, Regions regions, RegionFactory factory) {
+        this.keptBytes = settings.initialBytes();
+        this.lock = lock;
+        this.ended = lock.newCondition();
+        this.regions = regions;
+        this.factory = factory;
+    }
+
+    /** Removes the regions that have been idle for so long; returns how many. */
+    int giveBack(Duration idle) {
+        int count = 0;
+        for (Region region = begin(idle.toNanos()); region != null; region = begin(idle.toNanos())) {
+            if (!remove(region)) {
+                break;
+            }
+            count++;
+        }
+        return count;
+    }
+
+    private @Nullable Region begin(long idleNanos) {
+        lock.lock();
+        try {
+            boolean may = !stopped && !underWay && regions.nextId() < MAX_IDS;
+            Region region = may ? regions.idle(idleNanos, keptBytes) : null;
+            if (region != null) {
+                regions.withdraw(region);
+                underWay = true;
+            }
+            return region;
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private boolean remove(Region region) {
+        boolean removed = false;
+        try {
+            factory.remove(region);
+            removed = true;
+            LOG.debug("Gave region {} back", region.id());
+        } catch (RuntimeException e) {
+            LOG.warn(
+                    "Cannot give {} of the pool back, which stays mapped and unused: this executor gives nothing back"
+                            + " any more (spark.shuffle.rdma.pool.idleTimeout)",
+                    Quantities.mebibytes(region.memory().lengthBytes()),
+                    e);
+        } finally {
+            end(region, removed);
+        }
+        return removed;
+    }
+
+    private void end(Region region, boolean removed) {
+        lock.lock();
+        try {
+            underWay = false;
+            if (removed) {
+                regions.removed(region);
+            } else {
+                stopped = true;
+            }
+            ended.signalAll();
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Begins no removal from now on, and waits for the end of one that has begun. The caller holds the lock. */
+    void stop() {
+        stopped = true;
+        WorkEnd.await(ended, () -> underWay);
+    }
+}
