@@ -230,12 +230,7 @@ public final class Pool implements AutoCloseable {
 
     /** Returns how long reservations have waited for room since the start, all of them together. */
     public long waitedNanos() {
-        lock.lock();
-        try {
-            return waiting.waitedNanos();
-        } finally {
-            lock.unlock();
-        }
+        return waiting.waitedNanos();
     }
 
     /** Returns the regions that exist, in the order of their ids. */

@@ -3,6 +3,7 @@ package io.rdmashuffle.memory;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -12,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  * Reservations that wait for room. What comes back is handed to them by the thread that brings it, so that none of them
  * looks for room again for every lease that is closed.
  *
- * <p><b>Threading:</b> all calls hold the pool's lock, which {@link #await} gives up while it waits.
+ * <p><b>Threading:</b> all calls but {@link #waitedNanos()} hold the pool's lock, which {@link #await} gives up while
+ * it waits.
  *
  * <p><b>Ownership:</b> a lease that was handed over belongs to the thread that waited for it.
  */
@@ -21,7 +23,7 @@ final class WaitingRequests {
     /** In the order in which they came. */
     private final List<Waiting> all = new ArrayList<>();
 
-    private long waitedNanos;
+    private final LongAdder waitedNanos = new LongAdder();
 
     WaitingRequests(ReentrantLock lock) {
         this.lock = lock;
@@ -63,14 +65,14 @@ final class WaitingRequests {
             Thread.currentThread().interrupt();
         } finally {
             all.remove(mine);
-            waitedNanos += System.nanoTime() - began;
+            waitedNanos.add(System.nanoTime() - began);
         }
         return mine.lease;
     }
 
     /** Returns how long reservations have waited since the start, all of them together. */
     long waitedNanos() {
-        return waitedNanos;
+        return waitedNanos.sum();
     }
 
     /** Hands over what {@code taker} gives, longest waiting first; a long request holds up no short one. */
