@@ -22,6 +22,9 @@ public final class ShuffleConfig {
     /** What all keys start with. */
     public static final String PREFIX = "spark.shuffle.rdma.";
 
+    /** An owner stages for several readers at once, each piece only for as long as a READ of it takes. */
+    private static final long STAGED_SHARE = 4;
+
     public static final ConfigEntry<FabricMode> FABRIC_MODE =
             ConfigEntry.choice("fabric.mode", FabricMode.class, "auto").doc("""
                 `auto`: for each peer the best path that reaches it: shared memory, RDMA, Netty. `shm`: shared memory
@@ -293,6 +296,13 @@ public final class ShuffleConfig {
 
     public long fabricMaxBytesInFlight() {
         return get(FABRIC_MAX_BYTES_IN_FLIGHT);
+    }
+
+    /**
+     * Returns the bound on bytes of the disk tier that lie in memory for peers to read: a fourth of those in flight.
+     */
+    public long fabricMaxBytesStaged() {
+        return fabricMaxBytesInFlight() / STAGED_SHARE;
     }
 
     public Duration fabricReadTimeout() {

@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric;
 
 import io.rdmashuffle.memory.RegionListener;
+import io.rdmashuffle.memory.TieredPool;
 
 /**
  * One way to read the registered memory of other processes.
@@ -14,6 +15,12 @@ import io.rdmashuffle.memory.RegionListener;
 public interface Fabric extends RegionListener, AutoCloseable {
     /** Returns the short name under which addresses are announced: {@code shm}, {@code verbs}. */
     String name();
+
+    /**
+     * Lets peers read the disk tier of this process too, where that needs memory of the pool; called once, after the
+     * pool's first region has been registered.
+     */
+    void serve(TieredPool pool);
 
     /**
      * Returns what a peer needs to reach this process, in this provider's own format, versioned, at most 4 KiB.

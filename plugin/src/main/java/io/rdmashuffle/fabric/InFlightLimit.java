@@ -32,6 +32,11 @@ public final class InFlightLimit {
         }
     }
 
+    /** Counts other bytes than were taken, where it shows only afterwards how many there are. */
+    public void adjust(long takenBytes, long actualBytes) {
+        inFlightBytes.addAndGet(actualBytes - takenBytes);
+    }
+
     /** Gives bytes back. */
     public void release(long bytes) {
         if (inFlightBytes.addAndGet(-bytes) < 0) {

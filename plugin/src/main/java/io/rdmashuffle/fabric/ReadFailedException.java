@@ -9,20 +9,33 @@ public final class ReadFailedException extends IOException {
 
     /** Why a read failed. */
     public enum Reason {
-        /** This process has no room for the bytes; nothing is wrong with the peer. */
-        NO_ROOM,
+        /** This process or the peer has no room for the bytes; nothing is wrong with the peer. */
+        NO_ROOM(false),
+        /** The bytes are in the peer's disk tier no more, or its disk does not give them; other bytes can be read. */
+        UNREADABLE(false),
         /** The deadline passed first. */
-        TIMED_OUT,
+        TIMED_OUT(true),
         /** The peer's memory is not there any more. */
-        PEER_GONE,
+        PEER_GONE(true),
         /** The peer has given the region back: nothing that it has published is there, and nothing is wrong with it. */
-        REGION_ABSENT,
+        REGION_ABSENT(false),
         /** The range is not inside the peer's region. */
-        OUT_OF_BOUNDS,
+        OUT_OF_BOUNDS(true),
         /** Peer or fabric was closed on this side. */
-        CLOSED,
+        CLOSED(true),
         /** Device, driver or kernel reported an error. */
-        TRANSPORT_ERROR
+        TRANSPORT_ERROR(true);
+
+        private final boolean faultOfPath;
+
+        Reason(boolean faultOfPath) {
+            this.faultOfPath = faultOfPath;
+        }
+
+        /** Returns whether other reads on the same path can be expected to fail, too. */
+        public boolean isFaultOfPath() {
+            return faultOfPath;
+        }
     }
 
     private final Reason reason;

@@ -7,6 +7,8 @@ enum Area {
     OUTPUTS,
     /** For indexes and directory entries: they find room here when map outputs have filled the rest. */
     METADATA,
+    /** Where bytes of the disk tier are brought for peers to read. */
+    STAGING,
     /** Where bytes of peers find room then, in one piece. */
     READS
 }

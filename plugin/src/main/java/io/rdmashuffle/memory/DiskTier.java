@@ -98,6 +98,16 @@ public final class DiskTier implements AutoCloseable {
         return null;
     }
 
+    /**
+     * Returns a range of a region, for a reader that may have asked for anything; null unless all of it is leased now.
+     * If the lease ends meanwhile, other bytes are read, as they are of memory: readers check what they have read.
+     */
+    public @Nullable FileSlice leased(int regionId, long offset, long lengthBytes) {
+        List<DiskTierFile> all = existing();
+        int index = regionId - FIRST_REGION;
+        return index < 0 || index >= all.size() ? null : all.get(index).leased(offset, lengthBytes);
+    }
+
     /** Uses a region's directory no more for a while, after a write to it has failed. */
     public void failed(Region region, IOException cause) {
         files().get(region.id() - FIRST_REGION).refuse(cause);

@@ -163,6 +163,19 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
                 cause);
     }
 
+    /** Returns a range of the file if all of it is leased, else null. */
+    synchronized @Nullable FileSlice leased(long offset, long lengthBytes) {
+        if (opened == null
+                || offset < 0
+                || lengthBytes <= 0
+                || lengthBytes > fileBytes
+                || offset > fileBytes - lengthBytes
+                || opened.region().free(Area.OUTPUTS).overlaps(offset, lengthBytes)) {
+            return null;
+        }
+        return new FileSlice(opened.file(), offset, lengthBytes);
+    }
+
     @Override
     public long granuleBytes() {
         return GRANULE_BYTES;

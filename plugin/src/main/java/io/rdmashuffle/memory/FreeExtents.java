@@ -101,6 +101,12 @@ final class FreeExtents {
         add(start, end - start);
     }
 
+    /** Returns whether any byte of a range is free. */
+    boolean overlaps(long offset, long lengthBytes) {
+        Map.Entry<Long, Extent> before = byOffset.lowerEntry(offset + lengthBytes);
+        return before != null && before.getValue().end() > offset;
+    }
+
     /** Returns how many bytes are free at the end. */
     long tailBytes() {
         Map.Entry<Long, Extent> last = byOffset.lastEntry();

@@ -203,16 +203,17 @@ public final class Pool implements AutoCloseable {
 
     /**
      * Sets memory aside, in the regions that exist and in those to come, that map outputs cannot take: for indexes and
-     * directory entries, and for reads. To be called once, when what lies in the pool from start to end has its place
-     * and nothing else does.
+     * directory entries, for reads, and for staging. To be called once, when what lies in the pool from start to end
+     * has its place and nothing else does.
      *
      * @param readBytes for reads in all; no more than a quarter of what is free in each region, so that in a small pool
      *     it is less
+     * @param stagingBytes for what peers read of the disk tier; likewise no more than a sixteenth
      */
-    public void setAside(long readBytes) {
+    public void setAside(long readBytes, long stagingBytes) {
         lock.lock();
         try {
-            regions.setAside(readBytes);
+            regions.setAside(readBytes, stagingBytes);
         } finally {
             lock.unlock();
         }

@@ -12,11 +12,16 @@ public enum Purpose {
     /** Data of one map output. */
     MAP_OUTPUT,
     /** Landing place of a read from a peer. */
-    RECEIVE;
+    RECEIVE,
+    /** Bytes of the disk tier while a peer reads them. */
+    STAGING;
 
     private static final List<Area> FOR_OUTPUTS = List.of(Area.OUTPUTS);
     private static final List<Area> FOR_METADATA = List.of(Area.METADATA, Area.OUTPUTS);
     private static final List<Area> FOR_READS = List.of(Area.READS, Area.OUTPUTS);
+
+    /** Not where reads land: owners that wait for room to stage would wait for one another's reads. */
+    private static final List<Area> FOR_STAGING = List.of(Area.STAGING, Area.OUTPUTS);
 
     /** Returns where leases may lie, best first. */
     List<Area> areas() {
@@ -24,6 +29,7 @@ public enum Purpose {
             case MAP_OUTPUT -> FOR_OUTPUTS;
             case DIRECTORY, INDEX -> FOR_METADATA;
             case RECEIVE -> FOR_READS;
+            case STAGING -> FOR_STAGING;
         };
     }
 }

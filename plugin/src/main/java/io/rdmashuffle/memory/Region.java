@@ -7,8 +7,9 @@ import java.nio.file.Path;
  * One file of the pool: mapped memory, the unit that fabrics register and peers open, or a file of the disk tier.
  *
  * <pre>
- *   0            outputsEnd     readsStart        length
- *   |  OUTPUTS       |  METADATA    |    READS      |      the latter two are empty until {@link #setAside}
+ *   0            outputsEnd     metadataEnd    readsStart        length
+ *   |  OUTPUTS       |  METADATA    |  STAGING     |    READS      |      all but the first are empty until
+ *                                                                         {@link #setAside}
  * </pre>
  *
  * <p><b>Threading:</b> immutable as others see it; its free ranges belong to the lock of its tier.
@@ -22,8 +23,10 @@ public final class Region {
     private final SharedBytes shared;
     private final FreeExtents outputs;
     private FreeExtents metadata;
+    private FreeExtents staging;
     private FreeExtents reads;
     private long outputsEnd;
+    private long metadataEnd;
     private long readsStart;
     private int leases;
     private long idleSinceNanos;
@@ -35,8 +38,10 @@ public final class Region {
         this.shared = shared;
         this.outputs = new FreeExtents(0, length);
         this.metadata = new FreeExtents(length, 0);
+        this.staging = new FreeExtents(length, 0);
         this.reads = new FreeExtents(length, 0);
         this.outputsEnd = length;
+        this.metadataEnd = length;
         this.readsStart = length;
     }
 
@@ -90,6 +95,7 @@ public final class Region {
         return switch (area) {
             case OUTPUTS -> outputs;
             case METADATA -> metadata;
+            case STAGING -> staging;
             case READS -> reads;
         };
     }
@@ -99,14 +105,18 @@ public final class Region {
         if (offset < outputsEnd) {
             return Area.OUTPUTS;
         }
-        return offset < readsStart ? Area.METADATA : Area.READS;
+        if (offset < metadataEnd) {
+            return Area.METADATA;
+        }
+        return offset < readsStart ? Area.STAGING : Area.READS;
     }
 
     /** Returns the bytes of an area, free or leased. */
     long lengthBytes(Area area) {
         return switch (area) {
             case OUTPUTS -> outputsEnd;
-            case METADATA -> readsStart - outputsEnd;
+            case METADATA -> metadataEnd - outputsEnd;
+            case STAGING -> readsStart - metadataEnd;
             case READS -> memory().lengthBytes() - readsStart;
         };
     }
@@ -128,12 +138,14 @@ public final class Region {
     }
 
     /** Divides a region that is not divided yet. The end of it must be free: {@link FreeExtents#tailBytes}. */
-    void setAside(long metadataBytes, long readBytes) {
+    void setAside(long metadataBytes, long stagingBytes, long readBytes) {
         long length = memory().lengthBytes();
-        outputs.cutTail(metadataBytes + readBytes);
+        outputs.cutTail(metadataBytes + stagingBytes + readBytes);
         readsStart = length - readBytes;
-        outputsEnd = readsStart - metadataBytes;
+        metadataEnd = readsStart - stagingBytes;
+        outputsEnd = metadataEnd - metadataBytes;
         metadata = new FreeExtents(outputsEnd, metadataBytes);
+        staging = new FreeExtents(metadataEnd, stagingBytes);
         reads = new FreeExtents(readsStart, readBytes);
     }
 }

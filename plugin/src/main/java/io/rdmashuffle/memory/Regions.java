@@ -24,6 +24,9 @@ final class Regions {
     /** The part of a region that reads from peers may have for themselves, at most. */
     private static final long READ_SHARE = 4;
 
+    /** The part of a region that is for staging alone, at most. */
+    private static final long STAGING_SHARE = 16;
+
     private final List<Region> all = new ArrayList<>();
     /** Those of which nothing is leased any more, and that are not gone. */
     private final List<Region> withdrawn = new ArrayList<>();
@@ -38,6 +41,8 @@ final class Regions {
     private boolean divided;
     /** Bytes for reads that regions still to come are to bring. */
     private long readBytesMissing;
+    /** Likewise, for staging. */
+    private long stagingBytesMissing;
 
     /**
      * Starts without a region.
@@ -107,8 +112,10 @@ final class Regions {
     void withdraw(Region region) {
         all.remove(region);
         withdrawn.add(region);
+        long staging = region.lengthBytes(Area.STAGING);
         long reads = region.lengthBytes(Area.READS);
-        setAsideBytes -= region.lengthBytes(Area.METADATA) + reads;
+        setAsideBytes -= region.lengthBytes(Area.METADATA) + staging + reads;
+        stagingBytesMissing += staging;
         readBytesMissing += reads;
     }
 
@@ -125,23 +132,29 @@ final class Regions {
     }
 
     /** See {@link Pool#setAside}. */
-    void setAside(long readBytes) {
+    void setAside(long readBytes, long stagingBytes) {
         if (divided) {
             throw new IllegalStateException("memory has been set aside already");
         }
         divided = true;
         readBytesMissing = readBytes;
-        longestLease -= longestLease / METADATA_SHARE + Math.min(readBytes, longestLease / READ_SHARE);
+        stagingBytesMissing = stagingBytes;
+        longestLease -= longestLease / METADATA_SHARE
+                + Math.min(readBytes, longestLease / READ_SHARE)
+                + Math.min(stagingBytes, longestLease / STAGING_SHARE);
         all.forEach(this::divide);
     }
 
     private void divide(Region region) {
-        long most = granules(region.free(Area.OUTPUTS).tailBytes() / READ_SHARE);
+        long tail = region.free(Area.OUTPUTS).tailBytes();
+        long most = granules(tail / READ_SHARE);
         long metadata = Math.min(granules(region.memory().lengthBytes() / METADATA_SHARE), most);
         long reads = Math.min(FreeExtents.roundUp(readBytesMissing), most);
-        region.setAside(metadata, reads);
-        setAsideBytes += metadata + reads;
+        long staging = Math.min(FreeExtents.roundUp(stagingBytesMissing), granules(tail / STAGING_SHARE));
+        region.setAside(metadata, staging, reads);
+        setAsideBytes += metadata + staging + reads;
         readBytesMissing -= Math.min(readBytesMissing, reads);
+        stagingBytesMissing -= Math.min(stagingBytesMissing, staging);
     }
 
     private static long granules(long bytes) {

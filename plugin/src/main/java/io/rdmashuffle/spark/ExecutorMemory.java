@@ -78,7 +78,11 @@ final class ExecutorMemory implements AutoCloseable {
         this.limits = new PoolLimits(settings.capBytes(), settings.regionBytes(), config.directCompressAbove());
         this.directory = directory(config.directoryMaxShuffles(), sizing);
         boolean copies = fabrics.stream().anyMatch(Fabric::copies);
-        pool.memory().setAside(copies ? config.fabricMaxBytesInFlight() : 0);
+        pool.memory()
+                .setAside(
+                        copies ? config.fabricMaxBytesInFlight() : 0,
+                        copies && pool.disk() != null ? config.fabricMaxBytesStaged() : 0);
+        fabrics.forEach(fabric -> fabric.serve(pool));
         this.store = new MapOutputStore(directory, counters);
         this.incoming = new IncomingOutputs(
                 // Who limits the bytes on disk that may be taken over means Spark's files, whose sizes Spark knows.

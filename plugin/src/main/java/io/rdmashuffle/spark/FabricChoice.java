@@ -115,6 +115,8 @@ final class FabricChoice {
                 tuning,
                 verbs.connectTimeout(),
                 config.fabricMaxBytesInFlight(),
+                config.fabricMaxBytesStaged(),
+                config.fabricReadTimeout(),
                 verbs.onDemandPaging(),
                 secret);
     }

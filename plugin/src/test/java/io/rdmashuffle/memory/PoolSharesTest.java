@@ -27,7 +27,7 @@ class PoolSharesTest {
     void whatIsSetAsideIsNotForMapOutputs() throws Exception {
         try (Pool pool = TestPools.create(directory, 4 * MIB, MIB)) {
             Lease table = TestPools.reserve(pool, Purpose.DIRECTORY, 4096);
-            pool.setAside(600 << 10);
+            pool.setAside(600 << 10, 0);
             List<Lease> all = TestPools.fill(pool);
             assertThat(pool.usage().capacityBytes()).isEqualTo(4 * MIB);
             assertThat(pool.reserve(Purpose.MAP_OUTPUT, 1, 1, Duration.ZERO)).isNull();
@@ -55,7 +55,7 @@ class PoolSharesTest {
     @Test
     void leasesDoNotGrowIntoWhatIsSetAsideAndReadsMayTakeTheRest() throws Exception {
         try (Pool pool = TestPools.create(directory, MIB, MIB)) {
-            pool.setAside(MIB);
+            pool.setAside(MIB, 0);
             Lease output = pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Duration.ZERO);
             assertThat(output).isNotNull();
             long outputs = MIB - MIB / 4 - MIB / 16;
@@ -67,7 +67,7 @@ class PoolSharesTest {
                 assertThat(other.offset()).isEqualTo(64);
             }
             output.close();
-            assertThatThrownBy(() -> pool.setAside(0)).isInstanceOf(IllegalStateException.class);
+            assertThatThrownBy(() -> pool.setAside(0, 0)).isInstanceOf(IllegalStateException.class);
         }
     }
 
@@ -75,7 +75,7 @@ class PoolSharesTest {
     @Test
     void wishesAreCutToWhatIsNotSetAside() throws Exception {
         try (Pool pool = TestPools.create(directory, 4 * MIB, MIB)) {
-            pool.setAside(4 * MIB);
+            pool.setAside(4 * MIB, 0);
             try (Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, Duration.ZERO)) {
                 assertThat(lease).isNotNull();
                 assertThat(lease.lengthBytes()).isEqualTo(MIB - MIB / 4 - MIB / 16);

@@ -108,7 +108,7 @@ class PoolStartTest {
             shortages.clear();
             try (Pool pool = Pool.createWhatFits(settings, none, shortages::add)) {
                 assertThat(shortages).singleElement().asString().contains("spark.shuffle.rdma.pool");
-                pool.setAside(MIB);
+                pool.setAside(MIB, 0);
                 for (Purpose purpose : Purpose.values()) {
                     assertThat(pool.reserve(purpose, 1, MIB, Duration.ofSeconds(50)))
                             .isNull();

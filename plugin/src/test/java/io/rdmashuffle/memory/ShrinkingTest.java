@@ -120,7 +120,7 @@ class ShrinkingTest {
     @Test
     void whatWasSetAsideIsSetAsideAgain() throws Exception {
         try (Pool pool = pool(0, new Listener())) {
-            pool.setAside(MIB / 2);
+            pool.setAside(MIB / 2, MIB / 8);
             long asideAtFirst = pool.usage().setAsideBytes();
             Lease most = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 2);
             TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 2).close();

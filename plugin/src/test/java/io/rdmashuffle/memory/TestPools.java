@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
+import io.rdmashuffle.ffi.NativeBuffer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -33,6 +34,20 @@ public final class TestPools {
         byte[] content = new byte[bytes];
         random.nextBytes(content);
         lease.memory().putBytes(0, content, 0, bytes);
+        return lease;
+    }
+
+    /** Leases bytes of the disk tier and fills them. */
+    public static Lease filledOnDisk(TieredPool pool, byte[] content) {
+        DiskTier tier = Objects.requireNonNull(pool.disk(), "no disk tier");
+        Lease lease = Objects.requireNonNull(
+                tier.reserve(Purpose.MAP_OUTPUT, content.length, content.length), "the disk is full");
+        try (NativeBuffer buffer = new NativeBuffer(content.length)) {
+            buffer.putBytes(0, content, 0, content.length);
+            if (!pool.write(lease, 0, new MemorySlice(buffer.address(), content.length))) {
+                throw new AssertionError("cannot write to the disk tier");
+            }
+        }
         return lease;
     }
 

@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.FileIdentity;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.TieredPool;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
 import java.util.UUID;
@@ -71,6 +72,10 @@ public final class ShmFabric implements Fabric {
             localAddress = ShmAddress.of(region);
         }
     }
+
+    /** Does nothing: peers open the files of the disk tier themselves. */
+    @Override
+    public void serve(TieredPool pool) {}
 
     @Override
     public byte[] localAddress() {

@@ -9,8 +9,10 @@ import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.read.DataThread;
 import io.rdmashuffle.fabric.verbs.read.PendingReads;
+import io.rdmashuffle.fabric.verbs.stage.DiskStaging;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
@@ -26,8 +28,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns event channel, rails, data threads and control thread; {@link #close()} ends them in an
- * order in which nothing is handed to a thread that has ended.
+ * <p><b>Ownership:</b> owns event channel, rails, data threads, staging and control thread; {@link #close()} ends them
+ * in an order in which nothing is handed to a thread that has ended.
  */
 public final class VerbsFabric implements Fabric {
     /** The name under which addresses are announced. */
@@ -41,6 +43,7 @@ public final class VerbsFabric implements Fabric {
     private final List<Rail> rails = new ArrayList<>();
     private final List<DataThread> dataThreads = new ArrayList<>();
     private final PendingReads reads;
+    private final DiskStaging staging;
     private final ControlThread control;
     private final FabricThreads threads = new FabricThreads();
     private boolean closed;
@@ -48,6 +51,7 @@ public final class VerbsFabric implements Fabric {
     private VerbsFabric(EventChannel events, List<LocalPort> ports, VerbsSettings settings) {
         this.events = events;
         this.reads = new PendingReads(settings.maxBytesInFlight());
+        this.staging = new DiskStaging(settings.maxBytesStaged(), settings.readTimeout());
         boolean complete = false;
         try {
             for (LocalPort port : ports) {
@@ -55,7 +59,7 @@ public final class VerbsFabric implements Fabric {
                         rails.size(), port, events, settings.tuning().trafficClass(), settings.onDemandPaging()));
             }
             this.control = new ControlThread(
-                    events, rails, fabricId, settings.forConnecting(), this::onDeviceEvent, System::nanoTime);
+                    events, rails, fabricId, settings.forConnecting(), staging, this::onDeviceEvent, System::nanoTime);
             for (Rail rail : rails) {
                 for (int i = 0; i < settings.threads(); i++) {
                     int lane = dataThreads.size();
@@ -103,6 +107,7 @@ public final class VerbsFabric implements Fabric {
 
     private void start() {
         rails.forEach(Rail::listen);
+        threads.start("rdma-staging-0", staging);
         threads.start("rdma-control-0", control);
         for (int lane = 0; lane < dataThreads.size(); lane++) {
             threads.start("rdma-read-" + lane, dataThreads.get(lane));
@@ -134,6 +139,11 @@ public final class VerbsFabric implements Fabric {
     @Override
     public void regionRemoved(Region region) {
         rails.forEach(rail -> rail.unregister(region));
+    }
+
+    @Override
+    public void serve(TieredPool pool) {
+        staging.serve(pool);
     }
 
     @Override
@@ -187,6 +197,9 @@ public final class VerbsFabric implements Fabric {
             thread.stop();
             ended &= endAndClose(thread, thread::close);
         }
+        staging.stop();
+        ended &= endAndClose(staging, () -> {});
+        // After the staging thread, whose last outcomes give their leases back on the control side.
         ended &= endAndClose(control, control::close);
         // A thread that still runs may be inside the device: then what it uses stays, rather than being pulled away
         // under it.

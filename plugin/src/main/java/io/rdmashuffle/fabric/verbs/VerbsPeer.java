@@ -101,9 +101,10 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
         return null;
     }
 
+    /** {@inheritDoc} They can: the peer stages them. */
     @Override
     public boolean readsDisk() {
-        return false;
+        return true;
     }
 
     @Override

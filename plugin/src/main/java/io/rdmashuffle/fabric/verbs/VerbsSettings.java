@@ -21,6 +21,8 @@ import java.util.Optional;
  * @param tuning what connections change of the proposed values
  * @param connectTimeout deadline of one attempt to connect
  * @param maxBytesInFlight bound on bytes being read at once
+ * @param maxBytesStaged bound on bytes of the disk tier that lie in memory for peers to read
+ * @param readTimeout how long peers may read them
  * @param onDemandPaging register without pinning where the device can
  * @param secret what peers must prove to know, at least one byte; empty if they need not prove anything
  */
@@ -34,6 +36,8 @@ public record VerbsSettings(
         QueuePairTuning tuning,
         Duration connectTimeout,
         long maxBytesInFlight,
+        long maxBytesStaged,
+        Duration readTimeout,
         boolean onDemandPaging,
         Optional<byte[]> secret) {
     public VerbsSettings {

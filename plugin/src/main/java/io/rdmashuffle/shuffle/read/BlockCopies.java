@@ -169,8 +169,14 @@ public final class BlockCopies implements AutoCloseable {
         @Override
         public void failed(ReadRequest request, ReadFailedException failure) {
             // Not here: giving a path up may wait for a look-up at the driver, and this is the fabric's thread.
-            boolean pathFailed = failure.reason() != ReadFailedException.Reason.REGION_ABSENT;
-            fallBack(wanted(request).blockId(), pathFailed ? () -> paths.failed(path, failure) : () -> {});
+            String blockId = wanted(request).blockId();
+            fallBack(blockId, () -> {
+                if (failure.reason().isFaultOfPath()) {
+                    paths.failed(path, failure);
+                } else {
+                    LOG.debug("Fetching {} of executor {} otherwise", blockId, path.executorId(), failure);
+                }
+            });
         }
 
         private boolean isIntact(Wanted block, RemoteBytes bytes) {

@@ -74,7 +74,7 @@ final class BlockPlanner {
             }
         } catch (ReadFailedException e) {
             // One bad entry must not cost the others their path.
-            if (e.reason() != Reason.OUT_OF_BOUNDS) {
+            if (e.reason() != Reason.OUT_OF_BOUNDS && e.reason() != Reason.UNREADABLE) {
                 giveUp(e);
             }
         } catch (IOException e) {
@@ -99,7 +99,15 @@ final class BlockPlanner {
                 case WITHDRAWN -> BlockPlan.NETTY;
             };
         } catch (ReadFailedException e) {
-            giveUp(e);
+            if (e.reason() == Reason.UNREADABLE) {
+                LOG.warn(
+                        "Cannot read the index of block {} of executor {}: fetching it over Spark's block transfer",
+                        blockId,
+                        path.executorId(),
+                        e);
+            } else {
+                giveUp(e);
+            }
         } catch (IOException e) {
             LOG.warn("Fetching block {} of executor {} over Spark's block transfer", blockId, path.executorId(), e);
         }
@@ -140,7 +148,7 @@ final class BlockPlanner {
             return;
         }
         usable = false;
-        if (cause.reason() != Reason.NO_ROOM) {
+        if (cause.reason().isFaultOfPath()) {
             paths.failed(path, cause);
         }
     }

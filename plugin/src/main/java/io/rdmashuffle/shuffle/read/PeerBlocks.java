@@ -77,7 +77,7 @@ final class PeerBlocks implements BlockSource {
         } catch (ReadFailedException e) {
             // A region that was given back held what is freed; nothing is wrong with the peer.
             broken = e.reason() != Reason.REGION_ABSENT;
-            if (broken && e.reason() != Reason.NO_ROOM) {
+            if (e.reason().isFaultOfPath()) {
                 paths.failed(path, e);
             }
         } catch (IOException e) {

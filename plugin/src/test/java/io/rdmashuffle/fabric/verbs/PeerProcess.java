@@ -5,6 +5,7 @@ import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.TieredPool;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -26,25 +27,42 @@ final class PeerProcess implements AutoCloseable {
     private final Process process;
     private final byte[] address;
     private final RemoteSlice data;
+    private final RemoteSlice onDisk;
 
-    private PeerProcess(Process process, byte[] address, RemoteSlice data) {
+    private PeerProcess(Process process, byte[] address, RemoteSlice data, RemoteSlice onDisk) {
         this.process = process;
         this.address = address;
         this.data = data;
+        this.onDisk = onDisk;
     }
 
-    /** Takes the pool's directory; prints {@code address region offset} and waits to be killed. */
+    /**
+     * Takes the directories of pool and disk tier; prints {@code address region offset region offset}, of the same
+     * bytes in both, and waits to be killed.
+     */
     public static void main(String[] args) throws Exception {
         Node node = new Node(Path.of(args[0]), VerbsFabric.open(TestVerbs.settings(1 << 20)));
         Lease lease = TestPools.filled(node.pool(), BYTES, new Random(SEED));
-        System.out.println("peer " + HexFormat.of().formatHex(node.fabric().localAddress()) + " "
-                + lease.region().id() + " " + lease.offset());
+        TieredPool both = new TieredPool(node.pool(), TestPools.diskTier(0, Path.of(args[1])));
+        node.fabric().serve(both);
+        Lease onDisk = TestPools.filledOnDisk(both, expected());
+        System.out.println("peer " + HexFormat.of().formatHex(node.fabric().localAddress()) + " " + place(lease) + " "
+                + place(onDisk));
         System.in.read();
         System.exit(0);
     }
 
-    /** Starts one and waits until it can be read from. */
+    private static String place(Lease lease) {
+        return lease.region().id() + " " + lease.offset();
+    }
+
+    /** Starts one and waits until it can be read from; its disk tier lies beside its pool. */
     static PeerProcess start(Path directory) throws IOException {
+        return start(directory, directory);
+    }
+
+    /** Likewise, with its disk tier in another directory. */
+    static PeerProcess start(Path directory, Path disk) throws IOException {
         Process process = new ProcessBuilder(
                         Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                         "-XX:TieredStopAtLevel=1",
@@ -52,7 +70,8 @@ final class PeerProcess implements AutoCloseable {
                         "-cp",
                         System.getProperty("java.class.path"),
                         PeerProcess.class.getName(),
-                        directory.toString())
+                        directory.toString(),
+                        disk.toString())
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         BufferedReader out =
@@ -63,7 +82,8 @@ final class PeerProcess implements AutoCloseable {
                 return new PeerProcess(
                         process,
                         HexFormat.of().parseHex(parts.get(1)),
-                        new RemoteSlice(Integer.parseInt(parts.get(2)), Long.parseLong(parts.get(3)), BYTES));
+                        new RemoteSlice(Integer.parseInt(parts.get(2)), Long.parseLong(parts.get(3)), BYTES),
+                        new RemoteSlice(Integer.parseInt(parts.get(4)), Long.parseLong(parts.get(5)), BYTES));
             }
         }
         throw new IOException(
@@ -76,6 +96,11 @@ final class PeerProcess implements AutoCloseable {
 
     RemoteSlice data() {
         return data;
+    }
+
+    /** Returns where the same bytes lie in the peer's disk tier. */
+    RemoteSlice onDisk() {
+        return onDisk;
     }
 
     /** Returns what the peer's bytes are. */

@@ -32,6 +32,8 @@ final class TestVerbs {
                         14, 7, QueuePairTuning.AS_PROPOSED, QueuePairTuning.AS_PROPOSED, QueuePairTuning.AS_PROPOSED),
                 CONNECT_TIMEOUT,
                 maxBytesInFlight,
+                maxBytesInFlight / 4,
+                Duration.ofSeconds(30),
                 false,
                 secret);
     }

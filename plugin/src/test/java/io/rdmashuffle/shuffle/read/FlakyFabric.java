@@ -11,6 +11,7 @@ import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.TieredPool;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -63,6 +64,11 @@ final class FlakyFabric implements Fabric {
     @Override
     public String name() {
         return real.name();
+    }
+
+    @Override
+    public void serve(TieredPool pool) {
+        real.serve(pool);
     }
 
     @Override

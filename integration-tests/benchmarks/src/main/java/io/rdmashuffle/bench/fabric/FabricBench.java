@@ -245,6 +245,8 @@ public final class FabricBench extends Tool {
                     QueuePairTuning.DEFAULT,
                     Duration.ofSeconds(20),
                     POOL_BYTES,
+                    POOL_BYTES / 4,
+                    Duration.ofSeconds(30),
                     false,
                     Optional.empty()));
         } catch (RdmaUnavailableException e) {

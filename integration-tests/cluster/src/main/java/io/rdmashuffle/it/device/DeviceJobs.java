@@ -60,6 +60,12 @@ public final class DeviceJobs extends Tool {
     @Option(names = "--executors", defaultValue = "2", description = "executors to wait for")
     private int executors;
 
+    @Option(names = "--conf", description = "further configuration of Spark, key=value; may come several times")
+    private Map<String, String> conf = new LinkedHashMap<>();
+
+    @Option(names = "--on-disk", description = "check that most of the map outputs lay in the disk tier")
+    private boolean onDisk;
+
     @Option(names = "--save", description = "file to write the results to")
     private @Nullable Path save;
 
@@ -83,6 +89,7 @@ public final class DeviceJobs extends Tool {
         data.ensure(workspace, System.err::println);
         SparkSession.Builder builder = SparkSession.builder().appName("device-jobs");
         fabric.conf().forEach(builder::config);
+        conf.forEach(builder::config);
         Map<String, String> results = new LinkedHashMap<>();
         try (SparkSession spark = builder.getOrCreate()) {
             awaitExecutors(spark);
@@ -159,6 +166,14 @@ public final class DeviceJobs extends Tool {
                     "registrations as many as regions",
                     registrations > 0 && registrations <= 4L * executors,
                     registrations + " registrations");
+        }
+        if (onDisk) {
+            long disk = statistics.total(ShuffleCounter.DISK_PEAK_BYTES);
+            long memory = statistics.total(ShuffleCounter.POOL_PEAK_BYTES);
+            check(
+                    "most of the map outputs on disk",
+                    disk > memory && statistics.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK) > 0,
+                    disk + " bytes at most on disk, " + memory + " in memory");
         }
     }
 

@@ -15,12 +15,13 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets proven peers read this process's regions, and tells them where those are.
+ * Lets proven peers read this process's regions, and answers what they ask.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -40,18 +41,23 @@ final class Acceptor implements AutoCloseable {
     private final ConnectionIds ids;
     private final long fabricId;
     private final ConnectSettings settings;
-    private final List<RegionQueryResponder> responders = new ArrayList<>();
-    private final Map<Rail, RegionQueryResponder> responderByRail = new HashMap<>();
+    private final List<QueryResponder> responders = new ArrayList<>();
+    private final Map<Rail, QueryResponder> responderByRail = new HashMap<>();
     private final Map<PeerLane, Served> served = new HashMap<>();
     private final LinkedHashSet<ByteBuffer> nonces = new LinkedHashSet<>();
     private boolean closed;
 
-    Acceptor(ConnectionIds ids, List<Rail> rails, long fabricId, ConnectSettings settings) {
+    Acceptor(
+            ConnectionIds ids,
+            List<Rail> rails,
+            long fabricId,
+            ConnectSettings settings,
+            Function<Rail, QueryResponder> responderOf) {
         this.ids = ids;
         this.fabricId = fabricId;
         this.settings = settings;
         for (Rail rail : rails) {
-            RegionQueryResponder responder = new RegionQueryResponder(rail);
+            QueryResponder responder = responderOf.apply(rail);
             responders.add(responder);
             responderByRail.put(rail, responder);
         }
@@ -61,7 +67,7 @@ final class Acceptor implements AutoCloseable {
     private record PeerLane(long fabricId, int lane) {}
 
     /** A queue pair that a peer reads through. */
-    private record Served(CmId id, RegionQueryResponder responder, RegionQueryResponder.Querier querier) {
+    private record Served(CmId id, QueryResponder responder, Querier querier) {
         QueuePair pair() {
             return querier.pair();
         }
@@ -71,23 +77,28 @@ final class Acceptor implements AutoCloseable {
         return responder(rail).fileDescriptor();
     }
 
-    private RegionQueryResponder responder(Rail rail) {
-        RegionQueryResponder responder = responderByRail.get(rail);
+    private QueryResponder responder(Rail rail) {
+        QueryResponder responder = responderByRail.get(rail);
         if (responder == null) {
             throw new IllegalStateException("a rail of another fabric");
         }
         return responder;
     }
 
-    /** Responds to region queries that have come. */
+    /** Responds to what peers have asked. */
     void serve() {
-        responders.forEach(RegionQueryResponder::serve);
+        responders.forEach(QueryResponder::serve);
+    }
+
+    /** Takes back what peers have not released in time. */
+    void expire() {
+        responders.forEach(QueryResponder::expire);
     }
 
     /** Has the next query wake the control thread; returns false if one has come meanwhile. */
     boolean arm() {
         boolean quiet = true;
-        for (RegionQueryResponder responder : responders) {
+        for (QueryResponder responder : responders) {
             quiet &= responder.arm();
         }
         return quiet;
@@ -98,7 +109,7 @@ final class Acceptor implements AutoCloseable {
         CmId id = event.id();
         Handshake request = Handshake.read(event.privateData());
         Handshake.Refusal refusal = check(request);
-        RegionQueryResponder responder = responders.stream()
+        QueryResponder responder = responders.stream()
                 .filter(candidate -> id.isOn(candidate.rail().context()))
                 .findFirst()
                 .orElse(null);
@@ -141,7 +152,7 @@ final class Acceptor implements AutoCloseable {
         return nonces.add(request.nonce());
     }
 
-    private void accept(CmEvent event, Handshake request, RegionQueryResponder responder) {
+    private void accept(CmEvent event, Handshake request, QueryResponder responder) {
         CmId id = event.id();
         PeerLane lane = new PeerLane(request.from(), request.lane());
         end(lane, "the peer connected anew");
@@ -211,7 +222,7 @@ final class Acceptor implements AutoCloseable {
         }
         try {
             ended.pair().close();
-            ended.responder().releaseSlot(ended.querier());
+            ended.responder().release(ended.querier());
         } finally {
             ids.end(ended.responder().rail(), ended.id());
         }
@@ -221,6 +232,6 @@ final class Acceptor implements AutoCloseable {
     public void close() {
         closed = true;
         List.copyOf(served.keySet()).forEach(lane -> end(lane, "fabric closed"));
-        responders.forEach(RegionQueryResponder::close);
+        responders.forEach(QueryResponder::close);
     }
 }

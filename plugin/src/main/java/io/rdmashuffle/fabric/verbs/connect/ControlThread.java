@@ -54,6 +54,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     /**
      * Prepares to serve, which {@link #run} does.
      *
+     * @param staging reads the disk for peers
      * @param deviceEvents told of what happens to devices, on the control thread
      */
     public ControlThread(
@@ -61,13 +62,15 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
             List<Rail> rails,
             long fabricId,
             ConnectSettings settings,
+            StagingService staging,
             BiConsumer<Rail, AsyncEvent> deviceEvents,
             LongSupplier nanoClock) {
         this.events = events;
         this.rails = List.copyOf(rails);
         this.deviceEvents = deviceEvents;
         this.nanoClock = nanoClock;
-        this.acceptor = new Acceptor(ids, rails, fabricId, settings);
+        this.acceptor = new Acceptor(
+                ids, rails, fabricId, settings, rail -> new QueryResponder(rail, staging, this::execute, nanoClock));
         this.connector = new Connector(events, ids, fabricId, settings, nanoClock);
         this.waits = new WaitSet(1 + 2 * rails.size());
         waits.add(events.fileDescriptor());
@@ -126,6 +129,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         boolean fine = quietly(this::takeEvents);
         fine &= quietly(this::takeDeviceEvents);
         fine &= quietly(acceptor::serve);
+        fine &= quietly(acceptor::expire);
         fine &= quietly(connector::expire);
         fine &= quietly(ids::endDeferred);
         if (mayWait && fine && commands.isEmpty() && !closing) {

@@ -20,8 +20,8 @@ import java.util.Set;
  * <p><b>Ownership:</b> of its {@link Rail}; must be closed after the queue pairs that use its slots.
  */
 public final class ControlMemory implements AutoCloseable {
-    /** A region query and its response. */
-    public static final int SLOT_BYTES = 1024;
+    /** A staging question, and an answer to it and one to a region query. */
+    public static final int SLOT_BYTES = 2048;
 
     private static final int SLOTS_PER_BLOCK = 256;
 

@@ -4,6 +4,8 @@ package io.rdmashuffle.fabric.verbs.read;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
 import io.rdmashuffle.fabric.verbs.device.ControlMemory;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.verbs.QueuePair;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -17,8 +19,13 @@ import org.slf4j.LoggerFactory;
  * <pre>
  *  ring  | .. | done | outstanding | outstanding | free | ..
  *                     ^tail                       ^head        sequence numbers, modulo the ring's length
- *  work request id:  63..32 serial of the connection | 31 receive | 30..0 sequence number
+ *  work request id:  63..32 serial of the connection | 31 receive | 30..0 sequence number, or number of the buffer
+ *
+ *  slot  | 0 region query | 16 release | .. | 64 two receive buffers of 784 bytes | 1632 staging question | 2048
  * </pre>
+ *
+ * A region query and a staging question may be under way at once; the answers come in any order, so that the kind of a
+ * message is told by its first bytes.
  *
  * <p><b>Threading:</b> the data thread.
  *
@@ -29,6 +36,20 @@ public final class Connection {
     private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
     private static final long RECEIVE = 1L << 31;
     private static final int SEQUENCE_MASK = 0x7fffffff;
+    private static final int RELEASE_OFFSET = 16;
+    private static final int RECEIVE_OFFSET = 64;
+    private static final int RECEIVE_BUFFERS = 2;
+    /** Holds either answer. */
+    static final int RECEIVE_BYTES = RegionTable.MAX_RESPONSE_BYTES;
+
+    private static final int QUESTION_OFFSET = RECEIVE_OFFSET + RECEIVE_BUFFERS * RECEIVE_BYTES;
+
+    static {
+        if (QUESTION_OFFSET + StagingMessages.MAX_QUESTION_BYTES > ControlMemory.SLOT_BYTES
+                || StagingMessages.ANSWER_BYTES > RECEIVE_BYTES) {
+            throw new AssertionError("control messages do not fit into a slot");
+        }
+    }
 
     private final Owner owner;
     private final EstablishedPair established;
@@ -39,14 +60,16 @@ public final class Connection {
     private long serial;
     private int head;
     private int tail;
+    /** Bit by buffer: 1 where a receive is posted. */
+    private int receiving;
 
     /** Who is told what happens on a connection. */
     interface Owner {
         /** Takes a completion that stands for this request and all before it. */
         void completed(Connection on, long workRequestId);
 
-        /** Takes the peer's response to the region query; it is in the slot. */
-        void responded(Connection on, int lengthBytes);
+        /** Takes a message of the peer, which is in this receive buffer of the slot. */
+        void responded(Connection on, int buffer, int lengthBytes);
 
         /** Takes the end of the connection. */
         void broken(Connection on, ReadFailedException failure);
@@ -78,8 +101,43 @@ public final class Connection {
         return pair;
     }
 
-    ControlMemory.Slot slot() {
-        return established.slot();
+    int slotKey() {
+        return established.slot().localKey();
+    }
+
+    /** Returns where a region query is written. */
+    long queryAddress() {
+        return established.slot().address();
+    }
+
+    /** Returns where a release is written. */
+    long releaseAddress() {
+        return established.slot().address() + RELEASE_OFFSET;
+    }
+
+    /** Returns where a staging question is written. */
+    long questionAddress() {
+        return established.slot().address() + QUESTION_OFFSET;
+    }
+
+    long receiveAddress(int buffer) {
+        return established.slot().address() + RECEIVE_OFFSET + (long) buffer * RECEIVE_BYTES;
+    }
+
+    /** Takes a receive buffer, for the answer to a question that is about to be sent. */
+    int takeReceive() {
+        for (int buffer = 0; buffer < RECEIVE_BUFFERS; buffer++) {
+            if ((receiving & 1 << buffer) == 0) {
+                receiving |= 1 << buffer;
+                return buffer;
+            }
+        }
+        throw new IllegalStateException(pair + " waits for " + RECEIVE_BUFFERS + " answers already");
+    }
+
+    /** Takes a buffer back, whose message has been read. */
+    void releaseReceive(int buffer) {
+        receiving &= ~(1 << buffer);
     }
 
     int maxReadBytes() {
@@ -103,8 +161,12 @@ public final class Connection {
         return serialOf(serial);
     }
 
-    long receiveId() {
-        return serial | RECEIVE;
+    static int receiveBuffer(long workRequestId) {
+        return (int) workRequestId & SEQUENCE_MASK;
+    }
+
+    long receiveId(int buffer) {
+        return serial | RECEIVE | buffer;
     }
 
     int outstanding() {
@@ -114,6 +176,21 @@ public final class Connection {
     /** Returns whether another READ fits; one place is kept for a control message. */
     boolean hasRoom() {
         return head - tail < ring.length - 1;
+    }
+
+    /** Returns whether another control message fits. */
+    boolean hasControlRoom() {
+        return head - tail < ring.length;
+    }
+
+    /** Returns the sequence number that the next request gets. */
+    int nextSequence() {
+        return head;
+    }
+
+    /** Returns whether all requests before this sequence number have completed. */
+    boolean isCompletedUpTo(int sequence) {
+        return tail - sequence >= 0;
     }
 
     /** Takes the next place in the ring; returns the id to post with. {@code read} is null for a control message. */

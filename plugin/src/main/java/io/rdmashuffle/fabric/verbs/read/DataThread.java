@@ -275,7 +275,7 @@ public final class DataThread implements Runnable, AutoCloseable {
             if (!completions.succeeded(i)) {
                 owner.broken(connection, failure(owner, i));
             } else if (Connection.isReceive(id)) {
-                owner.responded(connection, completions.lengthBytes(i));
+                owner.responded(connection, Connection.receiveBuffer(id), completions.lengthBytes(i));
             } else {
                 owner.completed(connection, id);
             }

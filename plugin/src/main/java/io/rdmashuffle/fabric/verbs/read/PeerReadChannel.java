@@ -7,6 +7,7 @@ import io.rdmashuffle.fabric.verbs.connect.ConnectionListener;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionService;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
 import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
 import io.rdmashuffle.ffi.NativeException;
 import java.util.function.LongSupplier;
@@ -43,6 +44,7 @@ public final class PeerReadChannel implements Connection.Owner {
     private final PeerRegions regions = new PeerRegions();
     private final ReconnectPause pause = new ReconnectPause();
     private final ConnectionListener fromControl = new FromControl();
+    private final StagedReads staged;
     private @Nullable Connection connection;
     private boolean connecting;
     private boolean closed;
@@ -73,6 +75,20 @@ public final class PeerReadChannel implements Connection.Owner {
         this.control = control;
         this.reads = reads;
         this.nanoClock = nanoClock;
+        this.staged = new StagedReads(reads, regions, target.rail(), describePeer(), new ForStaging());
+    }
+
+    /** What reads of the peer's disk tier need of this. */
+    private final class ForStaging implements StagedReads.Host {
+        @Override
+        public void queryRegions(Connection on) {
+            PeerReadChannel.this.queryRegions(on);
+        }
+
+        @Override
+        public void refuse(PendingRead read) {
+            PeerReadChannel.this.refuse(read);
+        }
     }
 
     /** What the control thread says, handed to the data thread. */
@@ -125,7 +141,7 @@ public final class PeerReadChannel implements Connection.Owner {
 
     /** Returns whether there is something to wait for: reads under way, reads that want to be. */
     boolean isBusy() {
-        return !waiting.isEmpty() || (connection != null && connection.outstanding() > 0);
+        return !waiting.isEmpty() || !staged.isIdle() || (connection != null && connection.outstanding() > 0);
     }
 
     boolean isClosed() {
@@ -142,17 +158,32 @@ public final class PeerReadChannel implements Connection.Owner {
             listed = true;
             host.list(this);
         }
-        waiting.add(read);
+        if (read.needsStaging()) {
+            staged.add(read);
+        } else {
+            waiting.add(read);
+        }
     }
 
     /** Connects if that is what the reads wait for, otherwise posts what fits; returns whether anything was done. */
     boolean advance(long now) {
-        if (closed || waiting.isEmpty()) {
+        if (closed || (waiting.isEmpty() && staged.isIdle())) {
             return false;
         }
         Connection current = connection;
         if (current != null) {
-            return post(current);
+            try {
+                boolean worked = staged.advance(current, host.poster(), now);
+                if (current == connection) {
+                    // Staging has not ended the connection.
+                    worked |= post(current);
+                }
+                return worked;
+            } catch (NativeException | IllegalStateException e) {
+                // What was not posted counts as outstanding too, and starts again with the rest.
+                broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
+                return true;
+            }
         }
         if (connecting || !pause.isOver(now)) {
             return false;
@@ -172,6 +203,7 @@ public final class PeerReadChannel implements Connection.Owner {
             }
             Lookup found = read.isReady() ? Lookup.READY : regions.lookUp(read);
             if (found == Lookup.IMPOSSIBLE) {
+                waiting.poll();
                 refuse(read);
                 continue;
             }
@@ -192,24 +224,18 @@ public final class PeerReadChannel implements Connection.Owner {
         if (poster.isEmpty()) {
             return false;
         }
-        try {
-            poster.postReads(current);
-        } catch (NativeException | IllegalStateException e) {
-            // What was not posted counts as outstanding too, and starts again with the rest.
-            broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
-        }
+        poster.postReads(current);
         return true;
     }
 
     private void refuse(PendingRead read) {
-        waiting.poll();
         String why = regions.reasonAgainst(read) + " of executor " + target.peerId();
         Reason reason = regions.leadsToAbsent(read) ? Reason.REGION_ABSENT : Reason.OUT_OF_BOUNDS;
         reads.fail(read, new ReadFailedException(reason, why));
     }
 
     private void queryRegions(Connection current) {
-        regions.writeQuery(current.slot().address());
+        regions.writeQuery(current.queryAddress());
         try {
             host.poster().postQuery(current);
         } catch (NativeException | IllegalStateException e) {
@@ -218,12 +244,16 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     @Override
-    public void responded(Connection on, int lengthBytes) {
+    public void responded(Connection on, int buffer, int lengthBytes) {
         if (on != connection) {
             return;
         }
+        on.releaseReceive(buffer);
+        long message = on.receiveAddress(buffer);
         try {
-            if (regions.takeResponse(on.slot().address(), lengthBytes) && on.hasRoom()) {
+            if (StagingMessages.isAnswer(message, lengthBytes)) {
+                staged.answered(message, lengthBytes, nanoClock.getAsLong());
+            } else if (regions.takeResponse(message, lengthBytes) && on.hasRoom()) {
                 queryRegions(on);
             }
         } catch (IllegalArgumentException e) {
@@ -234,6 +264,11 @@ public final class PeerReadChannel implements Connection.Owner {
     @Override
     public void completed(Connection on, long workRequestId) {
         pause.reset();
+        if (staged.isReading() && staged.isLate(nanoClock.getAsLong())) {
+            // Bytes may have come from memory that the peer has used anew.
+            broken(on, expiredFailure());
+            return;
+        }
         RequestPoster poster = host.poster();
         for (int left = on.completedBy(workRequestId); left > 0; left--) {
             PendingRead read = poster.retireOldest(on);
@@ -253,6 +288,7 @@ public final class PeerReadChannel implements Connection.Owner {
             return;
         }
         regions.reset();
+        staged.connected(made);
         connection = made;
         LOG.debug("Connected to {}", target);
     }
@@ -264,6 +300,9 @@ public final class PeerReadChannel implements Connection.Owner {
         LOG.debug("No connection to {}", target, failure);
         for (int left = waiting.size(); left > 0; left--) {
             restartOrFail(takeWaiting(), failure, true, now);
+        }
+        for (int left = staged.size(); left > 0; left--) {
+            restartOrFail(staged.take(), failure, true, now);
         }
     }
 
@@ -291,9 +330,10 @@ public final class PeerReadChannel implements Connection.Owner {
             late |= read != null && read.isExpired(now);
         }
         PendingRead first = waiting.first();
-        if (first == null && !late) {
+        if (first == null && staged.isIdle() && !late) {
             return;
         }
+        late |= staged.isLate(now);
         late |= regions.isQuerying() && first != null && first.isExpired(now);
         if (late) {
             pauseAndDrop(expiredFailure());
@@ -308,6 +348,7 @@ public final class PeerReadChannel implements Connection.Owner {
                 waiting.add(read);
             }
         }
+        staged.expire(now);
     }
 
     /** Fails everything and lets nothing in any more. */
@@ -317,6 +358,9 @@ public final class PeerReadChannel implements Connection.Owner {
         drop(failure, false);
         while (!waiting.isEmpty()) {
             reads.fail(takeWaiting(), failure);
+        }
+        while (!staged.isEmpty()) {
+            reads.fail(staged.take(), failure);
         }
     }
 
@@ -334,25 +378,23 @@ public final class PeerReadChannel implements Connection.Owner {
         }
         boolean released = dropped.closePair();
         host.unregister(dropped);
-        // Pieces of one read are neighbours; the last of them may still be waiting, partly posted.
+        // What waits to be posted in part is where it waits; the rest is on the connection only.
+        ReadFifo ended = new ReadFifo();
         PendingRead partly = waiting.first();
         if (partly != null && partly.isOutstanding()) {
-            waiting.poll();
-        } else {
-            partly = null;
+            ended.add(takeWaiting());
         }
-        long now = nanoClock.getAsLong();
+        staged.reset(ended);
         RequestPoster poster = host.poster();
-        PendingRead previous = null;
         while (dropped.outstanding() > 0) {
             PendingRead read = poster.retireOldest(dropped);
-            if (read != null && read != previous && read != partly) {
-                endOutstanding(read, failure, retry, released, now);
+            if (read != null && read.isFullyPosted() && read.dropOutstanding()) {
+                ended.add(read);
             }
-            previous = read == null ? previous : read;
         }
-        if (partly != null) {
-            endOutstanding(partly, failure, retry, released, now);
+        long now = nanoClock.getAsLong();
+        for (PendingRead read = ended.poll(); read != null; read = ended.poll()) {
+            endOutstanding(read, failure, retry, released, now);
         }
         if (released) {
             control.closeIdentity(dropped.established());
@@ -397,10 +439,7 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     private ReadFailedException expiredFailure() {
-        return new ReadFailedException(
-                Reason.TIMED_OUT,
-                describePeer() + " did not deliver within the read's deadline"
-                        + " (spark.shuffle.rdma.fabric.readTimeout)");
+        return StagedReads.expired(describePeer());
     }
 
     private ReadFailedException closedFailure() {

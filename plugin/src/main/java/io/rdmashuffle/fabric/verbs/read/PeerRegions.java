@@ -3,19 +3,15 @@ package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.memory.DiskTier;
 import java.util.List;
 
 /**
  * What a channel knows of its peer's regions, and whether a query for more is under way.
  *
- * <p>In the connection's slot the query lies in front, the response behind it.
- *
  * <p><b>Threading:</b> the data thread; {@link #known()} and {@link #forget()} are for any thread.
  */
 public final class PeerRegions {
-    /** Where in the slot the response goes. */
-    static final int RESPONSE_OFFSET = 64;
-
     private volatile RegionTable table = RegionTable.EMPTY;
     private boolean querying;
     /** How many regions the peer said that it has. */
@@ -57,12 +53,15 @@ public final class PeerRegions {
         return querying;
     }
 
-    /** Looks up all regions that a read needs, once, before anything of it is posted. */
+    /** Looks up all regions of memory that a read needs, once, before anything of it is posted. */
     Lookup lookUp(PendingRead read) {
         RegionTable known = table;
         List<RemoteSlice> sources = read.request().sources();
         for (int i = 0; i < sources.size(); i++) {
             RemoteSlice source = sources.get(i);
+            if (DiskTier.has(source.regionId())) {
+                continue;
+            }
             if (!known.knows(source.regionId())) {
                 boolean findable = querying || known.size() < existing || read.hasQueryLeft();
                 return findable ? Lookup.UNKNOWN : Lookup.IMPOSSIBLE;
@@ -86,6 +85,9 @@ public final class PeerRegions {
     String reasonAgainst(PendingRead read) {
         RegionTable known = table;
         for (RemoteSlice source : read.request().sources()) {
+            if (DiskTier.has(source.regionId())) {
+                continue;
+            }
             if (!known.knows(source.regionId())) {
                 return source + ": the peer has " + known.size() + " regions";
             }
@@ -106,19 +108,18 @@ public final class PeerRegions {
     }
 
     /** Writes the query for the regions behind those that are known; the caller sends it. */
-    void writeQuery(long slot) {
+    void writeQuery(long target) {
         querying = true;
-        RegionTable.writeQuery(slot, table.size());
+        RegionTable.writeQuery(target, table.size());
     }
 
     /**
-     * Takes the response in a slot; returns whether there are more regions to query.
+     * Takes a response; returns whether there are more regions to query.
      *
      * @throws IllegalArgumentException if it does not continue what is known, of which nothing is left then
      */
-    boolean takeResponse(long slot, int lengthBytes) {
+    boolean takeResponse(long response, int lengthBytes) {
         querying = false;
-        long response = slot + RESPONSE_OFFSET;
         RegionTable before = table;
         try {
             RegionTable after = before.withResponse(response, lengthBytes);

@@ -6,6 +6,8 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.memory.DiskTier;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +36,7 @@ public final class PendingRead {
     private int attempts;
     private int queries;
     private @Nullable RegionTable regions;
+    private @Nullable ReadFailedException doom;
 
     /** Links reads that wait; belongs to whichever queue holds this. */
     @Nullable
@@ -65,6 +68,7 @@ public final class PendingRead {
         outstanding = 0;
         queries = 0;
         regions = null;
+        doom = null;
     }
 
     /** Lets go of everything, for the next use. */
@@ -73,6 +77,7 @@ public final class PendingRead {
         batch = null;
         channels = null;
         regions = null;
+        doom = null;
         next = null;
     }
 
@@ -93,6 +98,10 @@ public final class PendingRead {
             throw new IllegalStateException("a pending read that was not started");
         }
         return value;
+    }
+
+    long deadlineNanos() {
+        return batch().deadlineNanos();
     }
 
     /** Returns whether the deadline has passed. */
@@ -159,10 +168,73 @@ public final class PendingRead {
         targetOffset += bytes;
         sliceOffset += bytes;
         outstanding++;
-        if (sliceOffset == source().lengthBytes()) {
+        // What is staged of neighbouring slices comes as one piece.
+        while (!isFullyPosted() && sliceOffset >= source().lengthBytes()) {
+            sliceOffset -= source().lengthBytes();
             slice++;
-            sliceOffset = 0;
         }
+    }
+
+    /** Returns whether any of the slices lies in the peer's disk tier. */
+    boolean needsStaging() {
+        List<RemoteSlice> sources = request().sources();
+        for (int i = 0; i < sources.size(); i++) {
+            if (DiskTier.has(sources.get(i).regionId())) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Returns whether the next piece must be staged. */
+    boolean isOnDisk() {
+        return DiskTier.has(source().regionId());
+    }
+
+    /** Returns how long the next piece is, at most {@code longest} bytes, that lies in slices of the disk tier only. */
+    int stagedPieceBytes(int longest) {
+        List<RemoteSlice> sources = request().sources();
+        long bytes = -sliceOffset;
+        for (int i = slice; i < sources.size() && bytes < longest; i++) {
+            if (!DiskTier.has(sources.get(i).regionId())) {
+                break;
+            }
+            bytes += sources.get(i).lengthBytes();
+        }
+        return (int) Math.min(longest, bytes);
+    }
+
+    /** Adds what is left of this read in the disk tier to a staging question, in order, as much as fits. */
+    void describeStaging(StagingQuestion question) {
+        List<RemoteSlice> sources = request().sources();
+        long from = sliceOffset;
+        for (int i = slice; i < sources.size() && !question.isFull(); i++) {
+            RemoteSlice source = sources.get(i);
+            if (DiskTier.has(source.regionId())) {
+                question.add(source.regionId(), source.offset() + from, source.lengthBytes() - from);
+            }
+            from = 0;
+        }
+    }
+
+    /** Has this read fail as soon as nothing of it is outstanding; nothing more of it is posted. */
+    void doom(ReadFailedException failure) {
+        doom = failure;
+        slice = request().sources().size();
+        sliceOffset = 0;
+    }
+
+    /** Returns why this read must fail although all its pieces have arrived; null if it need not. */
+    @Nullable
+    ReadFailedException doom() {
+        return doom;
+    }
+
+    /** Forgets what is outstanding, on a queue pair that is gone; returns whether anything was. */
+    boolean dropOutstanding() {
+        boolean any = outstanding > 0;
+        outstanding = 0;
+        return any;
     }
 
     /** Returns whether every piece was posted. */

@@ -49,9 +49,9 @@ public final class PendingReads {
         return read;
     }
 
-    /** Ends a read whose bytes are in the target. */
+    /** Ends a read of which everything that was posted has arrived. */
     void succeed(PendingRead read) {
-        end(read, null);
+        end(read, read.doom());
     }
 
     /** Ends a read that failed; the device must not be able to write into its target any more. */

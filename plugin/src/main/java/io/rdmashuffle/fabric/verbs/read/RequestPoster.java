@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.verbs.ReceiveRequests;
@@ -10,8 +11,8 @@ import io.rdmashuffle.verbs.SendRequests;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Posts the READs and region queries of a data thread's channels: chains of requests with one doorbell, and a count of
- * what the completion queue must have room for.
+ * Posts the READs and control messages of a data thread's channels: chains of requests with one doorbell, and a count
+ * of what the completion queue must have room for.
  *
  * <p><b>Threading:</b> the data thread.
  *
@@ -56,16 +57,20 @@ final class RequestPoster implements AutoCloseable {
         return !chain.isFull() && on.hasRoom() && posted < maxPosted;
     }
 
-    /** Adds a READ of a read's next piece; now and then one that asks for a completion. */
+    /** Adds a READ of a read's next piece, which lies in a region that it knows. */
     void addPiece(Connection on, PendingRead read, Rail rail) {
         RegionTable table = read.regions();
         int sourceRegion = read.source().regionId();
-        Lease into = read.request().target();
-        int bytes = read.pieceBytes(on.maxReadBytes());
-        long local = into.region().memory().address() + into.offset() + read.targetOffset();
         long remote = table.address(sourceRegion) + read.sourceOffset();
+        add(on, read, rail, read.pieceBytes(on.maxReadBytes()), remote, table.key(sourceRegion));
+    }
+
+    /** Adds a READ of a read's next bytes, which the peer has staged; now and then one that asks for a completion. */
+    void add(Connection on, PendingRead read, Rail rail, int bytes, long remote, int remoteKey) {
+        Lease into = read.request().target();
+        long local = into.region().memory().address() + into.offset() + read.targetOffset();
         int localKey = rail.localKey(into.region().id());
-        chain.read(number(on, read), local, bytes, localKey, remote, table.key(sourceRegion), false);
+        chain.read(number(on, read), local, bytes, localKey, remote, remoteKey, false);
         read.advancePast(bytes);
         unsignaledBytes += bytes;
         if (unsignaledBytes >= SIGNAL_EVERY_BYTES || chain.size() % SIGNAL_EVERY_REQUESTS == 0) {
@@ -91,16 +96,39 @@ final class RequestPoster implements AutoCloseable {
      * @throws NativeException or {@link IllegalStateException} if the queue pair does not take both
      */
     void postQuery(Connection on) {
-        long slot = on.slot().address();
-        int localKey = on.slot().localKey();
+        postReceive(on);
+        postMessage(on, on.queryAddress(), RegionTable.QUERY_BYTES, true);
+    }
+
+    /**
+     * Posts the staging question in a connection's slot, which must not change until it has completed, and a receive
+     * for the answer. Throws as {@link #postQuery} does.
+     */
+    void postQuestion(Connection on, int lengthBytes) {
+        postReceive(on);
+        postMessage(on, on.questionAddress(), lengthBytes, false);
+    }
+
+    /** Posts the release in a connection's slot; throws as {@link #postQuery} does. */
+    void postRelease(Connection on) {
+        postMessage(on, on.releaseAddress(), StagingMessages.RELEASE_BYTES, true);
+    }
+
+    private void postReceive(Connection on) {
+        int buffer = on.takeReceive();
         receive.clear();
-        receive.add(on.receiveId(), slot + PeerRegions.RESPONSE_OFFSET, RegionTable.MAX_RESPONSE_BYTES, localKey);
+        receive.add(on.receiveId(buffer), on.receiveAddress(buffer), Connection.RECEIVE_BYTES, on.slotKey());
         if (on.pair().post(receive) != 1) {
             throw new IllegalStateException(on.pair() + " took no receive");
         }
+    }
+
+    private void postMessage(Connection on, long address, int lengthBytes, boolean inline) {
         begin();
-        chain.send(number(on, null), slot, RegionTable.QUERY_BYTES, localKey, true)
-                .inline();
+        chain.send(number(on, null), address, lengthBytes, on.slotKey(), true);
+        if (inline) {
+            chain.inline();
+        }
         postChain(on);
     }
 
@@ -118,7 +146,7 @@ final class RequestPoster implements AutoCloseable {
         }
     }
 
-    /** Counts the oldest request of a connection as completed; returns its read, null if it was a region query. */
+    /** Counts the oldest request of a connection as completed; returns its read, null if it was a control message. */
     @Nullable
     PendingRead retireOldest(Connection on) {
         posted--;

@@ -3,14 +3,24 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.fabric.verbs.connect.StagingService.Outcome;
 import io.rdmashuffle.fabric.verbs.device.FakeQueues;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
@@ -19,13 +29,17 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Peers that connect and query regions, on a fake connection manager and device. */
 @Tag("unit")
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
 class AcceptorTest {
-    private static final int RECEIVES = 64;
+    private static final int RECEIVES = 256;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
 
     private ConnectRig rig;
     private Acceptor acceptor;
@@ -33,8 +47,12 @@ class AcceptorTest {
     @BeforeEach
     void open() {
         rig = new ConnectRig();
-        acceptor =
-                new Acceptor(rig.ids, List.of(rig.rail), ConnectRig.FABRIC_ID, ConnectRig.settings(ConnectRig.SECRET));
+        acceptor = new Acceptor(
+                rig.ids,
+                List.of(rig.rail),
+                ConnectRig.FABRIC_ID,
+                ConnectRig.settings(ConnectRig.SECRET),
+                rig::responder);
     }
 
     @AfterEach
@@ -207,6 +225,95 @@ class AcceptorTest {
         }
         acceptor.serve();
         assertThat(rig.rdma.queues().receives(pair)).isEqualTo(RECEIVES);
+    }
+
+    private static byte[] question(int id) {
+        try (NativeBuffer buffer = new NativeBuffer(StagingMessages.MAX_QUESTION_BYTES)) {
+            StagingMessages.writeRange(buffer.address(), 0, DiskTier.FIRST_REGION, 4096, 77);
+            byte[] bytes = new byte[StagingMessages.writeQuestion(buffer.address(), id, 1)];
+            buffer.getBytes(0, bytes, 0, bytes.length);
+            return bytes;
+        }
+    }
+
+    private static byte[] release(int id) {
+        try (NativeBuffer buffer = new NativeBuffer(StagingMessages.RELEASE_BYTES)) {
+            StagingMessages.writeRelease(buffer.address(), id);
+            byte[] bytes = new byte[StagingMessages.RELEASE_BYTES];
+            buffer.getBytes(0, bytes, 0, bytes.length);
+            return bytes;
+        }
+    }
+
+    /** Has the oldest request staged in a lease of the pool. */
+    private void stage(Pool pool) throws InterruptedException {
+        rig.staging.end(new Outcome(Status.OK, TestPools.reserve(pool, Purpose.STAGING, 77), 77));
+    }
+
+    /** Completes the response that is under way and returns what it says. */
+    private Answer takeAnswer(int pair) {
+        FakeQueues.Send send = rig.rdma.queues().posted(pair).get(0);
+        Answer answer = StagingMessages.readAnswer(send.local(), send.length());
+        rig.rdma.queues().succeed(pair, 1);
+        acceptor.serve();
+        return answer;
+    }
+
+    @Test
+    void stagingQuestionsAreAnsweredOneAfterAnotherWithAddressAndKey() throws Exception {
+        try (Pool pool = TestPools.create(directory, 1 << 20, 1 << 20, rig.rail::register)) {
+            ask(handshake(0).encoded());
+            int pair = onlyPair();
+            rig.rdma.queues().deliver(pair, question(1));
+            rig.rdma.queues().deliver(pair, question(2));
+            rig.rdma.queues().deliver(pair, question(3));
+            acceptor.serve();
+            assertThat(rig.rdma.queues().posted(pair))
+                    .as("while the disk is read")
+                    .isEmpty();
+            stage(pool);
+            rig.staging.end(Outcome.refusal(Status.UNREADABLE));
+            stage(pool);
+            rig.rdma.queues().deliver(pair, query(0));
+            acceptor.serve();
+            assertThat(rig.rdma.queues().posted(pair)).as("one at a time").hasSize(1);
+            Answer first = takeAnswer(pair);
+            assertThat(first.id()).isOne();
+            assertThat(first.bytes()).isEqualTo(77);
+            assertThat(first.address()).isGreaterThanOrEqualTo(rig.rail.table().address(0));
+            assertThat(first.key()).isEqualTo(rig.rail.table().key(0));
+            FakeQueues.Send table = rig.rdma.queues().posted(pair).get(0);
+            assertThat(RegionTable.EMPTY
+                            .withResponse(table.local(), table.length())
+                            .size())
+                    .isOne();
+            rig.rdma.queues().succeed(pair, 1);
+            acceptor.serve();
+            assertThat(takeAnswer(pair)).isEqualTo(Answer.refusal(2, Status.UNREADABLE));
+            assertThat(takeAnswer(pair).id()).isEqualTo(3);
+            rig.rdma.queues().deliver(pair, release(1));
+            acceptor.serve();
+            assertThat(rig.staging.returned()).hasSize(1);
+            rig.pass(ManualStaging.READ_WITHIN.multipliedBy(2));
+            acceptor.expire();
+            assertThat(rig.staging.returned()).hasSize(2);
+        }
+    }
+
+    @Test
+    void readerThatDisconnectsLeavesNothingStaged() throws Exception {
+        try (Pool pool = TestPools.create(directory, 1 << 20, 1 << 20, rig.rail::register)) {
+            long id = ask(handshake(0).encoded());
+            int pair = onlyPair();
+            rig.rdma.queues().deliver(pair, question(1));
+            rig.rdma.queues().deliver(pair, question(2));
+            acceptor.serve();
+            stage(pool);
+            rig.step(id, CmEvent.Type.DISCONNECTED);
+            assertThat(rig.staging.returned()).hasSize(1);
+            stage(pool);
+            assertThat(rig.staging.returned()).hasSize(2);
+        }
     }
 
     @Test

@@ -33,6 +33,7 @@ final class ConnectRig implements AutoCloseable {
     final ConnectionIds ids = new ConnectionIds();
     final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5);
     final Listener listener = new Listener();
+    final ManualStaging staging = new ManualStaging();
 
     /** Notes what it is told. */
     static final class Listener implements ConnectionListener {
@@ -59,6 +60,10 @@ final class ConnectRig implements AutoCloseable {
     static ConnectSettings settings(Secret secret) {
         QueuePairTuning tuning = new QueuePairTuning(14, 7, 1024, 3, 106);
         return new ConnectSettings(tuning, TIMEOUT, 16, 100, 1 << 20, secret);
+    }
+
+    QueryResponder responder(Rail of) {
+        return new QueryResponder(of, staging, Runnable::run, clock::get);
     }
 
     ConnectionTarget target() {

@@ -41,6 +41,7 @@ class ControlThreadTest {
                 List.of(rig.rail),
                 ConnectRig.FABRIC_ID,
                 ConnectRig.settings(Secret.NONE),
+                rig.staging,
                 (rail, event) -> deviceEvents.add(event),
                 rig.clock::get);
     }

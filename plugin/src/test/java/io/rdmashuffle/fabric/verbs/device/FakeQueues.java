@@ -15,6 +15,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -47,6 +48,7 @@ public final class FakeQueues implements ContextOps {
         private final int maxSends;
         private final List<Send> sends = new ArrayList<>();
         private final Deque<Receive> receives = new ArrayDeque<>();
+        private final Map<Long, byte[]> messages = new HashMap<>();
         private int state;
 
         Pair(int number, long queue, long shared, int maxSends) {
@@ -170,6 +172,17 @@ public final class FakeQueues implements ContextOps {
         return armed;
     }
 
+    /** Returns the bytes of a message, as they were when it was posted. */
+    public synchronized byte[] message(int number, long id) {
+        return Objects.requireNonNull(numbered(number).messages.get(id), "not a message")
+                .clone();
+    }
+
+    /** Completes a message out of order, as if all before it had completed, but for what that brings. */
+    public synchronized void forgetMessage(int number, long id) {
+        numbered(number).sends.removeIf(send -> send.id == id);
+    }
+
     private Deque<Receive> receives(Pair pair) {
         return pair.shared == 0 ? pair.receives : sharedReceives.getOrDefault(pair.shared, new ArrayDeque<>());
     }
@@ -258,7 +271,13 @@ public final class FakeQueues implements ContextOps {
                 RawMemory.putLong(badWrPointer, at);
                 return error;
             }
-            pair.sends.add(send(pair, at));
+            Send send = send(pair, at);
+            pair.sends.add(send);
+            if (send.opcode == VerbsConstants.IBV_WR_SEND) {
+                byte[] message = new byte[send.length];
+                RawMemory.getBytes(send.local, message, 0, message.length);
+                pair.messages.put(send.id, message);
+            }
             taken++;
         }
         longest.merge(pair.number, pair.sends.size(), Math::max);

@@ -9,6 +9,9 @@ import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.FakeQueues;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
+import io.rdmashuffle.fabric.verbs.read.StagingPeer.Reply;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
@@ -82,6 +85,22 @@ class ReadModelTest {
             FakeRdma rdma = new FakeRdma();
             rdma.maxCompletions(random.nextBoolean() ? 1 << 10 : 10);
             this.rig = new ReadRig(directory, random, rdma, 1 << (2 + random.nextInt(3)), LANES);
+            rig.peer().policy(this::reply);
+        }
+
+        /** What the owner of the disk tier does: mostly, it stages everything. */
+        private Reply reply(Question question) {
+            int bytes = StagingPeer.bytes(question);
+            if (lossless) {
+                return StagingPeer.all(question);
+            }
+            return switch (random.nextInt(10)) {
+                case 0 -> StagingPeer.refuse(Status.NO_ROOM);
+                case 1 -> StagingPeer.refuse(random.nextBoolean() ? Status.UNREADABLE : Status.UNKNOWN);
+                case 2, 3 -> new Reply(Status.OK, 1 + random.nextInt(bytes), StagingPeer.WITHIN_MILLIS);
+                case 4 -> new Reply(Status.OK, bytes, random.nextInt(500));
+                default -> StagingPeer.all(question);
+            };
         }
 
         void play() throws InterruptedException {
@@ -120,7 +139,8 @@ class ReadModelTest {
                 int end = offset;
                 for (int slice = 1 + random.nextInt(3); slice > 0; slice--) {
                     int length = 1 + random.nextInt(random.nextInt(4) == 0 ? 9000 : 500);
-                    slices.add(rig.slice(end, length));
+                    boolean onDisk = random.nextInt(3) == 0;
+                    slices.add(onDisk ? ReadRig.onDisk(end, length) : rig.slice(end, length));
                     end += length;
                 }
                 boolean impossible = random.nextInt(40) == 0;
@@ -216,6 +236,7 @@ class ReadModelTest {
          * The device writes into targets of reads that have not ended, and nowhere else: the pool may lend the rest.
          */
         private void check() {
+            rig.peer().expire();
             alive.removeIf(rig.outcomes()::hasEnded);
             for (FakeQueues.Send send : rig.queues().posted()) {
                 assertThat(send.isRead() && alive.stream().noneMatch(request -> isInside(send, request.target())))

@@ -12,6 +12,7 @@ import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
@@ -54,6 +55,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
     private final List<PeerReadChannel> channels = new ArrayList<>();
     private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 1000);
     private final Outcomes outcomes;
+    private final StagingPeer peer = new StagingPeer(this);
 
     ReadRig(Path directory, Random random) throws InterruptedException {
         this(directory, random, new FakeRdma(), DEPTH, 1);
@@ -101,6 +103,11 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
 
     Outcomes outcomes() {
         return outcomes;
+    }
+
+    /** Returns what answers questions about the disk tier. */
+    StagingPeer peer() {
+        return peer;
     }
 
     Rail rail() {
@@ -152,6 +159,15 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
 
     RemoteSlice slice(int offset, int length) {
         return new RemoteSlice(source.region().id(), source.offset() + offset, length);
+    }
+
+    /** Returns a slice of the disk tier, where the same bytes lie as in the source, again and again. */
+    static RemoteSlice onDisk(int offset, int length) {
+        return new RemoteSlice(DiskTier.FIRST_REGION, offset, length);
+    }
+
+    byte sourceByte(long offset) {
+        return sourceBytes[(int) (offset % SOURCE_BYTES)];
     }
 
     /** Reads slices of the source one after another. */
@@ -229,11 +245,18 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         deliver(pair, query, table);
     }
 
-    /** Completes the oldest request, a region query, and answers it unless that is lost. */
-    void answer(int pair, FakeQueues.Send query, boolean lost) {
+    /** Completes the oldest request, a message, and answers it unless that is lost. */
+    void answer(int pair, FakeQueues.Send message, boolean lost) {
+        byte[] bytes = queues().message(pair, message.id());
         queues().succeed(pair, 1);
-        if (!lost) {
-            deliver(pair, query, rail.table());
+        if (lost) {
+            return;
+        }
+        byte[] answer = peer.take(pair, bytes);
+        if (answer == null) {
+            deliver(pair, message, rail.table());
+        } else if (answer.length > 0 && !queues().deliver(pair, answer)) {
+            throw new AssertionError("no receive for the answer");
         }
     }
 
@@ -251,7 +274,9 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
     /** Returns what a request must have read. */
     byte[] expected(int offset, int length) {
         byte[] expected = new byte[length];
-        System.arraycopy(sourceBytes, offset, expected, 0, length);
+        for (int i = 0; i < length; i++) {
+            expected[i] = sourceByte((long) offset + i);
+        }
         return expected;
     }
 
@@ -269,6 +294,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         while (control.hasAttempt()) {
             control.refuse("the test is over");
         }
+        peer.close();
         source.close();
         rail.close();
         events.close();

@@ -149,7 +149,7 @@ class RegionTableFuzzTest {
     /** As a channel does it: a response that makes no sense is dropped. */
     private void answered(PeerRegions regions, byte[] input) {
         try {
-            boolean unused = regions.takeResponse(slot.address() - PeerRegions.RESPONSE_OFFSET, put(input, (byte) 0));
+            boolean unused = regions.takeResponse(slot.address(), put(input, (byte) 0));
         } catch (IllegalArgumentException e) {
             assertThat(e).hasMessageContaining("damaged");
         }

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import io.rdmashuffle.fabric.verbs.device.ControlMemory;
+import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.verbs.CompletionChannel;
+import io.rdmashuffle.verbs.CompletionQueue;
+import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.QueueSizes;
+import io.rdmashuffle.verbs.ReceiveRequests;
+import io.rdmashuffle.verbs.SendRequests;
+import io.rdmashuffle.verbs.SharedReceiveQueue;
+import io.rdmashuffle.verbs.WorkCompletions;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Responds, on one rail, to what peers ask: where this process's regions are, and to stage what lies in its disk tier.
+ *
+ * <p>Messages of all peers come through one shared receive queue, so receive memory does not grow with their number. A
+ * peer has one response under way at a time; what it asks meanwhile is served after that.
+ *
+ * <p><b>Threading:</b> the control thread.
+ *
+ * <p><b>Ownership:</b> its creator closes it; owns the queues, not the queue pairs.
+ */
+final class QueryResponder implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(QueryResponder.class);
+    /** Each of hundreds of peers may ask and release at once; one that finds no receive comes again after 20 ms. */
+    private static final int RECEIVES = 256;
+
+    private static final int COMPLETIONS = 1 << 12;
+    private static final int POLLED = 32;
+    private static final long RESPONSE = 1L << 32;
+    private static final long EXPIRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final Rail rail;
+    private final CompletionChannel channel;
+    private final CompletionQueue queue;
+    private final SharedReceiveQueue shared;
+    private final WorkCompletions completions = new WorkCompletions(POLLED);
+    private final ReceiveRequests receive = new ReceiveRequests(1);
+    private final SendRequests response = new SendRequests(1, 1);
+    private final List<ControlMemory.Slot> messageSlots = new ArrayList<>();
+    private final Map<Integer, Querier> queriers = new HashMap<>();
+    private final StagingService staging;
+    private final Executor control;
+    private final LongSupplier nanoClock;
+    private long nextExpiry;
+
+    /**
+     * Prepares to respond.
+     *
+     * @param control runs something on the control thread
+     */
+    QueryResponder(Rail rail, StagingService staging, Executor control, LongSupplier nanoClock) {
+        this.rail = rail;
+        this.staging = staging;
+        this.control = control;
+        this.nanoClock = nanoClock;
+        this.nextExpiry = nanoClock.getAsLong();
+        this.channel = rail.context().createCompletionChannel();
+        this.queue = rail.context()
+                .createCompletionQueue(Math.min(COMPLETIONS, rail.limits().maxCompletions()), channel);
+        this.shared = rail.domain().createSharedReceiveQueue(RECEIVES);
+        for (int i = 0; i < RECEIVES; i++) {
+            messageSlots.add(rail.controlMemory().take());
+            postReceive(i);
+        }
+    }
+
+    Rail rail() {
+        return rail;
+    }
+
+    int fileDescriptor() {
+        return channel.fileDescriptor();
+    }
+
+    QueuePair createQueuePair() {
+        return rail.domain().createQueuePair(new QueueSizes(4, 0, 1, 0), queue, queue, shared);
+    }
+
+    /** Serves what comes through a queue pair from now on. */
+    Querier add(QueuePair pair) {
+        Querier added = new Querier(pair, rail.controlMemory().take());
+        queriers.put(pair.number(), added);
+        return added;
+    }
+
+    /** Serves a queue pair no longer; {@link #release} follows when the pair is closed. */
+    void remove(Querier querier) {
+        queriers.remove(querier.pair().number());
+    }
+
+    /** Takes back what a queue pair's peer had, after the queue pair was closed: nothing reads through it any more. */
+    void release(Querier querier) {
+        StagedRequests staged = querier.staged();
+        if (staged != null) {
+            staged.end();
+        }
+        rail.controlMemory().release(querier.slot());
+    }
+
+    /** Takes back what peers were to read and have not released in time. */
+    void expire() {
+        long now = nanoClock.getAsLong();
+        if (now - nextExpiry < 0) {
+            return;
+        }
+        nextExpiry = now + EXPIRY_NANOS;
+        for (Querier each : queriers.values()) {
+            StagedRequests staged = each.staged();
+            if (staged != null) {
+                staged.expire();
+            }
+        }
+    }
+
+    /** Responds to what has come. */
+    void serve() {
+        while (queue.poll(completions) > 0) {
+            for (int i = 0; i < completions.count(); i++) {
+                handle(i);
+            }
+        }
+    }
+
+    /** Has the channel tell of the next message; returns false if one has come meanwhile. */
+    boolean arm() {
+        while (channel.nextEvent() != null) {
+            // The event says no more than that it is time to poll.
+        }
+        queue.arm();
+        if (queue.poll(completions) == 0) {
+            return true;
+        }
+        for (int i = 0; i < completions.count(); i++) {
+            handle(i);
+        }
+        return false;
+    }
+
+    private void handle(int completion) {
+        long id = completions.workRequestId(completion);
+        int pairNumber = completions.queuePairNumber(completion);
+        if ((id & RESPONSE) != 0) {
+            responded(pairNumber, completion);
+            return;
+        }
+        int message = (int) id;
+        try {
+            if (completions.succeeded(completion)) {
+                take(pairNumber, messageSlots.get(message).address(), completions.lengthBytes(completion));
+            }
+        } finally {
+            postReceive(message);
+        }
+    }
+
+    private void responded(int pairNumber, int completion) {
+        Querier querier = queriers.get(pairNumber);
+        if (querier == null) {
+            return;
+        }
+        querier.unclaim();
+        if (completions.succeeded(completion)) {
+            respond(querier);
+        } else {
+            LOG.debug("A response on queue pair {} was lost: {}", pairNumber, completions.status(completion));
+        }
+    }
+
+    private void take(int pairNumber, long message, int lengthBytes) {
+        Querier querier = queriers.get(pairNumber);
+        int first = RegionTable.readQuery(message, lengthBytes);
+        int released = StagingMessages.readRelease(message, lengthBytes);
+        Question question = StagingMessages.readQuestion(message, lengthBytes);
+        if (querier == null || (first < 0 && released < 0 && question == null)) {
+            LOG.debug("No response to a message on queue pair {}", pairNumber);
+            return;
+        }
+        if (first >= 0) {
+            querier.addQuery(first);
+            respond(querier);
+        } else if (question != null) {
+            staged(querier).ask(question);
+        } else {
+            staged(querier).release(released);
+        }
+    }
+
+    private StagedRequests staged(Querier querier) {
+        StagedRequests known = querier.staged();
+        if (known == null) {
+            known = new StagedRequests(staging, control, nanoClock, new AnswersTo(querier));
+            querier.staged(known);
+        }
+        return known;
+    }
+
+    /** Sends answers to one peer. */
+    private final class AnswersTo implements StagedRequests.Answers {
+        private final Querier querier;
+
+        AnswersTo(Querier querier) {
+            this.querier = querier;
+        }
+
+        @Override
+        public void staged(int id, Lease lease, int bytes, int withinMillis) {
+            RegionTable table = rail.table();
+            int region = lease.region().id();
+            send(new Answer(
+                    id, Status.OK, bytes, table.address(region) + lease.offset(), table.key(region), withinMillis));
+        }
+
+        @Override
+        public void refused(int id, Status status) {
+            send(Answer.refusal(id, status));
+        }
+
+        private void send(Answer answer) {
+            querier.addAnswer(answer);
+            respond(querier);
+        }
+    }
+
+    /** Sends the next response, unless the device has not yet said that the last one left. */
+    private void respond(Querier querier) {
+        if (!querier.claim()) {
+            return;
+        }
+        int length = writeNext(querier);
+        if (length == 0) {
+            querier.unclaim();
+            return;
+        }
+        response.clear();
+        response.send(RESPONSE, querier.slot().address(), length, querier.slot().localKey(), true);
+        querier.pair().post(response);
+    }
+
+    /** Writes the next response to its slot; returns its length, 0 if there is none. */
+    private int writeNext(Querier querier) {
+        long slot = querier.slot().address();
+        int first = querier.takeQuery();
+        if (first >= 0) {
+            return rail.table().writeResponse(slot, first);
+        }
+        @Nullable Answer answer = querier.takeAnswer();
+        if (answer == null) {
+            return 0;
+        }
+        StagingMessages.writeAnswer(slot, answer);
+        return StagingMessages.ANSWER_BYTES;
+    }
+
+    private void postReceive(int message) {
+        ControlMemory.Slot slot = messageSlots.get(message);
+        receive.clear();
+        receive.add(message, slot.address(), ControlMemory.SLOT_BYTES, slot.localKey());
+        shared.post(receive);
+    }
+
+    @Override
+    public void close() {
+        shared.close();
+        queue.close();
+        channel.close();
+        completions.close();
+        receive.close();
+        response.close();
+    }
+}

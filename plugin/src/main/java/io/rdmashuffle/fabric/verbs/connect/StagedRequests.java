@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import io.rdmashuffle.fabric.verbs.connect.StagingService.Outcome;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
+import io.rdmashuffle.memory.Lease;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one peer has asked to be staged through one queue pair, from the question to the release.
+ *
+ * <pre>
+ *  asked --> staging --> answered --> released: by the peer, after its last READ
+ *               |            |------> expired: twice the time in which the peer must have read
+ *               +------------+------> ended: the queue pair is closed, so that nothing reads through it any more
+ * </pre>
+ *
+ * <p><b>Threading:</b> the control thread, to which outcomes are handed.
+ *
+ * <p><b>Ownership:</b> owns the leases of its requests.
+ */
+final class StagedRequests {
+    /** A reader has one question under way and reads what three others brought. */
+    static final int MAX_REQUESTS = 4;
+
+    /** The reader's time begins when it asks, which is before the owner's: this is for whatever clocks do. */
+    private static final int PATIENCE = 2;
+
+    private static final Logger LOG = LoggerFactory.getLogger(StagedRequests.class);
+
+    private final StagingService service;
+    private final Executor control;
+    private final LongSupplier nanoClock;
+    private final Answers answers;
+    private final Map<Integer, Staged> requests = new HashMap<>();
+    private boolean ended;
+
+    /** Who sends answers to the peer. */
+    interface Answers {
+        /** Sends that bytes lie at the beginning of a lease. */
+        void staged(int id, Lease lease, int bytes, int withinMillis);
+
+        /** Sends that nothing is staged. */
+        void refused(int id, Status status);
+    }
+
+    /** One request; without a lease while the bytes are being read. */
+    private static final class Staged {
+        private @Nullable Lease lease;
+        private long deadline;
+    }
+
+    /**
+     * Begins without a request.
+     *
+     * @param control runs something on the control thread
+     */
+    StagedRequests(StagingService service, Executor control, LongSupplier nanoClock, Answers answers) {
+        this.service = service;
+        this.control = control;
+        this.nanoClock = nanoClock;
+        this.answers = answers;
+    }
+
+    /** Takes a question, which is answered now or later. */
+    void ask(Question question) {
+        int id = question.id();
+        if (question.ranges().isEmpty() || requests.containsKey(id)) {
+            answers.refused(id, Status.UNKNOWN);
+            return;
+        }
+        if (requests.size() >= MAX_REQUESTS) {
+            answers.refused(id, Status.NO_ROOM);
+            return;
+        }
+        Staged request = new Staged();
+        requests.put(id, request);
+        boolean started =
+                service.stage(question.ranges(), outcome -> control.execute(() -> finished(id, request, outcome)));
+        if (!started) {
+            requests.remove(id);
+            answers.refused(id, Status.NO_ROOM);
+        }
+    }
+
+    private void finished(int id, Staged request, Outcome outcome) {
+        Lease lease = outcome.lease();
+        boolean wanted = !ended && requests.get(id) == request;
+        if (!wanted) {
+            if (lease != null) {
+                service.giveBack(lease);
+            }
+        } else if (lease == null) {
+            requests.remove(id);
+            answers.refused(id, outcome.status());
+        } else {
+            long within = service.readWithin().toMillis();
+            request.lease = lease;
+            request.deadline =
+                    nanoClock.getAsLong() + PATIENCE * service.readWithin().toNanos();
+            answers.staged(id, lease, outcome.bytes(), (int) Math.min(within, Integer.MAX_VALUE));
+        }
+    }
+
+    /** Takes the word of the peer that it has read what it asked for. */
+    void release(int id) {
+        Staged released = requests.remove(id);
+        if (released != null) {
+            giveBack(released);
+        }
+    }
+
+    /** Gives back what was staged for a peer that has not released it in time. */
+    void expire() {
+        if (requests.isEmpty()) {
+            return;
+        }
+        long now = nanoClock.getAsLong();
+        for (Iterator<Staged> each = requests.values().iterator(); each.hasNext(); ) {
+            Staged request = each.next();
+            if (request.lease != null && now - request.deadline >= 0) {
+                LOG.debug("A peer has not released what was staged for it");
+                each.remove();
+                giveBack(request);
+            }
+        }
+    }
+
+    /** Gives back everything, also what is still being read; the queue pair must be closed. */
+    void end() {
+        ended = true;
+        List<Staged> left = List.copyOf(requests.values());
+        requests.clear();
+        left.forEach(this::giveBack);
+    }
+
+    private void giveBack(Staged request) {
+        Lease lease = request.lease;
+        if (lease != null) {
+            request.lease = null;
+            service.giveBack(lease);
+        }
+    }
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.read;
+
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
+import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The reads of one channel that need bytes of the peer's disk tier: the peer is asked to stage them, they are read by
+ * READ, and released.
+ *
+ * <pre>
+ *  idle -- the first reads are asked for --> asked -- staged --> staged -- all READs posted --> idle
+ *   ^                                          |                    each completes --> released
+ *   +-- no room: after a pause ----------------+
+ *   +-- the first read is unreadable: it fails +
+ * </pre>
+ *
+ * <p>One question is under way at a time, about the first bytes that the reads need, in order; what it brought is read
+ * while the next one is. The owner may stage fewer bytes than it was asked for; the rest is asked for again. READs of
+ * staged bytes that do not complete in time take the connection with them: the owner may have used the memory anew.
+ *
+ * <p><b>Threading:</b> the data thread.
+ *
+ * <p><b>Ownership:</b> of its {@link PeerReadChannel}.
+ */
+final class StagedReads {
+    private static final Logger LOG = LoggerFactory.getLogger(StagedReads.class);
+
+    /** Staged and not released: enough to read one while the next is asked for. */
+    private static final int MAX_STAGED = 3;
+
+    private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final int MAX_DOUBLINGS = 6;
+
+    private final PendingReads reads;
+    private final PeerRegions regions;
+    private final Rail rail;
+    private final String peer;
+    private final Host host;
+    private final ReadFifo waiting = new ReadFifo();
+    private final Deque<StagedBytes> posted = new ArrayDeque<>();
+    private @Nullable StagedBytes staged;
+    private boolean asking;
+    private int question;
+    /** How many of the first reads the question is about; they stay until it is answered and posted. */
+    private int askedReads;
+
+    private int askedBytes;
+    private long askedAt;
+    private long askedDeadline;
+    private int askedSequence;
+    private int refusals;
+    private long pauseEnd;
+
+    /** What these reads need of their channel. */
+    interface Host {
+        /** Posts a query about the peer's regions. */
+        void queryRegions(Connection on);
+
+        /** Fails a read that reaches outside of what the peer has. */
+        void refuse(PendingRead read);
+    }
+
+    /**
+     * Begins without a read.
+     *
+     * @param peer whom the connection is to, for messages
+     */
+    StagedReads(PendingReads reads, PeerRegions regions, Rail rail, String peer, Host host) {
+        this.reads = reads;
+        this.regions = regions;
+        this.rail = rail;
+        this.peer = peer;
+        this.host = host;
+    }
+
+    /** Returns whether no read waits to be posted. */
+    boolean isEmpty() {
+        return waiting.isEmpty();
+    }
+
+    /** Returns whether there is anything to advance. */
+    boolean isIdle() {
+        return waiting.isEmpty() && posted.isEmpty();
+    }
+
+    /** Returns whether bytes are staged that may be read, or are being read. */
+    boolean isReading() {
+        return staged != null || !posted.isEmpty();
+    }
+
+    void add(PendingRead read) {
+        waiting.add(read);
+    }
+
+    int size() {
+        return waiting.size();
+    }
+
+    /** Takes the first read out, while nothing is asked or staged. */
+    PendingRead take() {
+        PendingRead read = waiting.poll();
+        if (read == null) {
+            throw new IllegalStateException("no read is waiting");
+        }
+        return read;
+    }
+
+    /**
+     * Posts READs of what is staged, releases and questions.
+     *
+     * @return whether anything was done
+     * @throws io.rdmashuffle.ffi.NativeException or {@link IllegalStateException} if the queue pair refuses
+     */
+    boolean advance(Connection on, RequestPoster poster, long now) {
+        if (isIdle()) {
+            return false;
+        }
+        boolean worked = postReads(on, poster);
+        worked |= releaseRead(on, poster);
+        worked |= ask(on, poster, now);
+        return worked;
+    }
+
+    private boolean postReads(Connection on, RequestPoster poster) {
+        poster.begin();
+        while (poster.hasRoom(on)) {
+            PendingRead read = waiting.first();
+            if (read == null || !read.isReady() || !addPiece(on, poster, read)) {
+                break;
+            }
+            if (read.isFullyPosted()) {
+                waiting.poll();
+                askedReads = Math.max(0, askedReads - 1);
+            }
+        }
+        boolean any = !poster.isEmpty();
+        if (any) {
+            poster.postReads(on);
+        }
+        StagedBytes used = staged;
+        if (used != null && used.left() == 0) {
+            used.endBefore(on.nextSequence());
+            posted.add(used);
+            staged = null;
+            askedReads = 0;
+        }
+        return any;
+    }
+
+    private boolean addPiece(Connection on, RequestPoster poster, PendingRead read) {
+        if (!read.isOnDisk()) {
+            poster.addPiece(on, read, rail);
+            return true;
+        }
+        StagedBytes from = staged;
+        if (from == null || from.left() == 0) {
+            return false;
+        }
+        int bytes = read.stagedPieceBytes(Math.min(on.maxReadBytes(), from.left()));
+        poster.add(on, read, rail, bytes, from.address(), from.key());
+        from.advancePast(bytes);
+        return true;
+    }
+
+    /** Tells the peer that it may have its memory back. */
+    private boolean releaseRead(Connection on, RequestPoster poster) {
+        boolean any = false;
+        StagedBytes oldest = posted.peek();
+        while (oldest != null && oldest.isRead(on) && on.hasControlRoom()) {
+            posted.poll();
+            StagingMessages.writeRelease(on.releaseAddress(), oldest.id());
+            poster.postRelease(on);
+            any = true;
+            oldest = posted.peek();
+        }
+        return any;
+    }
+
+    private boolean ask(Connection on, RequestPoster poster, long now) {
+        boolean may = !asking
+                && staged == null
+                && !waiting.isEmpty()
+                && posted.size() < MAX_STAGED
+                && (refusals == 0 || now - pauseEnd >= 0)
+                // The last question has left its memory.
+                && on.isCompletedUpTo(askedSequence)
+                && on.hasControlRoom();
+        if (!may) {
+            return false;
+        }
+        StagingQuestion asked = new StagingQuestion(on.questionAddress());
+        int count = 0;
+        long deadline = now;
+        for (PendingRead read = waiting.first(); read != null && !asked.isFull(); read = read.next) {
+            Lookup found = read.isReady() ? Lookup.READY : regions.lookUp(read);
+            if (found != Lookup.READY) {
+                if (count == 0) {
+                    return settle(on, read, found);
+                }
+                break;
+            }
+            if (read.isExpired(now)) {
+                break;
+            }
+            read.describeStaging(asked);
+            deadline = count == 0 || read.deadlineNanos() - deadline < 0 ? read.deadlineNanos() : deadline;
+            count++;
+        }
+        if (asked.isEmpty()) {
+            return false;
+        }
+        question = (question + 1) & Integer.MAX_VALUE;
+        asking = true;
+        askedReads = count;
+        askedBytes = asked.bytes();
+        askedAt = now;
+        askedDeadline = deadline;
+        poster.postQuestion(on, asked.end(question));
+        askedSequence = on.nextSequence();
+        return true;
+    }
+
+    /** Deals with the first read, whose regions are not known. */
+    private boolean settle(Connection on, PendingRead read, Lookup found) {
+        if (found == Lookup.IMPOSSIBLE) {
+            waiting.poll();
+            host.refuse(read);
+            return true;
+        }
+        if (regions.isQuerying()) {
+            return false;
+        }
+        read.countQuery();
+        host.queryRegions(on);
+        return true;
+    }
+
+    /**
+     * Takes an answer.
+     *
+     * @throws IllegalArgumentException if it is damaged
+     */
+    void answered(long message, int lengthBytes, long now) {
+        Answer answer = StagingMessages.readAnswer(message, lengthBytes);
+        if (!asking || answer.id() != question || answer.bytes() > askedBytes) {
+            throw new IllegalArgumentException("an answer to a staging question that was not asked: " + answer);
+        }
+        asking = false;
+        PendingRead first = waiting.first();
+        switch (answer.status()) {
+            case OK -> {
+                refusals = 0;
+                long deadline = askedAt + TimeUnit.MILLISECONDS.toNanos(answer.withinMillis());
+                staged = new StagedBytes(answer.id(), answer.address(), answer.key(), answer.bytes(), deadline);
+            }
+            case NO_ROOM -> {
+                askedReads = 0;
+                pauseEnd = now + (FIRST_PAUSE_NANOS << Math.min(refusals, MAX_DOUBLINGS));
+                refusals++;
+            }
+            case UNREADABLE, UNKNOWN -> {
+                askedReads = 0;
+                refusals = 0;
+                if (first != null) {
+                    waiting.poll();
+                    fail(first, unreadable(answer));
+                }
+            }
+        }
+    }
+
+    private void fail(PendingRead read, ReadFailedException failure) {
+        if (read.isOutstanding()) {
+            // The device still writes into its target; the read ends when it does not.
+            read.doom(failure);
+        } else {
+            reads.fail(read, failure);
+        }
+    }
+
+    private ReadFailedException unreadable(Answer answer) {
+        String why = answer.status() == StagingMessages.Status.UNKNOWN
+                ? " no longer has the bytes in its disk tier"
+                : " cannot read the bytes in its disk tier (spark.local.dir there)";
+        return new ReadFailedException(Reason.UNREADABLE, peer + why);
+    }
+
+    /**
+     * Returns whether the connection must end: a question was not answered before a read that it is about expired, or
+     * staged bytes were not read before their owner may use the memory anew.
+     */
+    boolean isLate(long now) {
+        StagedBytes oldest = posted.peek();
+        StagedBytes current = staged;
+        return ((asking || current != null) && now - askedDeadline >= 0)
+                || (current != null && current.isLate(now))
+                || (oldest != null && oldest.isLate(now));
+    }
+
+    /** Fails reads whose deadline has passed and of which nothing is asked or outstanding. */
+    void expire(long now) {
+        int kept = asking || staged != null ? askedReads : 0;
+        for (int left = waiting.size(); left > 0; left--) {
+            PendingRead read = take();
+            if (kept <= 0 && read.isExpired(now) && !read.isOutstanding()) {
+                reads.fail(read, refusals == 0 ? expired(peer) : noRoom());
+            } else {
+                waiting.add(read);
+            }
+            kept--;
+        }
+    }
+
+    /** Returns the failure of a read whose deadline has passed. */
+    static ReadFailedException expired(String peer) {
+        return new ReadFailedException(
+                Reason.TIMED_OUT,
+                peer + " did not deliver within the read's deadline (spark.shuffle.rdma.fabric.readTimeout)");
+    }
+
+    private ReadFailedException noRoom() {
+        return new ReadFailedException(
+                Reason.NO_ROOM,
+                peer + " has no memory to stage what lies on its disk" + " (spark.shuffle.rdma.pool.maxSize there)");
+    }
+
+    /** Forgets what was asked and staged, with the connection; moves reads that were on it to {@code outstanding}. */
+    void reset(ReadFifo outstanding) {
+        if (asking || isReading()) {
+            LOG.debug("{}: the connection ended while bytes of its disk tier were asked for", peer);
+        }
+        asking = false;
+        staged = null;
+        askedReads = 0;
+        posted.clear();
+        for (int left = waiting.size(); left > 0; left--) {
+            PendingRead read = take();
+            (read.isOutstanding() ? outstanding : waiting).add(read);
+        }
+    }
+
+    /** Begins with a new connection. */
+    void connected(Connection on) {
+        askedSequence = on.nextSequence();
+    }
+}
