@@ -120,6 +120,15 @@ public final class ShuffleConfig {
                 50 to 100 ms a region; after a minute without use that is a thousandth.
                 """);
 
+    public static final ConfigEntry<Integer> POOL_HIGH_WATER_MARK = ConfigEntry.count(
+                    "pool.highWaterMark", "percent", "85")
+            .between("1", "100")
+            .doc("""
+                How full of map outputs the pool's memory may become before the oldest shuffles move to the disk tier
+                (`disk.enabled`), down to 15 percent points less. Only shuffles of which nothing has been written for
+                10 s move, and only while another one is being written. They stay readable. 100 moves none.
+                """);
+
     public static final ConfigEntry<Boolean> DISK_ENABLED =
             ConfigEntry.flag("disk.enabled", "true").doc("""
                 Give the pool a second tier: one file in each of Spark's local directories (`spark.local.dir`), for map
@@ -212,6 +221,7 @@ public final class ShuffleConfig {
             POOL_CHUNK_SIZE,
             POOL_RESERVE_TIMEOUT,
             POOL_IDLE_TIMEOUT,
+            POOL_HIGH_WATER_MARK,
             DISK_ENABLED,
             DISK_MIN_FREE,
             DIRECTORY_MAX_SHUFFLES,
@@ -364,6 +374,10 @@ public final class ShuffleConfig {
 
     public Duration poolIdleTimeout() {
         return get(POOL_IDLE_TIMEOUT);
+    }
+
+    public int poolHighWaterMark() {
+        return get(POOL_HIGH_WATER_MARK);
     }
 
     public int directoryMaxShuffles() {

@@ -14,15 +14,17 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *  HEADER of a table, at 0 in it          SLOT of shuffle s, at 64 * (1 + s mod slots) in the table
  *     0   8  magic "RDMADIR1"                0   4  shuffle id
- *     8   4  layout version, 4               4   4  1 = live, 0 = none
+ *     8   4  layout version, 5               4   4  1 = live, 0 = none
  *    12   4  slots                           8   4  region of the shuffle's segment
  *    16  16  incarnation of the executor    12   4  entries in the segment
  *    32   4  slots of the next table,       16   8  offset of the segment in its region
- *            0 = there is none              24   8  generation: changes when the slot gets or loses a shuffle,
- *    36   4  region of the next table               and is never the same twice in a directory
- *    40   8  offset of the next table       32  28  zero
- *    48  12  zero                           60   4  CRC-32C
- *    60   4  CRC-32C
+ *            0 = there is none              24   8  generation: changes when the slot gets or loses a shuffle, and
+ *    36   4  region of the next table               before memory is freed that map outputs have left; never the
+ *    40   8  offset of the next table               same twice in a directory
+ *    48  12  zero                           32   8  revision: changes when an entry is written again, since its map
+ *    60   4  CRC-32C                                output has moved; where it was, it stays readable for a while
+ *                                           40  20  zero
+ *                                           60   4  CRC-32C
  *
  *  ENTRY of one map output, at 64 * i in the segment
  *     0   8  map id (Spark's task attempt id, unique)
@@ -47,7 +49,7 @@ final class DirectoryLayout {
     static final long RECORD_BYTES = 64;
 
     static final long MAGIC = 0x31524944414D4452L;
-    static final int VERSION = 4;
+    static final int VERSION = 5;
 
     /** Each is twice as long as the one before: together 255 times the first. */
     static final int MAX_TABLES = 8;
@@ -65,6 +67,7 @@ final class DirectoryLayout {
     static final int SLOT_ENTRIES = 12;
     static final int SLOT_OFFSET = 16;
     static final int SLOT_GENERATION = 24;
+    static final int SLOT_REVISION = 32;
 
     static final int ENTRY_MAP_ID = 0;
     static final int ENTRY_PLACE = 8;

@@ -62,6 +62,36 @@ public final class MapOutput implements AutoCloseable {
             long[] lengths,
             int[] checksums)
             throws InterruptedException {
+        if (data.isEmpty()) {
+            return new MapOutput(DirectoryEntry.empty(mapId, lengths.length), data, null);
+        }
+        long indexBytes = MapOutputIndex.lengthBytes(lengths.length, data.size());
+        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, patience);
+        return index == null ? null : withIndex(pool, index, mapId, data, usedBytes, lengths, checksums);
+    }
+
+    /**
+     * Writes the index of data that is complete in one lease of the disk tier, next to it.
+     *
+     * @param data owned by the result if there is one, else still by the caller
+     * @return null when the disk has no room for the index
+     */
+    public static @Nullable MapOutput createOnDisk(
+            TieredPool pool, long mapId, Lease data, long usedBytes, long[] lengths, int[] checksums) {
+        Lease index = pool.reserveOnDisk(Purpose.INDEX, MapOutputIndex.lengthBytes(lengths.length, 1));
+        return index == null
+                ? null
+                : withIndex(pool, index, mapId, List.of(data), new long[] {usedBytes}, lengths, checksums);
+    }
+
+    private static @Nullable MapOutput withIndex(
+            TieredPool pool,
+            Lease index,
+            long mapId,
+            List<Lease> data,
+            long[] usedBytes,
+            long[] lengths,
+            int[] checksums) {
         List<MapOutputIndex.Extent> extents = new ArrayList<>(data.size());
         long total = 0;
         for (int i = 0; i < data.size(); i++) {
@@ -69,14 +99,7 @@ public final class MapOutput implements AutoCloseable {
             extents.add(new MapOutputIndex.Extent(lease.region().id(), lease.offset(), usedBytes[i]));
             total += usedBytes[i];
         }
-        if (extents.isEmpty()) {
-            return new MapOutput(DirectoryEntry.empty(mapId, lengths.length), data, null);
-        }
         long indexBytes = MapOutputIndex.lengthBytes(lengths.length, extents.size());
-        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, patience);
-        if (index == null) {
-            return null;
-        }
         boolean onDisk = DiskTier.has(index.region().id());
         if (!onDisk) {
             MapOutputIndex.write(index.memory(), mapId, extents, lengths, checksums);
@@ -117,6 +140,14 @@ public final class MapOutput implements AutoCloseable {
     /** Returns what the directory is to say of this output. */
     public DirectoryEntry entry() {
         return entry;
+    }
+
+    /** Returns how many bytes of the memory tier the data takes; the index, in whatever tier, is not counted. */
+    public long memoryBytes() {
+        return data.stream()
+                .filter(lease -> !DiskTier.has(lease.region().id()))
+                .mapToLong(Lease::lengthBytes)
+                .sum();
     }
 
     /** Keeps the leases for a reader; false when they are gone. */

@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An entry becomes visible as a whole: first its record, then the slot that counts it. A segment that is full is
  * copied into one of twice the size; the old one stays until the shuffle is withdrawn, because a peer may be reading
- * it.
+ * it. The entry of an output that has moved is written again in its place: a reader who sees half of it, by its
+ * checksum, reads it again.
  *
  * <p><b>Threading:</b> thread-safe; one lock, held for a few stores. Who publishes under a lock of its own has
  * {@link #prepare} wait for room before.
@@ -197,6 +198,32 @@ public final class MapOutputDirectory implements AutoCloseable {
         return true;
     }
 
+    /**
+     * Leads readers to where a map output lies now. Those who know where it lay go on reading there, until
+     * {@link #expire}; they look here again before {@link RemoteDirectory#TRUST} has passed.
+     */
+    public synchronized void relocate(int shuffleId, DirectoryEntry entry) {
+        Segment segment = segments.get(shuffleId);
+        // An entry for which there was no room is not there: its output is found through its owner.
+        if (!closed && segment != null && segment.replace(entry)) {
+            segment.revision++;
+            writeSlot(segment);
+        }
+    }
+
+    /**
+     * Makes what readers know of a shuffle invalid: when this returns, memory that its outputs have left may be freed.
+     */
+    public synchronized void expire(int shuffleId) {
+        Segment segment = segments.get(shuffleId);
+        if (!closed && segment != null) {
+            segment.generation = nextGeneration();
+            writeSlot(segment);
+            // Readers see that before any byte can be reused.
+            VarHandle.fullFence();
+        }
+    }
+
     /** Takes every entry of a shuffle back and frees its segments. */
     public synchronized void withdraw(int shuffleId) {
         Segment segment = segments.remove(shuffleId);
@@ -294,6 +321,7 @@ public final class MapOutputDirectory implements AutoCloseable {
         slot.putInt(DirectoryLayout.SLOT_ENTRIES, segment.entries);
         slot.putLong(DirectoryLayout.SLOT_OFFSET, segment.current.offset());
         slot.putLong(DirectoryLayout.SLOT_GENERATION, segment.generation);
+        slot.putLong(DirectoryLayout.SLOT_REVISION, segment.revision);
         DirectoryLayout.seal(slot);
     }
 
@@ -301,10 +329,11 @@ public final class MapOutputDirectory implements AutoCloseable {
     private final class Segment {
         private final int shuffleId;
         private final SlotTable table;
-        private final long generation;
         private final List<Lease> outgrown = new ArrayList<>();
         private Lease current;
         private int entries;
+        private long generation;
+        private long revision;
 
         Segment(int shuffleId, SlotTable table, Lease first) {
             this.shuffleId = shuffleId;
@@ -331,6 +360,19 @@ public final class MapOutputDirectory implements AutoCloseable {
             entry.write(current.memory().slice(entries * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES));
             entries++;
             return true;
+        }
+
+        /** Writes the entry of a map output again; false if it has none. Of several the last one counts. */
+        boolean replace(DirectoryEntry entry) {
+            for (long i = entries - 1L; i >= 0; i--) {
+                MemorySlice record =
+                        current.memory().slice(i * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES);
+                if (record.getLong(DirectoryLayout.ENTRY_MAP_ID) == entry.mapId()) {
+                    entry.write(record);
+                    return true;
+                }
+            }
+            return false;
         }
 
         private boolean grow(long bytes, Room room) throws InterruptedException {

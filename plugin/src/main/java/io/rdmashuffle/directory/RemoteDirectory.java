@@ -20,18 +20,24 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reader's side of a peer's directory: entries are read in bulk, once per shuffle, and again only on a miss.
+ * The reader's side of a peer's directory: entries are read in bulk, once per shuffle, and again on a miss, or when the
+ * slot says after a while that some have changed.
  *
- * <p>An entry never changes while its shuffle lives and map ids are never used twice. A shuffle that was removed and is
- * written again, which Spark does, has another generation and may have another slot. The owner publishes before it
- * reports success, so a map output that the driver knows of and a fresh read does not show is not in this peer's
- * directory.
+ * <p>Map ids are never used twice, but an output may move while its shuffle lives; where it was, it stays readable for
+ * longer than {@link #TRUST} and a read together. A shuffle that was removed and is written again, which Spark does,
+ * has another generation and may have another slot. The owner publishes before it reports success, so a map output that
+ * the driver knows of and a fresh read does not show is not in this peer's directory.
  *
  * <p><b>Threading:</b> thread-safe; one thread refreshes a shuffle while others wait for it, each read has a deadline.
  *
  * <p><b>Ownership:</b> owns nothing; the owner of the peer closes it.
  */
 public final class RemoteDirectory {
+    /**
+     * For how long an entry is used without another look at its shuffle's slot. A look costs a READ of 64 bytes.
+     */
+    public static final Duration TRUST = Duration.ofSeconds(20);
+
     /** A half-written record is complete after a few stores of its owner, which may be descheduled between them. */
     private static final Duration RETRY_TIMEOUT = Duration.ofMillis(500);
 
@@ -43,20 +49,27 @@ public final class RemoteDirectory {
     private final RemoteTables tables;
     private final IndexReads indexes;
     private final Duration timeout;
+    private final Duration trust;
     private final Map<Integer, KnownShuffle> shuffles = new ConcurrentHashMap<>();
 
     /** Reads the directory at {@code location} of {@code peer}. */
     public RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads) {
-        this(peer, location, reads, RETRY_TIMEOUT);
+        this(peer, location, reads, RETRY_TIMEOUT, TRUST);
     }
 
     /** Gives a record that long to become whole; for tests that damage many. */
     RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, Duration timeout) {
+        this(peer, location, reads, timeout, TRUST);
+    }
+
+    /** Likewise, and uses an entry that long without another look; for tests of entries that change. */
+    RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, Duration timeout, Duration trust) {
         this.peer = peer;
         this.reads = reads;
         this.tables = new RemoteTables(peer, reads, location);
         this.indexes = new IndexReads(peer, reads);
         this.timeout = timeout;
+        this.trust = trust;
     }
 
     /**
@@ -79,10 +92,26 @@ public final class RemoteDirectory {
     /** Finds a map output as {@link #find} does, for readers that use the peer's memory in place. */
     public @Nullable Located locate(int shuffleId, long mapId) throws IOException {
         KnownShuffle shuffle = shuffles.get(shuffleId);
-        Located located = shuffle == null ? null : shuffle.known.get(mapId);
+        Located located = shuffle == null ? null : shuffle.trusted(mapId);
         return located != null
                 ? located
                 : shuffles.computeIfAbsent(shuffleId, KnownShuffle::new).refreshAndGet(mapId);
+    }
+
+    /** Has the next look-up read the slot of a shuffle of which something was found to be of another generation. */
+    public void outdated(int shuffleId, long generation) {
+        KnownShuffle shuffle = shuffles.get(shuffleId);
+        if (shuffle != null && shuffle.known.generation() == generation) {
+            shuffle.trustedUntil = System.nanoTime();
+        }
+    }
+
+    /** Likewise, of whatever generation. */
+    public void outdated(int shuffleId) {
+        KnownShuffle shuffle = shuffles.get(shuffleId);
+        if (shuffle != null) {
+            shuffle.trustedUntil = System.nanoTime();
+        }
     }
 
     /**
@@ -135,8 +164,8 @@ public final class RemoteDirectory {
         return damaged;
     }
 
-    /** Entries that were read under one generation, and the slot that has it. */
-    private record Known(EntryTable entries, long generation, RemoteSlice slot) {
+    /** Entries that were read under one generation and revision, and the slot that has them. */
+    private record Known(EntryTable entries, long generation, long revision, RemoteSlice slot) {
         @Nullable
         Located get(long mapId) {
             DirectoryEntry entry = entries.get(mapId);
@@ -144,7 +173,7 @@ public final class RemoteDirectory {
         }
 
         Known with(List<DirectoryEntry> added) {
-            return new Known(entries.with(added), generation, slot);
+            return new Known(entries.with(added), generation, revision, slot);
         }
     }
 
@@ -152,7 +181,10 @@ public final class RemoteDirectory {
     private final class KnownShuffle {
         private final int shuffleId;
         private volatile Known known;
+        private volatile long trustedUntil = System.nanoTime();
         private int read;
+        /** Whether the last look at the slot showed all of it. */
+        private boolean slotSeen;
         /**
          * Whether the last retries timed out: a record damaged for good must not cost every block of its shuffle a
          * timeout.
@@ -161,11 +193,17 @@ public final class RemoteDirectory {
 
         KnownShuffle(int shuffleId) {
             this.shuffleId = shuffleId;
-            this.known = new Known(EntryTable.empty(), 0, tables.home(shuffleId));
+            this.known = new Known(EntryTable.empty(), 0, 0, tables.home(shuffleId));
+        }
+
+        @Nullable
+        Located trusted(long mapId) {
+            // The time first: what is known is at least as new.
+            return System.nanoTime() - trustedUntil < 0 ? known.get(mapId) : null;
         }
 
         synchronized @Nullable Located refreshAndGet(long mapId) throws IOException {
-            Located located = known.get(mapId);
+            Located located = trusted(mapId);
             if (located != null) {
                 return located;
             }
@@ -173,9 +211,16 @@ public final class RemoteDirectory {
             long pauseNanos = FIRST_PAUSE_NANOS;
             try {
                 do {
-                    if (readNewEntries()) {
-                        gaveUp = false;
-                        return known.get(mapId);
+                    long now = System.nanoTime();
+                    slotSeen = false;
+                    boolean complete = readNewEntries();
+                    if (slotSeen) {
+                        trustedUntil = now + trust.toNanos();
+                    }
+                    located = known.get(mapId);
+                    if (complete || (slotSeen && located != null)) {
+                        gaveUp = gaveUp && !complete;
+                        return located;
                     }
                     LockSupport.parkNanos(pauseNanos);
                     pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
@@ -192,10 +237,17 @@ public final class RemoteDirectory {
         private boolean readNewEntries() throws IOException {
             RemoteTables.Search search = tables.find(shuffleId);
             ByteBuffer slot = search.slot();
+            slotSeen = slot != null || !search.torn();
             if (slot == null) {
-                return !search.torn();
+                if (slotSeen) {
+                    startOver(0, 0, search.place());
+                }
+                return slotSeen;
             }
-            startOver(slot.getLong(DirectoryLayout.SLOT_GENERATION), search.place());
+            startOver(
+                    slot.getLong(DirectoryLayout.SLOT_GENERATION),
+                    slot.getLong(DirectoryLayout.SLOT_REVISION),
+                    search.place());
             int published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
             if (published <= read) {
                 return true;
@@ -210,10 +262,11 @@ public final class RemoteDirectory {
 
         /**
          * What was read of an earlier generation is gone at its owner: Spark may remove a shuffle and write it again.
+         * What was read of an earlier revision may have moved.
          */
-        private void startOver(long current, RemoteSlice place) {
-            if (current != known.generation()) {
-                known = new Known(EntryTable.empty(), current, place);
+        private void startOver(long generation, long revision, RemoteSlice place) {
+            if (generation != known.generation() || revision != known.revision()) {
+                known = new Known(EntryTable.empty(), generation, revision, place);
                 read = 0;
             }
         }

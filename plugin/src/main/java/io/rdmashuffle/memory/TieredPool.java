@@ -44,6 +44,11 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
         return part != null ? part : disk.reserve(purpose, minimum, preferred);
     }
 
+    /** Leases so many bytes on disk, in one piece; null when no local directory has room, or there is no such tier. */
+    public @Nullable Lease reserveOnDisk(Purpose purpose, long bytes) {
+        return disk == null ? null : disk.reserve(purpose, bytes, bytes);
+    }
+
     /** Leases nothing from now on, as if both tiers were full. */
     public void retire() {
         memory.retire();

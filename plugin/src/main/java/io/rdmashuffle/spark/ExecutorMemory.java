@@ -3,6 +3,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
@@ -17,6 +18,7 @@ import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
+import io.rdmashuffle.store.Demotion;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -33,6 +35,7 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -62,6 +65,7 @@ final class ExecutorMemory implements AutoCloseable {
     private final MapOutputDirectory directory;
     private final MapOutputStore store;
     private final IncomingOutputs incoming;
+    private final @Nullable Demotion demotion;
     private boolean closed;
 
     private ExecutorMemory(
@@ -91,6 +95,9 @@ final class ExecutorMemory implements AutoCloseable {
                 limits,
                 store,
                 config.migrationTimeout());
+        Duration grace = RemoteDirectory.TRUST.plus(config.fabricReadTimeout().multipliedBy(2));
+        this.demotion =
+                pool.disk() == null ? null : new Demotion(pool, store, counters, config.poolHighWaterMark(), grace);
     }
 
     private MapOutputDirectory directory(int slots, PoolSizing sizing) throws InterruptedException {
@@ -201,6 +208,13 @@ final class ExecutorMemory implements AutoCloseable {
                     "Gave back {} region(s) that were idle: the pool has {} now (spark.shuffle.rdma.pool.idleTimeout)",
                     regions,
                     Quantities.mebibytes(pool.memory().usage().capacityBytes()));
+        }
+    }
+
+    /** Moves the oldest map outputs to disk if the memory is nearly full. */
+    void demote() {
+        if (demotion != null) {
+            demotion.run();
         }
     }
 

@@ -9,6 +9,7 @@ import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +36,9 @@ import org.slf4j.LoggerFactory;
 final class ExecutorRuntime implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
 
+    /** A pool of some GB fills in a few seconds; a look at how full it is costs next to nothing. */
+    private static final Duration DEMOTION_INTERVAL = Duration.ofSeconds(1);
+
     private final SparkConf conf;
     private final ShuffleConfig config;
     private final boolean isLocal;
@@ -46,6 +50,7 @@ final class ExecutorRuntime implements AutoCloseable {
     private volatile @Nullable ExecutorNetwork network;
     private @Nullable RemovedShuffleCleaner cleaner;
     private @Nullable PoolUpkeep upkeep;
+    private @Nullable PoolUpkeep demotion;
     private boolean closed;
 
     /**
@@ -90,6 +95,7 @@ final class ExecutorRuntime implements AutoCloseable {
                     held = ExecutorMemory.create(conf, config, counters, !isLocal);
                     memory = held;
                     upkeep = upkeepOf(held);
+                    demotion = new PoolUpkeep(List.of(held::demote), DEMOTION_INTERVAL);
                 }
             }
         }
@@ -232,6 +238,7 @@ final class ExecutorRuntime implements AutoCloseable {
         }
         closeOrWarn(cleaner);
         closeOrWarn(upkeep);
+        closeOrWarn(demotion);
         closeOrWarn(network);
         closeOrWarn(memory);
     }

@@ -7,12 +7,15 @@ import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.MapOutputDirectory.Room;
 import io.rdmashuffle.memory.Patience;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,21 +37,25 @@ public final class MapOutputStore implements AutoCloseable {
 
     private final MapOutputDirectory directory;
     private final ShuffleCounters counters;
-    private final Map<Integer, Map<Long, Stored>> shuffles = new HashMap<>();
+    private final LongSupplier nanoClock;
+    private final Map<Integer, PooledShuffle> shuffles = new HashMap<>();
     private final Map<Integer, Removal> removals = new LinkedHashMap<>();
     private boolean directoryFullLogged;
     private boolean closed;
-
-    /** An output, and when the task that wrote it was done with it. */
-    private record Stored(MapOutput output, long bornNanos) {}
 
     /** How often a shuffle has been removed, and when last. */
     private record Removal(int times, long atNanos) {}
 
     /** Keeps outputs and publishes them in {@code directory}. */
     public MapOutputStore(MapOutputDirectory directory, ShuffleCounters counters) {
+        this(directory, counters, System::nanoTime);
+    }
+
+    /** Likewise, with another clock; for tests. */
+    MapOutputStore(MapOutputDirectory directory, ShuffleCounters counters, LongSupplier nanoClock) {
         this.directory = directory;
         this.counters = counters;
+        this.nanoClock = nanoClock;
     }
 
     /**
@@ -89,10 +96,10 @@ public final class MapOutputStore implements AutoCloseable {
             throw new IOException("shuffle " + shuffleId + " was removed while its map task "
                     + output.entry().mapId() + " ran");
         }
-        Stored previous = shuffles.computeIfAbsent(shuffleId, id -> new HashMap<>())
-                .put(output.entry().mapId(), new Stored(output, System.nanoTime()));
+        MapOutput previous =
+                shuffles.computeIfAbsent(shuffleId, id -> new PooledShuffle()).put(output, nanoClock.getAsLong());
         if (previous != null) {
-            previous.output().close();
+            previous.close();
         }
         counters.add(ShuffleCounter.MAP_OUTPUTS_POOLED, 1);
         counters.add(ShuffleCounter.MAP_OUTPUTS_ON_DISK, output.entry().place() == DirectoryEntry.Place.DISK ? 1 : 0);
@@ -119,9 +126,7 @@ public final class MapOutputStore implements AutoCloseable {
             output.close();
             return false;
         }
-        Stored present = shuffles.computeIfAbsent(shuffleId, id -> new HashMap<>())
-                .putIfAbsent(output.entry().mapId(), new Stored(output, bornNanos));
-        if (present == null) {
+        if (shuffles.computeIfAbsent(shuffleId, id -> new PooledShuffle()).adopt(output, bornNanos)) {
             counters.add(ShuffleCounter.MAP_OUTPUTS_MIGRATED, 1);
             publish(shuffleId, output.entry(), room);
         } else {
@@ -159,7 +164,7 @@ public final class MapOutputStore implements AutoCloseable {
     /** Returns the map outputs that are in the pool, by shuffle. */
     public synchronized Map<Integer, List<Long>> pooled() {
         Map<Integer, List<Long>> mapIds = new HashMap<>();
-        shuffles.forEach((shuffleId, outputs) -> mapIds.put(shuffleId, List.copyOf(outputs.keySet())));
+        shuffles.forEach((shuffleId, outputs) -> mapIds.put(shuffleId, List.copyOf(outputs.mapIds())));
         return mapIds;
     }
 
@@ -170,13 +175,13 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Returns whether an output is in the pool. */
     public synchronized boolean isPooled(int shuffleId, long mapId) {
-        return shuffles.getOrDefault(shuffleId, Map.of()).containsKey(mapId);
+        return stored(shuffleId, mapId) != null;
     }
 
     /** Returns how long ago an output in the pool was written; 0 if it has been removed. */
     public synchronized long ageNanos(int shuffleId, long mapId) {
-        Stored stored = shuffles.getOrDefault(shuffleId, Map.of()).get(mapId);
-        return stored == null ? 0 : System.nanoTime() - stored.bornNanos();
+        PooledShuffle.Stored stored = stored(shuffleId, mapId);
+        return stored == null ? 0 : nanoClock.getAsLong() - stored.bornNanos();
     }
 
     /** Notes that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
@@ -194,36 +199,108 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Returns a pool output with a reference that the caller releases; null if there is none. */
     public synchronized @Nullable MapOutput acquire(int shuffleId, long mapId) {
-        Stored stored = shuffles.getOrDefault(shuffleId, Map.of()).get(mapId);
+        PooledShuffle.Stored stored = stored(shuffleId, mapId);
         return stored != null && stored.output().retain() ? stored.output() : null;
+    }
+
+    private PooledShuffle.@Nullable Stored stored(int shuffleId, long mapId) {
+        PooledShuffle shuffle = shuffles.get(shuffleId);
+        return shuffle == null ? null : shuffle.get(mapId);
+    }
+
+    /**
+     * Returns the shuffles that may give up memory: those of which this executor has written nothing for so long while
+     * it has written another one, the one that was written last at the end.
+     */
+    synchronized List<Integer> resting(Duration quiet) {
+        long now = nanoClock.getAsLong();
+        boolean writing = shuffles.values().stream().anyMatch(shuffle -> shuffle.isBeingWritten(now, quiet.toNanos()));
+        if (!writing) {
+            return List.of();
+        }
+        Map<Integer, Long> ages = new HashMap<>();
+        shuffles.forEach((shuffleId, shuffle) -> {
+            if (!shuffle.isBeingWritten(now, quiet.toNanos())) {
+                ages.put(shuffleId, shuffle.ageNanos(now));
+            }
+        });
+        List<Integer> oldestFirst = new ArrayList<>(ages.keySet());
+        oldestFirst.sort((one, other) -> Long.compare(ages.getOrDefault(other, 0L), ages.getOrDefault(one, 0L)));
+        return oldestFirst;
+    }
+
+    /** Returns the outputs of a shuffle that take memory, longest here first. */
+    synchronized List<MapOutput> inMemory(int shuffleId) {
+        PooledShuffle shuffle = shuffles.get(shuffleId);
+        return shuffle == null ? List.of() : shuffle.inMemory();
+    }
+
+    /**
+     * Leads readers from an output to a copy of it; the memory of the output stays as it is until
+     * {@link #freeLeft}.
+     *
+     * @return false if the output has been removed meanwhile; the copy is freed
+     */
+    boolean replace(int shuffleId, MapOutput output, MapOutput copy) {
+        boolean replaced;
+        synchronized (this) {
+            PooledShuffle shuffle = shuffles.get(shuffleId);
+            replaced = !closed && shuffle != null && shuffle.replace(output, copy, nanoClock.getAsLong());
+            if (replaced) {
+                directory.relocate(shuffleId, copy.entry());
+            }
+        }
+        if (!replaced) {
+            copy.close();
+        }
+        return replaced;
+    }
+
+    /** Frees what outputs have left that long ago; a reader who is still there finds that it has to look again. */
+    void freeLeft(Duration grace) {
+        List<MapOutput> free = new ArrayList<>();
+        synchronized (this) {
+            long now = nanoClock.getAsLong();
+            shuffles.forEach((shuffleId, shuffle) -> {
+                List<MapOutput> left = shuffle.takeLeft(now, grace.toNanos());
+                if (!left.isEmpty()) {
+                    directory.expire(shuffleId);
+                    free.addAll(left);
+                }
+            });
+        }
+        free.forEach(MapOutput::close);
+    }
+
+    /** Returns the memory that outputs have left and that is not free yet. */
+    synchronized long leftBytes() {
+        return shuffles.values().stream().mapToLong(PooledShuffle::leftBytes).sum();
     }
 
     /** Frees what the shuffle holds here, at once where there is no reader. */
     public void removeShuffle(int shuffleId) {
         // Not under the lock: what lies on disk is given back by system calls.
-        withdraw(shuffleId).forEach(stored -> stored.output().close());
+        withdraw(shuffleId).forEach(MapOutput::close);
     }
 
-    private synchronized Collection<Stored> withdraw(int shuffleId) {
+    private synchronized Collection<MapOutput> withdraw(int shuffleId) {
         int times = epoch(shuffleId) + 1;
         // Put again at the end, so that the first one is the one removed longest ago.
         removals.remove(shuffleId);
-        removals.put(shuffleId, new Removal(times, System.nanoTime()));
+        removals.put(shuffleId, new Removal(times, nanoClock.getAsLong()));
         if (removals.size() > MAX_REMOVALS) {
             removals.remove(removals.keySet().iterator().next());
         }
         directory.withdraw(shuffleId);
-        Map<Long, Stored> outputs = shuffles.remove(shuffleId);
-        return outputs == null ? List.of() : outputs.values();
+        PooledShuffle outputs = shuffles.remove(shuffleId);
+        return outputs == null ? List.of() : outputs.all();
     }
 
     /** Frees everything; idempotent. */
     @Override
     public synchronized void close() {
         closed = true;
-        shuffles.values()
-                .forEach(outputs ->
-                        outputs.values().forEach(stored -> stored.output().close()));
+        shuffles.values().forEach(outputs -> outputs.all().forEach(MapOutput::close));
         shuffles.clear();
         directory.close();
     }

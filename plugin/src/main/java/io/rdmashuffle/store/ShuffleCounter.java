@@ -39,6 +39,10 @@ public enum ShuffleCounter {
     MAP_OUTPUTS_POOLED("mapOutputsPooled"),
     /** Of those, map outputs of which some lies in the disk tier. */
     MAP_OUTPUTS_ON_DISK("mapOutputsOnDisk"),
+    /** Map outputs that were moved from memory to the disk tier since the start. */
+    MAP_OUTPUTS_DEMOTED("mapOutputsDemoted"),
+    /** Bytes of memory that their data took. */
+    DEMOTED_BYTES("demoted"),
     /** Map outputs written as ordinary shuffle files since the start. */
     MAP_OUTPUTS_FILED("mapOutputsFiled"),
     /** Map outputs taken over from executors that were decommissioned, into the pool or as files, since the start. */

@@ -123,6 +123,7 @@ class ShuffleConfigTest {
         assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
         assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
         assertThat(config.poolIdleTimeout()).isEqualTo(Duration.ofMinutes(2));
+        assertThat(config.poolHighWaterMark()).isEqualTo(60);
     }
 
     private static void putPool(Map<String, String> settings) {
@@ -134,6 +135,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "pool.chunkSize", "65536");
         settings.put(PREFIX + "pool.reserveTimeout", "0ms");
         settings.put(PREFIX + "pool.idleTimeout", "2min");
+        settings.put(PREFIX + "pool.highWaterMark", "60");
         settings.put(PREFIX + "pool.regionSize", "1t");
     }
 

@@ -6,38 +6,40 @@ import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Iterator;
-import java.util.List;
 import java.util.Objects;
-import java.util.function.BooleanSupplier;
 
 /**
  * Reads slices one after another as a stream.
  *
  * <p><b>Threading:</b> none; for one thread.
  *
+ * <p>A block that its owner moves while it is read is read on at its new place.
+ *
  * <p><b>Ownership:</b> owns nothing; the buffer that it came from keeps the memory, and reads fail once that is given
  * back.
  */
 public final class SliceInputStream extends InputStream {
     private final BlockMemory memory;
-    private final Iterator<StoredSlice> rest;
+    private MovingBytes.Place place;
+    private Iterator<StoredSlice> rest;
     private StoredSlice current = new MemorySlice(0, 0);
     private long position;
     private long available;
 
-    SliceInputStream(List<StoredSlice> slices, BlockMemory memory) {
+    SliceInputStream(MovingBytes.Place place, BlockMemory memory) {
         this.memory = memory;
-        this.rest = slices.iterator();
-        this.available = slices.stream().mapToLong(StoredSlice::lengthBytes).sum();
+        this.place = place;
+        this.rest = place.pieces().iterator();
+        this.available = place.lengthBytes();
     }
 
     /**
      * Reads memory that the caller keeps where it is until it has stopped reading.
      *
-     * @param current says after each read whether what was read was the block
+     * @param bytes says where the block is if it is not at the place any more
      */
-    public static SliceInputStream over(List<StoredSlice> slices, BooleanSupplier current) {
-        return new SliceInputStream(slices, new BlockMemory.Counted(() -> true, () -> {}, current));
+    public static SliceInputStream over(MovingBytes.Place place, MovingBytes bytes) {
+        return new SliceInputStream(place, new BlockMemory.Counted(() -> true, () -> {}, bytes));
     }
 
     @Override
@@ -55,8 +57,7 @@ public final class SliceInputStream extends InputStream {
         if (!advance()) {
             return -1;
         }
-        int taken = (int) Math.min(length, current.lengthBytes() - position);
-        copy(target, offset, taken);
+        int taken = copy(target, offset, length);
         position += taken;
         available -= taken;
         return taken;
@@ -79,18 +80,41 @@ public final class SliceInputStream extends InputStream {
         return (int) Math.min(available, Integer.MAX_VALUE);
     }
 
-    /** Reads under a reference: a thread that outlives its task must not read memory that is unmapped. */
-    private void copy(byte[] target, int offset, int length) throws IOException {
+    /**
+     * Reads what there is in one piece, under a reference: a thread that outlives its task must not read memory that is
+     * unmapped. Returns how many bytes that was.
+     */
+    private int copy(byte[] target, int offset, int length) throws IOException {
         if (!memory.retain()) {
             throw new IOException("the block's memory has been given back");
         }
         try {
-            current.getBytes(position, target, offset, length);
-            if (!memory.isCurrent()) {
-                throw new IOException("the block was removed by its owner while it was read");
+            while (true) {
+                int taken = (int) Math.min(length, current.lengthBytes() - position);
+                current.getBytes(position, target, offset, taken);
+                if (place.current().getAsBoolean()) {
+                    return taken;
+                }
+                goOnElsewhere();
             }
         } finally {
             memory.release();
+        }
+    }
+
+    private void goOnElsewhere() throws IOException {
+        long done = place.lengthBytes() - available;
+        MovingBytes.Place moved = memory.moved(place);
+        if (moved == null || moved.lengthBytes() != place.lengthBytes()) {
+            throw new IOException("the block was removed by its owner while it was read");
+        }
+        place = moved;
+        rest = moved.pieces().iterator();
+        current = new MemorySlice(0, 0);
+        position = 0;
+        available = moved.lengthBytes();
+        if (skip(done) != done || !advance()) {
+            throw new IOException("the block ends early where its owner has moved it");
         }
     }
 

@@ -14,7 +14,6 @@ import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 
 /**
@@ -33,6 +32,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     private static final int SSL_CHUNK_BYTES = 1 << 20;
 
     private final List<StoredSlice> slices;
+    private final MovingBytes.Place place;
     private final long sizeBytes;
     private final BlockMemory memory;
     private final boolean lazy;
@@ -41,18 +41,18 @@ public final class SliceManagedBuffer extends ManagedBuffer {
 
     /** Wraps slices; {@code onLastRelease} runs once, after the last release. */
     public SliceManagedBuffer(List<StoredSlice> slices, Runnable onLastRelease) {
-        this(slices, onLastRelease, () -> true);
+        this(MovingBytes.Place.lasting(slices), onLastRelease, from -> null);
     }
 
-    /** Wraps slices of memory that its owner may reuse; reading fails once {@code current} says that it has. */
-    public SliceManagedBuffer(List<StoredSlice> slices, Runnable onLastRelease, BooleanSupplier current) {
-        this(slices, BlockMemory.of(onLastRelease, current), false);
+    /** Wraps a place that its owner may reuse; streams go on where {@code bytes} says that the block is, or fail. */
+    public SliceManagedBuffer(MovingBytes.Place place, Runnable onLastRelease, MovingBytes bytes) {
+        this(place, BlockMemory.of(onLastRelease, bytes), false);
     }
 
-    private SliceManagedBuffer(List<StoredSlice> slices, BlockMemory memory, boolean lazy) {
-        this.slices = List.copyOf(slices);
-        this.sizeBytes =
-                this.slices.stream().mapToLong(StoredSlice::lengthBytes).sum();
+    private SliceManagedBuffer(MovingBytes.Place place, BlockMemory memory, boolean lazy) {
+        this.slices = List.copyOf(place.pieces());
+        this.place = place;
+        this.sizeBytes = place.lengthBytes();
         this.memory = memory;
         this.lazy = lazy;
         this.held = new AtomicInteger(lazy ? 0 : 1);
@@ -66,7 +66,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
      * <p><b>Source:</b> {@code NettyBlockRpcServer.receive}, {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
      */
     public static SliceManagedBuffer unheld(List<StoredSlice> slices, MapOutput output) {
-        return new SliceManagedBuffer(slices, BlockMemory.of(output), true);
+        return new SliceManagedBuffer(MovingBytes.Place.lasting(slices), BlockMemory.of(output), true);
     }
 
     @Override
@@ -98,7 +98,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     /** Returns a stream that takes a reference for each read, so that one used too long fails instead of crashing. */
     @Override
     public InputStream createInputStream() {
-        return new SliceInputStream(slices, memory);
+        return new SliceInputStream(place, memory);
     }
 
     @Override

@@ -12,6 +12,7 @@ import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.shuffle.BlockKey;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
@@ -157,6 +158,9 @@ public final class BlockCopies implements AutoCloseable {
                             "Wrong checksum of block {} read from executor {}: fetching it over Spark's block transfer",
                             block.blockId(),
                             path.executorId());
+                    // Its owner may have moved it, and freed what was read.
+                    BlockKey.of(block.blockId())
+                            .ifPresent(key -> path.directory().outdated(key.shuffleId()));
                     fallBack(block.blockId(), () -> {});
                 } else {
                     answers.succeeded(block.blockId(), buffer, path.counter());

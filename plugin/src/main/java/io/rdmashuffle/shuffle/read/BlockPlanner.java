@@ -115,18 +115,19 @@ final class BlockPlanner {
     }
 
     private BlockPlan pooled(BlockKey key, Located located) throws IOException {
-        BlockRange known = ranges.get(key);
-        BlockRange range = known != null ? known : path.directory().range(located.entry(), key.start(), key.end());
-        // Spark asks for no empty blocks: an index that says so is one whose memory was freed and cleared.
-        if (range.slices().isEmpty()) {
-            return BlockPlan.NETTY;
-        }
         SlotWatch watch = path.directory().watch(key.shuffleId(), located.generation());
         if (watch == null) {
-            return mayCopy ? new BlockPlan.Copy(range) : BlockPlan.NETTY;
+            BlockRange range = rangeOf(key, located);
+            return range.slices().isEmpty() || !mayCopy ? BlockPlan.NETTY : new BlockPlan.Copy(range);
+        }
+        if (!watch.isCurrent()) {
+            watch.close();
+            return movedOrGone(key, located);
         }
         try {
-            RemoteBytes bytes = RemoteBytes.inPlace(path.peer(), range.slices());
+            BlockRange range = rangeOf(key, located);
+            // Spark asks for no empty blocks: an index that says so is one whose memory was freed and cleared.
+            RemoteBytes bytes = range.slices().isEmpty() ? null : RemoteBytes.inPlace(path.peer(), range.slices());
             if (bytes == null) {
                 watch.close();
                 return BlockPlan.NETTY;
@@ -140,6 +141,23 @@ final class BlockPlanner {
             CloseOnFailure.close(failure, watch);
             throw failure;
         }
+    }
+
+    private BlockRange rangeOf(BlockKey key, Located located) throws IOException {
+        BlockRange known = ranges.get(key);
+        return known != null ? known : path.directory().range(located.entry(), key.start(), key.end());
+    }
+
+    /** Looks a block up again whose shuffle's slot has changed: its map outputs have moved, or it is gone. */
+    private BlockPlan movedOrGone(BlockKey key, Located stale) throws IOException {
+        path.directory().outdated(key.shuffleId(), stale.generation());
+        ranges.keySet().removeIf(known -> known.shuffleId() == key.shuffleId());
+        Located located = path.directory().locate(key.shuffleId(), key.mapId());
+        boolean readable =
+                located != null && located.entry().isReadable(path.peer().readsDisk());
+        return located == null || !readable || located.generation() == stale.generation()
+                ? BlockPlan.NETTY
+                : pooled(key, located);
     }
 
     private void giveUp(ReadFailedException cause) {

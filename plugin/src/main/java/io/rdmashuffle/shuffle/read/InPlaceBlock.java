@@ -25,8 +25,8 @@ record InPlaceBlock<B extends StoredBytes>(B bytes, BooleanSupplier current, Run
         GOOD("good"),
         /** The bytes are not those that were written. */
         DAMAGED("damaged (wrong checksum)"),
-        /** The owner has removed the shuffle; the bytes may be anything. */
-        WITHDRAWN("gone (its shuffle was removed there)");
+        /** The owner has removed the shuffle, or freed what its outputs have left; the bytes may be anything. */
+        WITHDRAWN("gone (removed or moved there)");
 
         private final String reason;
 

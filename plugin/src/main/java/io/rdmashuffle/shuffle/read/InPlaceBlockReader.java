@@ -44,7 +44,7 @@ final class InPlaceBlockReader implements AutoCloseable {
     private @Nullable Large large;
 
     /** A block that is read in pieces. */
-    private record Large(WantedBlock wanted, InPlaceBlock<StoredBlock> block, SliceInputStream stream) {}
+    private record Large(WantedBlock wanted, FollowedBlock<StoredBlock> block, SliceInputStream stream) {}
 
     /**
      * Reads blocks in order.
@@ -122,7 +122,7 @@ final class InPlaceBlockReader implements AutoCloseable {
             found.close();
             return -1;
         }
-        open(block, found, source.counter());
+        open(block, found, source);
         return 0;
     }
 
@@ -156,7 +156,7 @@ final class InPlaceBlockReader implements AutoCloseable {
     }
 
     /** Begins to read a block in pieces. */
-    private void open(WantedBlock block, InPlaceBlock<StoredBlock> found, ShuffleCounter counter) {
+    private void open(WantedBlock block, InPlaceBlock<StoredBlock> found, BlockSource source) {
         boolean opened = false;
         try {
             // Once: the memory may be its owner's again by a second look.
@@ -164,8 +164,9 @@ final class InPlaceBlockReader implements AutoCloseable {
                 missed.add(block);
             } else if (isGood(block, found.check(verify))) {
                 StoredBlock bytes = found.bytes();
-                large = new Large(block, found, SliceInputStream.over(bytes.pieces(), found.current()));
-                tally.count(counter, bytes.lengthBytes());
+                FollowedBlock<StoredBlock> followed = new FollowedBlock<>(found, () -> source.find(block), verify);
+                large = new Large(block, followed, SliceInputStream.over(followed.place(), followed));
+                tally.count(source.counter(), bytes.lengthBytes());
                 opened = true;
             }
         } catch (IOException e) {

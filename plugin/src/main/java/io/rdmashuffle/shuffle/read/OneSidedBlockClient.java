@@ -104,7 +104,7 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         for (String blockId : blockIds) {
             BlockPlan plan = planner.plan(blockId, keys.get(blockId));
             if (plan instanceof BlockPlan.InPlace here) {
-                readInPlace(path, blockId, here.block(), answers, overNetty);
+                readInPlace(path, new Asked(blockId, keys.get(blockId)), here.block(), answers, overNetty);
             } else if (plan instanceof BlockPlan.Copy copy) {
                 toCopy.put(blockId, copy.range());
             } else if (plan instanceof BlockPlan.Netty other) {
@@ -120,11 +120,8 @@ public final class OneSidedBlockClient extends BlockStoreClient {
      * Answers with the peer's own memory, watched while it is read; over Spark's block transfer if it is not the block.
      */
     private void readInPlace(
-            PeerPath path,
-            String blockId,
-            InPlaceBlock<StoredRange> found,
-            BlockAnswers answers,
-            NettyFetch overNetty) {
+            PeerPath path, Asked asked, InPlaceBlock<StoredRange> found, BlockAnswers answers, NettyFetch overNetty) {
+        String blockId = asked.blockId();
         Outcome outcome;
         try {
             outcome = found.check(verify);
@@ -145,14 +142,23 @@ public final class OneSidedBlockClient extends BlockStoreClient {
             overNetty.add(blockId, ShuffleCounter.NETTY_BYTES);
             return;
         }
-        // From here on no other path has the block: once it is withdrawn, the reader's stream fails.
-        ManagedBuffer block = new SliceManagedBuffer(found.bytes().pieces(), found.memory(), found.current());
+        // From here on no other path has the block: if its shuffle is removed, the reader's stream fails.
+        FollowedBlock<StoredRange> followed = new FollowedBlock<>(found, () -> findAgain(path, asked), verify);
+        ManagedBuffer block = new SliceManagedBuffer(followed.place(), followed::close, followed);
         try {
             answers.succeeded(blockId, block, path.counter());
         } finally {
             block.release();
         }
     }
+
+    private @Nullable InPlaceBlock<StoredRange> findAgain(PeerPath path, Asked asked) {
+        BlockPlan plan = new BlockPlanner(paths, path, false).plan(asked.blockId(), asked.key());
+        return plan instanceof BlockPlan.InPlace here ? here.block() : null;
+    }
+
+    /** A block by both of its names. */
+    private record Asked(String blockId, @Nullable BlockKey key) {}
 
     @Override
     public Cause diagnoseCorruption(

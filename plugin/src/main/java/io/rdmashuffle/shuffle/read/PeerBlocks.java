@@ -87,18 +87,26 @@ final class PeerBlocks implements BlockSource {
     }
 
     private @Nullable InPlaceBlock<StoredBlock> find(ShuffleBlockId id) throws IOException {
-        Located located = path.directory().locate(id.shuffleId(), id.mapId());
-        if (located == null || !located.entry().isReadable(path.peer().readsDisk())) {
+        Located located = locateReadable(id);
+        SlotWatch slot = located == null ? null : watch(id.shuffleId(), located.generation());
+        if (located != null && slot != null && !slot.isCurrent()) {
+            // Its map outputs have moved, or it is gone.
+            path.directory().outdated(id.shuffleId(), located.generation());
+            located = locateReadable(id);
+            slot = located == null ? null : watch(id.shuffleId(), located.generation());
+        }
+        if (located == null || slot == null || located.entry().extents() == 0) {
             return null;
         }
         DirectoryEntry entry = located.entry();
-        SlotWatch slot = watch(id.shuffleId(), located.generation());
-        if (slot == null || entry.extents() == 0) {
-            return null;
-        }
         StoredBlock bytes = MapOutputIndex.block(entry, this::region, id.reduceId());
         // Spark asks for no empty blocks: an index that says so is one whose memory was freed and cleared.
         return bytes.lengthBytes() == 0 ? null : new InPlaceBlock<>(bytes, slot::isCurrent, () -> {});
+    }
+
+    private @Nullable Located locateReadable(ShuffleBlockId id) throws IOException {
+        Located located = path.directory().locate(id.shuffleId(), id.mapId());
+        return located == null || !located.entry().isReadable(path.peer().readsDisk()) ? null : located;
     }
 
     /** Returns a region of the peer; it stays mapped or open until this is closed. */

@@ -23,6 +23,7 @@ import java.nio.ByteOrder;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -138,7 +139,8 @@ class SliceBufferTest {
     @Test
     void aStreamFailsOnceTheOwnerHasReusedTheMemory() throws Exception {
         AtomicBoolean current = new AtomicBoolean(true);
-        SliceManagedBuffer buffer = new SliceManagedBuffer(slices(3), () -> {}, current::get);
+        MovingBytes.Place place = new MovingBytes.Place(slices(3), current::get);
+        SliceManagedBuffer buffer = new SliceManagedBuffer(place, () -> {}, from -> null);
         try (InputStream in = buffer.createInputStream()) {
             assertThat(in.readNBytes(100)).hasSize(100);
             current.set(false);
@@ -147,6 +149,39 @@ class SliceBufferTest {
                     .hasMessageContaining("removed by its owner");
         }
         buffer.release();
+    }
+
+    @Test
+    void aBlockThatMovesIsReadOnWhereItIs() throws Exception {
+        AtomicBoolean current = new AtomicBoolean(true);
+        AtomicInteger moves = new AtomicInteger();
+        List<StoredSlice> first = List.of(lease.memory().slice(0, BYTES));
+        MovingBytes moving = from -> {
+            moves.incrementAndGet();
+            return MovingBytes.Place.lasting(slices(4));
+        };
+        SliceManagedBuffer buffer =
+                new SliceManagedBuffer(new MovingBytes.Place(first, current::get), () -> {}, moving);
+        for (int start : new int[] {0, 1, BYTES / 2, BYTES - 1}) {
+            current.set(true);
+            try (InputStream in = buffer.createInputStream()) {
+                byte[] head = in.readNBytes(start);
+                current.set(false);
+                assertThat(in.available()).isEqualTo(BYTES - start);
+                byte[] tail = in.readAllBytes();
+                assertThat(tail).isEqualTo(Arrays.copyOfRange(content, start, BYTES));
+                assertThat(head).isEqualTo(Arrays.copyOf(content, start));
+            }
+        }
+        assertThat(moves).hasValue(4);
+        MovingBytes shorter =
+                from -> MovingBytes.Place.lasting(List.of(lease.memory().slice(0, 10)));
+        SliceManagedBuffer other = new SliceManagedBuffer(new MovingBytes.Place(first, () -> false), () -> {}, shorter);
+        try (InputStream in = other.createInputStream()) {
+            assertThatThrownBy(in::read).isInstanceOf(IOException.class);
+        }
+        buffer.release();
+        other.release();
     }
 
     @Test
@@ -171,7 +206,8 @@ class SliceBufferTest {
     @Test
     void streamsReadSkipAndCountAsAnArrayStreamDoes() throws Exception {
         for (int round = 0; round < 50; round++) {
-            InputStream in = new SliceInputStream(slices(1 + random.nextInt(12)), BlockMemory.of(() -> {}, () -> true));
+            MovingBytes.Place place = MovingBytes.Place.lasting(slices(1 + random.nextInt(12)));
+            InputStream in = new SliceInputStream(place, BlockMemory.of(() -> {}, from -> null));
             ByteArrayInputStream model = new ByteArrayInputStream(content);
             for (int step = 0; step < 200; step++) {
                 String where = "seed " + seed + " round " + round + " step " + step;

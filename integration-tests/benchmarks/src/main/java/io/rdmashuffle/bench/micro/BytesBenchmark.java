@@ -4,6 +4,7 @@ package io.rdmashuffle.bench.micro;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.shuffle.buffer.MovingBytes;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
 import io.rdmashuffle.store.PoolLimits;
@@ -101,7 +102,8 @@ public class BytesBenchmark {
         try {
             List<StoredSlice> slices = output.bytes(output.range(0, PARTITIONS));
             long bytes = 0;
-            try (SliceInputStream stream = SliceInputStream.over(slices, () -> true)) {
+            MovingBytes.Place place = new MovingBytes.Place(slices, () -> true);
+            try (SliceInputStream stream = SliceInputStream.over(place, from -> null)) {
                 for (int count = 0; count >= 0; count = stream.read(buffer, 0, atOnce)) {
                     bytes += count;
                 }

@@ -273,7 +273,9 @@ class ReadModelTest {
             }
             lossless = true;
             finish();
-            assertThat(rig.outcomes().successes()).as("when all goes well").isEqualTo(successes + open);
+            assertThat(rig.outcomes().successes())
+                    .as("when all goes well, %s", rig.outcomes().failures())
+                    .isEqualTo(successes + open);
         }
 
         private void finish() {

@@ -343,7 +343,7 @@ class StagedReadsTest {
         for (int i = 0; i < 2; i++) {
             rig.pass(Duration.ofMillis(300));
             rig.settle();
-            rig.control().refuse("nobody listens");
+            rig.control().refuse("not listening");
             rig.settle();
         }
         assertThat(rig.outcomes().failures())

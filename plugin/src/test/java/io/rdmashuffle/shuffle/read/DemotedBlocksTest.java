@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.peer.PeerPath;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.store.Demotion;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import io.rdmashuffle.store.TestStores;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.executor.TempShuffleReadMetrics;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.ShuffleBlockId;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+import scala.Tuple3;
+
+/** What readers of a peer see while its map outputs move to disk and the memory that they leave is used again. */
+@Tag("unit")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+class DemotedBlocksTest {
+    private static final String PEER = "17";
+    private static final BlockManagerId OWNER = BlockManagerId.apply(PEER, "localhost", 7337, scala.Option.empty());
+    private static final int PARTITIONS = 5;
+    private static final int LARGEST_BYTES = 9_000;
+    /** Smaller than most blocks, which are then read in pieces. */
+    private static final int TARGET_BYTES = 700;
+
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final Duration GRACE = Duration.ofSeconds(40);
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
+
+    @TempDir
+    Path local;
+
+    private final long seed = System.nanoTime();
+    private final AtomicLong clock = new AtomicLong();
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final Map<Integer, byte[][]> live = new ConcurrentHashMap<>();
+    private DiskTier disk;
+    private TieredPool tiers;
+    private Node owner;
+    private MapOutputStore store;
+    private ShmFabric fabric;
+    private Pool readerPool;
+    private PeerPaths paths;
+
+    @BeforeEach
+    void open() throws Exception {
+        System.out.println("DemotedBlocksTest seed " + seed);
+        disk = TestPools.diskTier(0, local);
+        owner = new Node(directory, new ShmFabric(1, 1 << 20, true, disk));
+        tiers = new TieredPool(owner.pool(), disk);
+        MapOutputDirectory outputs = MapOutputDirectory.create(owner.pool(), 64, UUID.randomUUID());
+        store = TestStores.create(outputs, counters, clock::get);
+        fabric = new ShmFabric(1, 1 << 20, true);
+        readerPool = TestPools.create(directory, 1 << 20, 1 << 20, fabric);
+        Map<String, byte[]> addresses = new HashMap<>();
+        addresses.put("shm", owner.fabric().localAddress());
+        addresses.put(PeerPaths.DIRECTORY_ADDRESS, outputs.location().encode());
+        Member member = new Member(PEER, UUID.randomUUID(), addresses);
+        paths = new PeerPaths(
+                List.of(fabric),
+                new BlockingReads(new ReceiveLeases(readerPool, Duration.ZERO), LONG),
+                id -> Optional.of(member),
+                LONG);
+    }
+
+    @AfterEach
+    void close() {
+        paths.close();
+        fabric.close();
+        readerPool.close();
+        store.close();
+        owner.close();
+        disk.close();
+    }
+
+    private Demotion demotion(int highPercent) {
+        return new Demotion(tiers, store, counters, highPercent, GRACE);
+    }
+
+    private void pass(Duration time) {
+        clock.addAndGet(time.toNanos());
+    }
+
+    /** Writes a shuffle of one map output, whose id is that of the shuffle. */
+    private void write(int shuffleId, byte[][] content) throws IOException, InterruptedException {
+        store.add(shuffleId, store.epoch(shuffleId), TestStores.write(tiers, shuffleId, content));
+        live.put(shuffleId, content);
+    }
+
+    private void remove(int shuffleId) {
+        live.remove(shuffleId);
+        store.removeShuffle(shuffleId);
+        paths.forgetShuffle(shuffleId);
+    }
+
+    /** Demotes a shuffle and has memory used again that it left. */
+    private void demoteAndReuse(int shuffleId, Random random) throws Exception {
+        pass(Duration.ofSeconds(11));
+        write(900, TestStores.partitions(1, 100, random));
+        demotion(1).run();
+        assertThat(live).containsKey(shuffleId);
+        pass(GRACE);
+        demotion(1).run();
+        TestPools.fill(owner.pool()).forEach(lease -> {
+            lease.memory().clear();
+            lease.close();
+        });
+    }
+
+    private PeerPath path() {
+        return Objects.requireNonNull(paths.to(PEER));
+    }
+
+    private static WantedBlock want(int shuffleId, int partition) {
+        return new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(shuffleId, shuffleId, partition), 1L, 0));
+    }
+
+    private InPlaceBlockReader reader(List<WantedBlock> wanted) {
+        Map<BlockManagerId, BlockSource> sources = new HashMap<>();
+        sources.put(OWNER, new PeerBlocks(paths, path()));
+        return new InPlaceBlockReader(
+                wanted, sources, new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters()), true);
+    }
+
+    private static byte[] read(InPlaceBlockReader reader, int atLeast) throws IOException {
+        byte[] read = new byte[0];
+        byte[] target = new byte[TARGET_BYTES];
+        while (read.length < atLeast) {
+            int count = reader.read(target, 0, target.length);
+            if (count < 0) {
+                break;
+            }
+            int before = read.length;
+            read = Arrays.copyOf(read, before + count);
+            System.arraycopy(target, 0, read, before, count);
+        }
+        return read;
+    }
+
+    private static byte[] join(byte[]... parts) {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (byte[] part : parts) {
+            all.writeBytes(part);
+        }
+        return all.toByteArray();
+    }
+
+    @Test
+    void aBlockIsReadOnOnDiskAfterItHasMoved() throws Exception {
+        Random random = new Random(seed);
+        byte[][] content = {new byte[20_000], new byte[300], new byte[5_000]};
+        for (byte[] partition : content) {
+            random.nextBytes(partition);
+        }
+        write(1, content);
+        List<WantedBlock> wanted = List.of(want(1, 0), want(1, 1), want(1, 2));
+        try (InPlaceBlockReader reader = reader(wanted)) {
+            byte[] head = read(reader, 3_000);
+            demoteAndReuse(1, random);
+            byte[] tail = read(reader, Integer.MAX_VALUE);
+            assertThat(join(head, tail)).isEqualTo(join(content));
+            assertThat(reader.takeMissed()).isEmpty();
+        }
+    }
+
+    /** As one whose task was late: what it has looked up leads to memory that others have now. */
+    @Test
+    void aReaderThatLookedUpBeforeLooksAgain() throws Exception {
+        Random random = new Random(seed);
+        byte[][] content = TestStores.partitions(PARTITIONS, 400, random);
+        write(1, content);
+        assertThat(path().directory().find(1, 1)).isNotNull();
+        demoteAndReuse(1, random);
+        try (InPlaceBlockReader reader = reader(List.of(want(1, 0), want(1, 4)))) {
+            assertThat(read(reader, Integer.MAX_VALUE)).isEqualTo(join(content[0], content[4]));
+            assertThat(reader.takeMissed()).isEmpty();
+        }
+        try (OneSidedBlockClient client = client(new FakeNetty())) {
+            List<ManagedBuffer> arrived = fetch(client, 1, 3);
+            assertThat(bytes(arrived)).isEqualTo(content[3]);
+        }
+    }
+
+    @Test
+    void aStreamOfSparksIsReadOnOnDisk() throws Exception {
+        Random random = new Random(seed);
+        byte[][] content = TestStores.partitions(PARTITIONS, 9_000, random);
+        write(1, content);
+        try (OneSidedBlockClient client = client(new FakeNetty())) {
+            List<ManagedBuffer> arrived = fetch(client, 1, 2);
+            demoteAndReuse(1, random);
+            assertThat(bytes(arrived)).isEqualTo(content[2]);
+        }
+    }
+
+    private OneSidedBlockClient client(FakeNetty netty) {
+        BlockCopies copies = new BlockCopies(new ReceiveLeases(readerPool, Duration.ZERO), paths, LONG, true);
+        return new OneSidedBlockClient(paths, netty, copies, new ShuffleCounters(), new FetchDeadlines(LONG), true);
+    }
+
+    private static List<ManagedBuffer> fetch(OneSidedBlockClient client, int shuffleId, int partition) {
+        List<ManagedBuffer> arrived = new ArrayList<>();
+        String[] ids = {"shuffle_" + shuffleId + "_" + shuffleId + "_" + partition};
+        client.fetchBlocks(
+                "host",
+                1,
+                PEER,
+                ids,
+                new BlockFetchingListener() {
+                    @Override
+                    public void onBlockFetchSuccess(String blockId, ManagedBuffer data) {
+                        arrived.add(data.retain());
+                    }
+
+                    @Override
+                    public void onBlockFetchFailure(String blockId, Throwable exception) {
+                        throw new AssertionError(blockId, exception);
+                    }
+                },
+                null);
+        assertThat(arrived).as("used in place").hasSize(1);
+        return arrived;
+    }
+
+    private static byte[] bytes(List<ManagedBuffer> arrived) throws IOException {
+        try (InputStream in = arrived.get(0).createInputStream()) {
+            return in.readAllBytes();
+        } finally {
+            arrived.get(0).release();
+        }
+    }
+
+    /** Readers, a writer, removals and demotion at once: a block that comes is right, and only removed ones fail. */
+    @Test
+    void whatComesIsRightWhileOutputsMoveAndGo() throws Exception {
+        AtomicBoolean done = new AtomicBoolean();
+        List<CompletableFuture<Integer>> readers = new ArrayList<>();
+        for (int i = 0; i < 2; i++) {
+            Random random = new Random(seed + i);
+            readers.add(CompletableFuture.supplyAsync(() -> readUntil(done, random)));
+        }
+        CompletableFuture<Void> demoting = CompletableFuture.runAsync(() -> {
+            Demotion demotion = demotion(30);
+            while (!done.get()) {
+                pass(Duration.ofSeconds(5));
+                demotion.run();
+            }
+        });
+        Random random = new Random(seed + 9);
+        try {
+            for (int shuffleId = 1; shuffleId <= 1500; shuffleId++) {
+                write(shuffleId, TestStores.partitions(PARTITIONS, LARGEST_BYTES, random));
+                if (shuffleId > 30) {
+                    remove(shuffleId - 30);
+                }
+            }
+        } finally {
+            done.set(true);
+        }
+        demoting.get(30, TimeUnit.SECONDS);
+        for (CompletableFuture<Integer> reader : readers) {
+            assertThat(reader.get(30, TimeUnit.SECONDS)).as("seed %d", seed).isPositive();
+        }
+        assertThat(counters.snapshot().getOrDefault(ShuffleCounter.MAP_OUTPUTS_DEMOTED, 0L))
+                .as("seed %d", seed)
+                .isPositive();
+        List.copyOf(live.keySet()).forEach(this::remove);
+        assertThat(disk.usage().leases()).isZero();
+    }
+
+    private int readUntil(AtomicBoolean done, Random random) {
+        int blocks = 0;
+        while (!done.get()) {
+            List<Integer> ids = List.copyOf(live.keySet());
+            if (ids.isEmpty()) {
+                continue;
+            }
+            int shuffleId = ids.get(random.nextInt(ids.size()));
+            int partition = random.nextInt(PARTITIONS);
+            byte[][] content = live.get(shuffleId);
+            try (InPlaceBlockReader reader = reader(List.of(want(shuffleId, partition)))) {
+                byte[] read = read(reader, Integer.MAX_VALUE);
+                // What is missed comes by other means, as it does if memory is freed between look-up and check.
+                if (content != null && read.length > 0) {
+                    assertThat(read).as("seed %d: shuffle %d", seed, shuffleId).isEqualTo(content[partition]);
+                    blocks++;
+                }
+            } catch (Exception e) {
+                assertThat(live.containsKey(shuffleId))
+                        .as("seed %d: shuffle %d: %s", seed, shuffleId, e)
+                        .isFalse();
+            }
+        }
+        return blocks;
+    }
+}
