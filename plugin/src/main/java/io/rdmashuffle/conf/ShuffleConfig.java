@@ -40,14 +40,15 @@ public final class ShuffleConfig {
                 Most bytes that an executor's one-sided reads may have outstanding at once. The default is that of
                 `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB, so it hides 4 ms of delay. Where a
                 fabric copies, so much of the pool is kept for reads and map outputs cannot take it, but no more than a
-                quarter.
+                quarter; and a quarter of that again for peers that read the disk tier, but no more than a sixteenth.
                 """);
     public static final ConfigEntry<Duration> FABRIC_READ_TIMEOUT = ConfigEntry.duration("fabric.readTimeout", "30s")
             .between("100ms", "1h")
             .doc("""
                 Deadline of one one-sided read; afterwards the path to that peer counts as failed and Netty serves the
-                block. 48m take 0.4 s at 1 Gb/s: only a peer that is gone needs 30s. Not above `fetch.timeout`; the
-                default is lowered to it.
+                block. 48m take 0.4 s at 1 Gb/s: only a peer that is gone needs 30s. What an executor has staged of its
+                disk tier for a peer is kept for at most twice as long. Not above `fetch.timeout`; the default is
+                lowered to it.
                 """);
     public static final ConfigEntry<Boolean> FABRIC_SHM_IN_PLACE =
             ConfigEntry.flag("fabric.shm.inPlace", "true").doc("""
@@ -133,7 +134,8 @@ public final class ShuffleConfig {
             ConfigEntry.flag("disk.enabled", "true").doc("""
                 Give the pool a second tier: one file in each of Spark's local directories (`spark.local.dir`), for map
                 outputs that find no room in memory. They are written once, in the same format, and read like those in
-                memory; an executor on the same host opens the file. Without it they become ordinary shuffle files.
+                memory; an executor on the same host opens the file, one that reads over RDMA has it staged. Without it
+                they become ordinary shuffle files.
                 """);
     public static final ConfigEntry<Long> DISK_MIN_FREE =
             ConfigEntry.bytes("disk.minFree", "1g").between("0", "1p").doc("""

@@ -9,6 +9,7 @@ import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.LeakCheck;
@@ -300,6 +301,27 @@ abstract class ClientContract {
         assertRight(ids.subList(0, 4));
         assertThat(counted(ShuffleCounter.SHM_BYTES)).isEqualTo(bytes(ids.subList(1, 4)));
         assertThat(fabric.connections()).isEqualTo(2);
+    }
+
+    /** What an owner says of its disk tier is about those bytes, and not about the path. */
+    @Test
+    void aPeerWithoutRoomOrWithAnUnreadableDiskIsNotToBlame() throws Exception {
+        OneSidedBlockClient client = client(LONG, LONG);
+        List<String> ids = blocksWithBytes();
+        int fetched = 0;
+        for (Reason reason : List.of(Reason.NO_ROOM, Reason.UNREADABLE)) {
+            fabric.reason = reason;
+            fabric.failing = true;
+            fetched += 3;
+            fetch(client, ids.subList(fetched - 3, fetched), fetched);
+            assertThat(paths.to(PEER)).as("after %s", reason).isNotNull();
+            assertThat(counted(ShuffleCounter.SHM_BYTES)).isZero();
+        }
+        fabric.failing = false;
+        fetch(client, ids.subList(fetched, fetched + 1), fetched + 1);
+        assertRight(ids.subList(0, fetched + 1));
+        assertThat(counted(ShuffleCounter.SHM_BYTES)).isPositive();
+        awaitNoLeases();
     }
 
     @Test

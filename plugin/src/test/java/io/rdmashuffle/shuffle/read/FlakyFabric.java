@@ -24,6 +24,7 @@ final class FlakyFabric implements Fabric {
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger failures = new AtomicInteger();
     volatile boolean failing;
+    volatile Reason reason = Reason.TRANSPORT_ERROR;
     volatile boolean keeping;
 
     FlakyFabric(Fabric real) {
@@ -41,19 +42,19 @@ final class FlakyFabric implements Fabric {
 
     private ReadFailedException flaky() {
         failures.incrementAndGet();
-        return new ReadFailedException(Reason.TRANSPORT_ERROR, "flaky");
+        return new ReadFailedException(reason, "flaky");
     }
 
     /** Fails the reads that were kept, as a fabric does in the end. */
     synchronized void failKept() {
-        kept.forEach(FlakyFabric::fail);
+        kept.forEach(this::fail);
         kept.clear();
     }
 
-    private static void fail(ReadBatch batch) {
+    private void fail(ReadBatch batch) {
         for (ReadRequest request : batch.requests()) {
             request.target().close();
-            batch.listener().failed(request, new ReadFailedException(Reason.TRANSPORT_ERROR, "flaky"));
+            batch.listener().failed(request, new ReadFailedException(reason, "flaky"));
         }
     }
 

@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
 final class QueryResponder implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(QueryResponder.class);
     /** Each of hundreds of peers may ask and release at once; one that finds no receive comes again after 20 ms. */
-    private static final int RECEIVES = 256;
+    private static final int RECEIVES = 128;
 
     private static final int COMPLETIONS = 1 << 12;
     private static final int POLLED = 32;

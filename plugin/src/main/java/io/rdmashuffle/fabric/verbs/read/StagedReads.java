@@ -203,18 +203,21 @@ final class StagedReads {
         int count = 0;
         long deadline = now;
         for (PendingRead read = waiting.first(); read != null && !asked.isFull(); read = read.next) {
-            Lookup found = read.isReady() ? Lookup.READY : regions.lookUp(read);
-            if (found != Lookup.READY) {
-                if (count == 0) {
-                    return settle(on, read, found);
-                }
-                break;
+            boolean known = read.isReady();
+            Lookup found = known ? Lookup.READY : regions.lookUp(read);
+            boolean first = count == 0;
+            if (first && found != Lookup.READY) {
+                return settle(on, read, found);
             }
-            if (read.isExpired(now)) {
+            if (first && !read.isOnDisk()) {
+                // What it needs of memory is posted first, so that the first range is always the first read's.
+                return !known;
+            }
+            if (found != Lookup.READY || read.isExpired(now)) {
                 break;
             }
             read.describeStaging(asked);
-            deadline = count == 0 || read.deadlineNanos() - deadline < 0 ? read.deadlineNanos() : deadline;
+            deadline = first || read.deadlineNanos() - deadline < 0 ? read.deadlineNanos() : deadline;
             count++;
         }
         if (asked.isEmpty()) {
@@ -297,13 +300,15 @@ final class StagedReads {
     }
 
     /**
-     * Returns whether the connection must end: a question was not answered before a read that it is about expired, or
+     * Returns whether the connection must end: a question or a query was not answered before a read expired, or
      * staged bytes were not read before their owner may use the memory anew.
      */
     boolean isLate(long now) {
         StagedBytes oldest = posted.peek();
         StagedBytes current = staged;
-        return ((asking || current != null) && now - askedDeadline >= 0)
+        PendingRead first = waiting.first();
+        return (first != null && regions.isQuerying() && !first.isReady() && first.isExpired(now))
+                || ((asking || current != null) && now - askedDeadline >= 0)
                 || (current != null && current.isLate(now))
                 || (oldest != null && oldest.isLate(now));
     }

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
 class AcceptorTest {
-    private static final int RECEIVES = 256;
+    private static final int RECEIVES = 128;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;

@@ -226,6 +226,23 @@ class StagedReadsTest {
         });
     }
 
+    @Test
+    void readThatOnlyWaitsForRoomToBePostedIsNotFailedForTheNext() throws Exception {
+        peer.policy(question -> question.ranges().get(0).offset() == 30_000
+                ? StagingPeer.refuse(Status.UNREADABLE)
+                : new Reply(Status.OK, 10, StagingPeer.WITHIN_MILLIS));
+        RemoteSlice[] slices = new RemoteSlice[2 * ReadRig.DEPTH];
+        slices[0] = ReadRig.onDisk(0, 10);
+        for (int i = 1; i < slices.length; i++) {
+            slices[i] = rig.slice(10 * i, 10);
+        }
+        submit(0, slices);
+        submitDisk(30_000, 300);
+        finish(connectOnly());
+        assertThat(rig.outcomes().successes()).isOne();
+        assertThat(onlyFailure().reason()).isEqualTo(Reason.UNREADABLE);
+    }
+
     private int anyPair() {
         rig.settle();
         return rig.queues().pairNumbers().get(0);
