@@ -266,7 +266,7 @@ class ShrinkingTest {
             for (CompletableFuture<Integer> task : tasks) {
                 assertThat(task.get(30, TimeUnit.SECONDS)).as("seed %d", seed).isPositive();
             }
-            assertThat(given).as("seed %d", seed).isEqualTo(200);
+            assertThat(given).as("seed %d", seed).isGreaterThanOrEqualTo(200);
         }
     }
 

@@ -135,6 +135,11 @@ public final class Connection {
         throw new IllegalStateException(pair + " waits for " + RECEIVE_BUFFERS + " answers already");
     }
 
+    /** Returns how many receives are posted. */
+    int receiving() {
+        return Integer.bitCount(receiving);
+    }
+
     /** Takes a buffer back, whose message has been read. */
     void releaseReceive(int buffer) {
         receiving &= ~(1 << buffer);

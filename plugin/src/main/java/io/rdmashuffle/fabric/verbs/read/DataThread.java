@@ -91,7 +91,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         int entries = Math.min(MAX_COMPLETIONS, rail.limits().maxCompletions());
         this.queue = rail.context().createCompletionQueue(entries, channel);
         // Every request may complete, by error, at once; the other half is for what closed queue pairs left behind.
-        this.poster = new RequestPoster(entries / 2);
+        this.poster = new RequestPoster(entries);
         waits.add(channel.fileDescriptor());
     }
 

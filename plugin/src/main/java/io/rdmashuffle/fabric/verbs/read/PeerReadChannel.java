@@ -141,7 +141,8 @@ public final class PeerReadChannel implements Connection.Owner {
 
     /** Returns whether there is something to wait for: reads under way, reads that want to be. */
     boolean isBusy() {
-        return !waiting.isEmpty() || !staged.isIdle() || (connection != null && connection.outstanding() > 0);
+        boolean working = connection != null && connection.outstanding() > 0;
+        return working || !waiting.isEmpty() || !staged.isIdle() || regions.isQuerying();
     }
 
     boolean isClosed() {
@@ -208,11 +209,12 @@ public final class PeerReadChannel implements Connection.Owner {
                 continue;
             }
             if (found == Lookup.UNKNOWN) {
-                if (regions.isQuerying() || !poster.isEmpty()) {
+                if (regions.isQuerying() || !poster.isEmpty() || !poster.hasControlRoom(current)) {
                     // Requests are numbered in the order in which they are posted: what is in the chain goes first.
                     break;
                 }
                 read.countQuery();
+                regions.expectUntil(read.deadlineNanos());
                 queryRegions(current);
                 return true;
             }
@@ -248,12 +250,13 @@ public final class PeerReadChannel implements Connection.Owner {
         if (on != connection) {
             return;
         }
-        on.releaseReceive(buffer);
+        host.poster().releaseReceive(on, buffer);
         long message = on.receiveAddress(buffer);
         try {
             if (StagingMessages.isAnswer(message, lengthBytes)) {
                 staged.answered(message, lengthBytes, nanoClock.getAsLong());
-            } else if (regions.takeResponse(message, lengthBytes) && on.hasRoom()) {
+            } else if (regions.takeResponse(message, lengthBytes)
+                    && host.poster().hasControlRoom(on)) {
                 queryRegions(on);
             }
         } catch (IllegalArgumentException e) {
@@ -324,7 +327,7 @@ public final class PeerReadChannel implements Connection.Owner {
     /** Fails reads whose deadline has passed; those that are outstanding take the connection with them. */
     void expire(long now) {
         Connection current = connection;
-        boolean late = false;
+        boolean late = regions.isLate(now);
         for (int i = 0; current != null && i < current.outstanding(); i++) {
             PendingRead read = current.peek(i);
             late |= read != null && read.isExpired(now);
@@ -334,7 +337,6 @@ public final class PeerReadChannel implements Connection.Owner {
             return;
         }
         late |= staged.isLate(now);
-        late |= regions.isQuerying() && first != null && first.isExpired(now);
         if (late) {
             pauseAndDrop(expiredFailure());
             return;
@@ -392,6 +394,7 @@ public final class PeerReadChannel implements Connection.Owner {
                 ended.add(read);
             }
         }
+        poster.forgetReceives(dropped);
         long now = nanoClock.getAsLong();
         for (PendingRead read = ended.poll(); read != null; read = ended.poll()) {
             endOutstanding(read, failure, retry, released, now);

@@ -14,6 +14,8 @@ import java.util.List;
 public final class PeerRegions {
     private volatile RegionTable table = RegionTable.EMPTY;
     private boolean querying;
+    /** When the read that wanted the last query ends. */
+    private long queryDeadline;
     /** How many regions the peer said that it has. */
     private int existing;
 
@@ -51,6 +53,16 @@ public final class PeerRegions {
 
     boolean isQuerying() {
         return querying;
+    }
+
+    /** Says until when queries from now on are worth an answer: the deadline of the read that needs it. */
+    void expectUntil(long deadlineNanos) {
+        queryDeadline = deadlineNanos;
+    }
+
+    /** Returns whether a query has not been answered in time. */
+    boolean isLate(long now) {
+        return querying && now - queryDeadline >= 0;
     }
 
     /** Looks up all regions of memory that a read needs, once, before anything of it is posted. */

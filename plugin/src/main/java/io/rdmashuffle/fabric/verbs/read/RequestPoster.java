@@ -28,17 +28,20 @@ final class RequestPoster implements AutoCloseable {
 
     private final SendRequests chain = new SendRequests(CHAIN_REQUESTS, 1);
     private final ReceiveRequests receive = new ReceiveRequests(1);
-    private final int maxPosted;
-    private int posted;
+    private final int completionEntries;
+    /** Requests and receives whose completions the queue must have room for. */
+    private int outstanding;
+
     private int unsignaledBytes;
 
     /**
      * Posts nothing yet.
      *
-     * @param maxPosted most requests outstanding on all connections together
+     * @param completionEntries of the queue that takes the completions of all connections: READs leave half of it to
+     *     control messages and their answers
      */
-    RequestPoster(int maxPosted) {
-        this.maxPosted = maxPosted;
+    RequestPoster(int completionEntries) {
+        this.completionEntries = completionEntries;
     }
 
     /** Empties the chain. */
@@ -54,7 +57,12 @@ final class RequestPoster implements AutoCloseable {
 
     /** Returns whether another READ fits: into the chain, the queue pair and the completion queue. */
     boolean hasRoom(Connection on) {
-        return !chain.isFull() && on.hasRoom() && posted < maxPosted;
+        return !chain.isFull() && on.hasRoom() && outstanding < completionEntries / 2;
+    }
+
+    /** Returns whether a control message fits, and a receive for its answer. */
+    boolean hasControlRoom(Connection on) {
+        return on.hasControlRoom() && outstanding + 2 <= completionEntries;
     }
 
     /** Adds a READ of a read's next piece, which lies in a region that it knows. */
@@ -116,6 +124,8 @@ final class RequestPoster implements AutoCloseable {
 
     private void postReceive(Connection on) {
         int buffer = on.takeReceive();
+        // Also if the queue pair refuses it: the end of the connection takes it back.
+        outstanding++;
         receive.clear();
         receive.add(on.receiveId(buffer), on.receiveAddress(buffer), Connection.RECEIVE_BYTES, on.slotKey());
         if (on.pair().post(receive) != 1) {
@@ -134,7 +144,7 @@ final class RequestPoster implements AutoCloseable {
 
     private long number(Connection on, @Nullable PendingRead read) {
         long id = on.add(read);
-        posted++;
+        outstanding++;
         return id;
     }
 
@@ -149,8 +159,19 @@ final class RequestPoster implements AutoCloseable {
     /** Counts the oldest request of a connection as completed; returns its read, null if it was a control message. */
     @Nullable
     PendingRead retireOldest(Connection on) {
-        posted--;
+        outstanding--;
         return on.retire();
+    }
+
+    /** Takes a receive buffer back, whose message has been read. */
+    void releaseReceive(Connection on, int buffer) {
+        on.releaseReceive(buffer);
+        outstanding--;
+    }
+
+    /** Counts nothing more of a connection whose queue pair is gone, all of its requests retired. */
+    void forgetReceives(Connection on) {
+        outstanding -= on.receiving();
     }
 
     @Override

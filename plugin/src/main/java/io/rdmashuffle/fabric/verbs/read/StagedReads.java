@@ -177,7 +177,7 @@ final class StagedReads {
     private boolean releaseRead(Connection on, RequestPoster poster) {
         boolean any = false;
         StagedBytes oldest = posted.peek();
-        while (oldest != null && oldest.isRead(on) && on.hasControlRoom()) {
+        while (oldest != null && oldest.isRead(on) && poster.hasControlRoom(on)) {
             posted.poll();
             StagingMessages.writeRelease(on.releaseAddress(), oldest.id());
             poster.postRelease(on);
@@ -195,7 +195,7 @@ final class StagedReads {
                 && (refusals == 0 || now - pauseEnd >= 0)
                 // The last question has left its memory.
                 && on.isCompletedUpTo(askedSequence)
-                && on.hasControlRoom();
+                && poster.hasControlRoom(on);
         if (!may) {
             return false;
         }
@@ -245,6 +245,7 @@ final class StagedReads {
             return false;
         }
         read.countQuery();
+        regions.expectUntil(read.deadlineNanos());
         host.queryRegions(on);
         return true;
     }
@@ -300,15 +301,13 @@ final class StagedReads {
     }
 
     /**
-     * Returns whether the connection must end: a question or a query was not answered before a read expired, or
-     * staged bytes were not read before their owner may use the memory anew.
+     * Returns whether the connection must end: a question was not answered before a read expired, or staged bytes were
+     * not read before their owner may use the memory anew.
      */
     boolean isLate(long now) {
         StagedBytes oldest = posted.peek();
         StagedBytes current = staged;
-        PendingRead first = waiting.first();
-        return (first != null && regions.isQuerying() && !first.isReady() && first.isExpired(now))
-                || ((asking || current != null) && now - askedDeadline >= 0)
+        return ((asking || current != null) && now - askedDeadline >= 0)
                 || (current != null && current.isLate(now))
                 || (oldest != null && oldest.isLate(now));
     }

@@ -70,6 +70,11 @@ final class Outcomes implements ReadListener {
         return ended.values().stream().flatMap(Optional::stream).toList();
     }
 
+    /** Returns how the last one that failed did. */
+    synchronized Optional<ReadFailedException> lastFailure() {
+        return failures().stream().reduce((before, after) -> after);
+    }
+
     /** Compares what was read with the source, of which each read took neighbouring slices from its offset on. */
     synchronized void verify(ReadRig rig, Map<ReadRequest, Integer> offsets) {
         contents.forEach((request, bytes) ->
