@@ -47,7 +47,9 @@ public final class ChunkedOutput {
     private final List<Lease> leases = new ArrayList<>();
     private final List<Long> filled = new ArrayList<>();
     private boolean refused;
+    /** Only while the last lease lies on disk. */
     private @Nullable OutputBuffer buffer;
+
     /** Where bytes go now: what is left of the last lease, or a buffer before it. */
     private MemorySlice window = NO_ROOM;
 
@@ -220,6 +222,8 @@ public final class ChunkedOutput {
             position = 0;
             window = into.memory().slice(0, Math.min(into.memory().lengthBytes(), room));
         } else {
+            // Memory has come back since the output went to disk; what the buffer held is written.
+            returnBuffer();
             windowStart = 0;
             position = start;
             window = last.memory();

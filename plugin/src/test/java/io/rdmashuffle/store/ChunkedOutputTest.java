@@ -150,6 +150,42 @@ class ChunkedOutputTest {
         assertThat(tier.usage().usedBytes()).isZero();
     }
 
+    /** Memory comes back while an output is written: another shuffle is removed, or has moved to disk. */
+    @Test
+    void whatBeginsOnDiskGoesOnInMemoryThatHasComeBackAndOnDiskAgain() throws Exception {
+        List<Lease> full = TestPools.fill(memory);
+        byte[] content = content(600_000);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
+        assertThat(output.append(content, 0, 10_000)).isEqualTo(10_000);
+        Lease behind = Objects.requireNonNull(tier.reserve(Purpose.MAP_OUTPUT, 1 << 20, 1 << 20));
+        full.forEach(Lease::close);
+        assertThat(output.append(content, 10_000, 100_000)).isEqualTo(100_000);
+        assertThat(memory.usage().usedBytes()).as("the rest of it").isPositive();
+        assertThat(bytes(output.slices())).isEqualTo(Arrays.copyOf(content, 110_000));
+        assertThat(output.append(content, 110_000, 490_000)).isEqualTo(490_000);
+        try (MapOutput made = finish(output, content)) {
+            assertThat(made.entry().extents()).isGreaterThanOrEqualTo(3);
+        }
+        behind.close();
+        assertThat(memory.usage().usedBytes()).isZero();
+        assertThat(tier.usage().usedBytes()).isZero();
+    }
+
+    @Test
+    void whatBeginsOnDiskMayEndInMemory() throws Exception {
+        List<Lease> full = TestPools.fill(memory);
+        byte[] content = content(60_000);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
+        assertThat(output.append(content, 0, 10_000)).isEqualTo(10_000);
+        Lease behind = Objects.requireNonNull(tier.reserve(Purpose.MAP_OUTPUT, 1 << 20, 1 << 20));
+        full.forEach(Lease::close);
+        assertThat(output.append(content, 10_000, 50_000)).isEqualTo(50_000);
+        try (MapOutput made = finish(output, content)) {
+            assertThat(made.entry().place()).isEqualTo(Place.DISK);
+        }
+        behind.close();
+    }
+
     @Test
     void whatIsKnownToBeTooLargeForMemoryLiesOnDiskInOnePiece() throws Exception {
         byte[] content = content(1 << 20);
