@@ -72,11 +72,11 @@ public final class Demotion {
         }
     }
 
-    /** Returns by how many bytes more than a share of the memory is taken, not counting what will be free soon. */
+    /** Returns by how many bytes more than a share of their memory map outputs take, without what will be free soon. */
     private long excessAbove(int percent) {
         PoolUsage usage = pool.memory().usage();
         long room = usage.capBytes() - usage.setAsideBytes();
-        long used = usage.usedBytes() - usage.usedByPurpose().getOrDefault(Purpose.RECEIVE, 0L) - store.leftBytes();
+        long used = usage.usedByPurpose().getOrDefault(Purpose.MAP_OUTPUT, 0L) - store.leftBytes();
         // Not multiplied first: caps go up to a petabyte.
         return used - (room / 100 * percent + room % 100 * percent / 100);
     }

@@ -24,6 +24,7 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -78,7 +79,7 @@ class DemotionTest {
     }
 
     private Demotion demotion() {
-        return new Demotion(pool, store, counters, 85, GRACE);
+        return new Demotion(pool, store, counters, 81, GRACE);
     }
 
     private void pass(Duration time) {
@@ -178,6 +179,22 @@ class DemotionTest {
         demotion().run();
         assertThat(counted(ShuffleCounter.MAP_OUTPUTS_DEMOTED)).isZero();
         assertThat(disk().usage().leases()).isZero();
+    }
+
+    /** Indexes, reads and staging have areas of their own, which map outputs cannot take. */
+    @Test
+    void whatOthersTakeDoesNotCount() throws Exception {
+        memory.setAside(CAP_BYTES / 8, CAP_BYTES / 16);
+        for (int shuffleId = 1; shuffleId <= 6; shuffleId++) {
+            pass(Duration.ofSeconds(11));
+            write(shuffleId);
+        }
+        Lease indexes = TestPools.reserve(memory, Purpose.INDEX, CAP_BYTES / 32);
+        Lease staged = TestPools.reserve(memory, Purpose.STAGING, CAP_BYTES / 32);
+        Lease read = TestPools.reserve(memory, Purpose.RECEIVE, CAP_BYTES / 16);
+        demotion().run();
+        assertThat(counted(ShuffleCounter.MAP_OUTPUTS_DEMOTED)).isZero();
+        Stream.of(indexes, staged, read).forEach(Lease::close);
     }
 
     @Test
