@@ -95,7 +95,7 @@ final class ExecutorRuntime implements AutoCloseable {
                     held = ExecutorMemory.create(conf, config, counters, !isLocal);
                     memory = held;
                     upkeep = upkeepOf(held);
-                    demotion = new PoolUpkeep(List.of(held::demote), DEMOTION_INTERVAL);
+                    demotion = new PoolUpkeep("demotion", List.of(held::demote), DEMOTION_INTERVAL);
                 }
             }
         }
@@ -104,6 +104,7 @@ final class ExecutorRuntime implements AutoCloseable {
 
     private PoolUpkeep upkeepOf(ExecutorMemory held) {
         return new PoolUpkeep(
+                "upkeep",
                 List.of(() -> held.giveBackIdle(config.poolIdleTimeout()), this::releaseAbsentRegions),
                 PoolUpkeep.intervalFor(config.poolIdleTimeout()));
     }

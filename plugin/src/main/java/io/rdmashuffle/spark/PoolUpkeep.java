@@ -26,10 +26,14 @@ final class PoolUpkeep implements AutoCloseable {
     private final List<Runnable> duties;
     private final ScheduledExecutorService timer;
 
-    /** Runs the duties at every interval from now on; one that fails is tried again then. */
-    PoolUpkeep(List<Runnable> duties, Duration interval) {
+    /**
+     * Runs the duties at every interval from now on; one that fails is tried again then.
+     *
+     * @param role part of the thread's name
+     */
+    PoolUpkeep(String role, List<Runnable> duties, Duration interval) {
         this.duties = List.copyOf(duties);
-        this.timer = Executors.newSingleThreadScheduledExecutor(new DaemonThreads("upkeep"));
+        this.timer = Executors.newSingleThreadScheduledExecutor(new DaemonThreads(role));
         var unused = timer.scheduleWithFixedDelay(
                 this::runAll, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
     }

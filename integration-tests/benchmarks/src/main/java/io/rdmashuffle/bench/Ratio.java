@@ -4,6 +4,7 @@ package io.rdmashuffle.bench;
 import java.util.Collection;
 import java.util.Locale;
 import java.util.OptionalDouble;
+import org.jspecify.annotations.Nullable;
 
 /** Ratios of sort shuffle's figure to ours: 2 says that ours needs half. */
 public final class Ratio {
@@ -19,6 +20,11 @@ public final class Ratio {
         return ratios.stream().mapToDouble(Math::log).average().stream()
                 .map(Math::exp)
                 .findFirst();
+    }
+
+    /** Returns the ratio as JSON has it. */
+    public static @Nullable Double orNull(OptionalDouble ratio) {
+        return ratio.isPresent() ? (Double) ratio.getAsDouble() : null;
     }
 
     /** Writes two digits after the point, or a dash. */

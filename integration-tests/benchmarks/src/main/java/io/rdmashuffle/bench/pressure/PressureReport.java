@@ -16,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.OptionalDouble;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -167,8 +166,8 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
         if (point.runs().isEmpty()) {
             return json;
         }
-        json.put("ratio", orNull(point.ratio(Contender.SORT_DISK)));
-        json.put("ratioTmpfs", orNull(point.ratio(Contender.SORT_TMPFS)));
+        json.put("ratio", Ratio.orNull(point.ratio(Contender.SORT_DISK)));
+        json.put("ratioTmpfs", Ratio.orNull(point.ratio(Contender.SORT_TMPFS)));
         json.put("waitShare", point.waitShare());
         json.put("memoryBytes", point.after(ShuffleCounter.POOL_USED_BYTES));
         json.put("diskBytes", point.after(ShuffleCounter.DISK_USED_BYTES));
@@ -181,9 +180,5 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
         }
         json.put("runs", runs);
         return json;
-    }
-
-    private static @Nullable Object orNull(OptionalDouble ratio) {
-        return ratio.isPresent() ? (Object) ratio.getAsDouble() : null;
     }
 }

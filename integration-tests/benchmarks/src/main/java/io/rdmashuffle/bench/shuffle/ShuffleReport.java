@@ -3,6 +3,7 @@ package io.rdmashuffle.bench.shuffle;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import io.rdmashuffle.bench.jobs.Contender;
@@ -13,7 +14,6 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -54,12 +54,12 @@ record ShuffleReport(Map<String, Object> settings, List<CaseResult> cases) {
         if (result.results().isEmpty()) {
             return json;
         }
-        json.put("totalRatio", orNull(result.totalRatio(Contender.SORT_DISK)));
-        json.put("overheadRatio", orNull(result.overheadRatio(Contender.SORT_DISK)));
-        json.put("cpuRatio", orNull(result.cpuRatio(Contender.SORT_DISK)));
-        json.put("totalRatioTmpfs", orNull(result.totalRatio(Contender.SORT_TMPFS)));
-        json.put("overheadRatioTmpfs", orNull(result.overheadRatio(Contender.SORT_TMPFS)));
-        json.put("cpuRatioTmpfs", orNull(result.cpuRatio(Contender.SORT_TMPFS)));
+        json.put("totalRatio", Ratio.orNull(result.totalRatio(Contender.SORT_DISK)));
+        json.put("overheadRatio", Ratio.orNull(result.overheadRatio(Contender.SORT_DISK)));
+        json.put("cpuRatio", Ratio.orNull(result.cpuRatio(Contender.SORT_DISK)));
+        json.put("totalRatioTmpfs", Ratio.orNull(result.totalRatio(Contender.SORT_TMPFS)));
+        json.put("overheadRatioTmpfs", Ratio.orNull(result.overheadRatio(Contender.SORT_TMPFS)));
+        json.put("cpuRatioTmpfs", Ratio.orNull(result.cpuRatio(Contender.SORT_TMPFS)));
         json.put("overheadWithinNoise", result.withinNoise());
         Map<String, Object> contenders = new LinkedHashMap<>();
         for (Contender contender : Contender.values()) {
@@ -89,9 +89,5 @@ record ShuffleReport(Map<String, Object> settings, List<CaseResult> cases) {
         }
         json.put("runs", runs);
         return json;
-    }
-
-    private static @Nullable Object orNull(OptionalDouble ratio) {
-        return ratio.isPresent() ? (Object) ratio.getAsDouble() : null;
     }
 }
