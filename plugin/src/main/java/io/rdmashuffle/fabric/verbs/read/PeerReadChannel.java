@@ -8,7 +8,6 @@ import io.rdmashuffle.fabric.verbs.connect.ConnectionService;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
 import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages;
-import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
 import io.rdmashuffle.ffi.NativeException;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -40,10 +39,10 @@ public final class PeerReadChannel implements Connection.Owner {
     private final ConnectionService control;
     private final PendingReads reads;
     private final LongSupplier nanoClock;
-    private final ReadFifo waiting = new ReadFifo();
     private final PeerRegions regions = new PeerRegions();
     private final ReconnectPause pause = new ReconnectPause();
     private final ConnectionListener fromControl = new FromControl();
+    private final MemoryReads direct;
     private final StagedReads staged;
     private @Nullable Connection connection;
     private boolean connecting;
@@ -75,11 +74,13 @@ public final class PeerReadChannel implements Connection.Owner {
         this.control = control;
         this.reads = reads;
         this.nanoClock = nanoClock;
-        this.staged = new StagedReads(reads, regions, target.rail(), describePeer(), new ForStaging());
+        RegionQueries queries = new FromReads();
+        this.direct = new MemoryReads(reads, regions, target.rail(), describePeer(), queries);
+        this.staged = new StagedReads(reads, regions, target.rail(), describePeer(), queries);
     }
 
-    /** What reads of the peer's disk tier need of this. */
-    private final class ForStaging implements StagedReads.Host {
+    /** What reads need of this. */
+    private final class FromReads implements RegionQueries {
         @Override
         public void queryRegions(Connection on) {
             PeerReadChannel.this.queryRegions(on);
@@ -142,7 +143,7 @@ public final class PeerReadChannel implements Connection.Owner {
     /** Returns whether there is something to wait for: reads under way, reads that want to be. */
     boolean isBusy() {
         boolean working = connection != null && connection.outstanding() > 0;
-        return working || !waiting.isEmpty() || !staged.isIdle() || regions.isQuerying();
+        return working || !direct.isEmpty() || !staged.isIdle() || regions.isQuerying();
     }
 
     boolean isClosed() {
@@ -162,13 +163,13 @@ public final class PeerReadChannel implements Connection.Owner {
         if (read.needsStaging()) {
             staged.add(read);
         } else {
-            waiting.add(read);
+            direct.add(read);
         }
     }
 
     /** Connects if that is what the reads wait for, otherwise posts what fits; returns whether anything was done. */
     boolean advance(long now) {
-        if (closed || (waiting.isEmpty() && staged.isIdle())) {
+        if (closed || (direct.isEmpty() && staged.isIdle())) {
             return false;
         }
         Connection current = connection;
@@ -177,7 +178,7 @@ public final class PeerReadChannel implements Connection.Owner {
                 boolean worked = staged.advance(current, host.poster(), now);
                 if (current == connection) {
                     // Staging has not ended the connection.
-                    worked |= post(current);
+                    worked |= direct.advance(current, host.poster());
                 }
                 return worked;
             } catch (NativeException | IllegalStateException e) {
@@ -191,42 +192,6 @@ public final class PeerReadChannel implements Connection.Owner {
         }
         connecting = true;
         control.connect(target, fromControl);
-        return true;
-    }
-
-    private boolean post(Connection current) {
-        RequestPoster poster = host.poster();
-        poster.begin();
-        while (poster.hasRoom(current)) {
-            PendingRead read = waiting.first();
-            if (read == null) {
-                break;
-            }
-            Lookup found = read.isReady() ? Lookup.READY : regions.lookUp(read);
-            if (found == Lookup.IMPOSSIBLE) {
-                waiting.poll();
-                refuse(read);
-                continue;
-            }
-            if (found == Lookup.UNKNOWN) {
-                if (regions.isQuerying() || !poster.isEmpty() || !poster.hasControlRoom(current)) {
-                    // Requests are numbered in the order in which they are posted: what is in the chain goes first.
-                    break;
-                }
-                read.countQuery();
-                regions.expectUntil(read.deadlineNanos());
-                queryRegions(current);
-                return true;
-            }
-            poster.addPiece(current, read, target.rail());
-            if (read.isFullyPosted()) {
-                waiting.poll();
-            }
-        }
-        if (poster.isEmpty()) {
-            return false;
-        }
-        poster.postReads(current);
         return true;
     }
 
@@ -301,8 +266,8 @@ public final class PeerReadChannel implements Connection.Owner {
         long now = nanoClock.getAsLong();
         pause.startAfterFailure(now);
         LOG.debug("No connection to {}", target, failure);
-        for (int left = waiting.size(); left > 0; left--) {
-            restartOrFail(takeWaiting(), failure, true, now);
+        for (int left = direct.size(); left > 0; left--) {
+            restartOrFail(direct.take(), failure, true, now);
         }
         for (int left = staged.size(); left > 0; left--) {
             restartOrFail(staged.take(), failure, true, now);
@@ -332,8 +297,7 @@ public final class PeerReadChannel implements Connection.Owner {
             PendingRead read = current.peek(i);
             late |= read != null && read.isExpired(now);
         }
-        PendingRead first = waiting.first();
-        if (first == null && staged.isIdle() && !late) {
+        if (direct.isEmpty() && staged.isIdle() && !late) {
             return;
         }
         late |= staged.isLate(now);
@@ -341,15 +305,7 @@ public final class PeerReadChannel implements Connection.Owner {
             pauseAndDrop(expiredFailure());
             return;
         }
-        for (int left = waiting.size(); left > 0; left--) {
-            PendingRead read = takeWaiting();
-            // A read of which pieces are outstanding was looked at above.
-            if (read.isExpired(now) && !read.isOutstanding()) {
-                reads.fail(read, expiredFailure());
-            } else {
-                waiting.add(read);
-            }
-        }
+        direct.expire(now);
         staged.expire(now);
     }
 
@@ -358,8 +314,8 @@ public final class PeerReadChannel implements Connection.Owner {
         closed = true;
         regions.reset();
         drop(failure, false);
-        while (!waiting.isEmpty()) {
-            reads.fail(takeWaiting(), failure);
+        while (!direct.isEmpty()) {
+            reads.fail(direct.take(), failure);
         }
         while (!staged.isEmpty()) {
             reads.fail(staged.take(), failure);
@@ -382,10 +338,7 @@ public final class PeerReadChannel implements Connection.Owner {
         host.unregister(dropped);
         // What waits to be posted in part is where it waits; the rest is on the connection only.
         ReadFifo ended = new ReadFifo();
-        PendingRead partly = waiting.first();
-        if (partly != null && partly.isOutstanding()) {
-            ended.add(takeWaiting());
-        }
+        direct.reset(ended);
         staged.reset(ended);
         RequestPoster poster = host.poster();
         while (dropped.outstanding() > 0) {
@@ -431,14 +384,6 @@ public final class PeerReadChannel implements Connection.Owner {
         } else {
             reads.fail(read, expired && retry ? expiredFailure() : failure);
         }
-    }
-
-    private PendingRead takeWaiting() {
-        PendingRead read = waiting.poll();
-        if (read == null) {
-            throw new IllegalStateException("no read is waiting");
-        }
-        return read;
     }
 
     private ReadFailedException expiredFailure() {

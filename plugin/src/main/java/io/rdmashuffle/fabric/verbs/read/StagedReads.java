@@ -46,7 +46,7 @@ final class StagedReads {
     private final PeerRegions regions;
     private final Rail rail;
     private final String peer;
-    private final Host host;
+    private final RegionQueries queries;
     private final ReadFifo waiting = new ReadFifo();
     private final Deque<StagedBytes> posted = new ArrayDeque<>();
     private @Nullable StagedBytes staged;
@@ -62,26 +62,17 @@ final class StagedReads {
     private int refusals;
     private long pauseEnd;
 
-    /** What these reads need of their channel. */
-    interface Host {
-        /** Posts a query about the peer's regions. */
-        void queryRegions(Connection on);
-
-        /** Fails a read that reaches outside of what the peer has. */
-        void refuse(PendingRead read);
-    }
-
     /**
      * Begins without a read.
      *
      * @param peer whom the connection is to, for messages
      */
-    StagedReads(PendingReads reads, PeerRegions regions, Rail rail, String peer, Host host) {
+    StagedReads(PendingReads reads, PeerRegions regions, Rail rail, String peer, RegionQueries queries) {
         this.reads = reads;
         this.regions = regions;
         this.rail = rail;
         this.peer = peer;
-        this.host = host;
+        this.queries = queries;
     }
 
     /** Returns whether no read waits to be posted. */
@@ -238,7 +229,7 @@ final class StagedReads {
     private boolean settle(Connection on, PendingRead read, Lookup found) {
         if (found == Lookup.IMPOSSIBLE) {
             waiting.poll();
-            host.refuse(read);
+            queries.refuse(read);
             return true;
         }
         if (regions.isQuerying()) {
@@ -246,7 +237,7 @@ final class StagedReads {
         }
         read.countQuery();
         regions.expectUntil(read.deadlineNanos());
-        host.queryRegions(on);
+        queries.queryRegions(on);
         return true;
     }
 

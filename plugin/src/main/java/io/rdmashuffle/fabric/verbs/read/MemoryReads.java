@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.read;
+
+import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
+
+/**
+ * The reads of one channel that need nothing but bytes of the peer's registered memory, in the order in which they
+ * came; those that need bytes of its disk tier are {@link StagedReads}.
+ *
+ * <p><b>Threading:</b> the data thread.
+ *
+ * <p><b>Ownership:</b> of its {@link PeerReadChannel}.
+ */
+final class MemoryReads {
+    private final PendingReads reads;
+    private final PeerRegions regions;
+    private final Rail rail;
+    private final String peer;
+    private final RegionQueries queries;
+    private final ReadFifo waiting = new ReadFifo();
+
+    /**
+     * Begins without a read.
+     *
+     * @param peer whom the connection is to, for messages
+     */
+    MemoryReads(PendingReads reads, PeerRegions regions, Rail rail, String peer, RegionQueries queries) {
+        this.reads = reads;
+        this.regions = regions;
+        this.rail = rail;
+        this.peer = peer;
+        this.queries = queries;
+    }
+
+    /** Returns whether no read waits to be posted. */
+    boolean isEmpty() {
+        return waiting.isEmpty();
+    }
+
+    void add(PendingRead read) {
+        waiting.add(read);
+    }
+
+    int size() {
+        return waiting.size();
+    }
+
+    /** Takes the first read out. */
+    PendingRead take() {
+        PendingRead read = waiting.poll();
+        if (read == null) {
+            throw new IllegalStateException("no read is waiting");
+        }
+        return read;
+    }
+
+    /**
+     * Posts as many READs as fit, or a query if the first read's regions are not known.
+     *
+     * @return whether anything was done
+     * @throws io.rdmashuffle.ffi.NativeException or {@link IllegalStateException} if the queue pair refuses
+     */
+    boolean advance(Connection on, RequestPoster poster) {
+        poster.begin();
+        while (poster.hasRoom(on)) {
+            PendingRead read = waiting.first();
+            if (read == null) {
+                break;
+            }
+            Lookup found = read.isReady() ? Lookup.READY : regions.lookUp(read);
+            if (found == Lookup.IMPOSSIBLE) {
+                waiting.poll();
+                queries.refuse(read);
+                continue;
+            }
+            if (found == Lookup.UNKNOWN) {
+                if (regions.isQuerying() || !poster.isEmpty() || !poster.hasControlRoom(on)) {
+                    // Requests are numbered in the order in which they are posted: what is in the chain goes first.
+                    break;
+                }
+                read.countQuery();
+                regions.expectUntil(read.deadlineNanos());
+                queries.queryRegions(on);
+                return true;
+            }
+            poster.addPiece(on, read, rail);
+            if (read.isFullyPosted()) {
+                waiting.poll();
+            }
+        }
+        if (poster.isEmpty()) {
+            return false;
+        }
+        poster.postReads(on);
+        return true;
+    }
+
+    /** Fails reads whose deadline has passed and of which nothing is outstanding. */
+    void expire(long now) {
+        for (int left = waiting.size(); left > 0; left--) {
+            PendingRead read = take();
+            if (read.isExpired(now) && !read.isOutstanding()) {
+                reads.fail(read, StagedReads.expired(peer));
+            } else {
+                waiting.add(read);
+            }
+        }
+    }
+
+    /** Moves the read that was posted in part, if there is one, to {@code outstanding}: its connection is gone. */
+    void reset(ReadFifo outstanding) {
+        PendingRead first = waiting.first();
+        if (first != null && first.isOutstanding()) {
+            outstanding.add(take());
+        }
+    }
+}
