@@ -11,7 +11,7 @@ import org.apache.logging.log4j.core.appender.AbstractAppender;
 import org.apache.logging.log4j.core.config.Property;
 
 /** What a class logs at WARN and above, until this is closed. */
-final class LoggedLines extends AbstractAppender implements AutoCloseable {
+public final class LoggedLines extends AbstractAppender implements AutoCloseable {
     private final List<String> lines = new CopyOnWriteArrayList<>();
     private final Logger logger;
 
@@ -20,7 +20,7 @@ final class LoggedLines extends AbstractAppender implements AutoCloseable {
         this.logger = logger;
     }
 
-    static LoggedLines of(Class<?> type) {
+    public static LoggedLines of(Class<?> type) {
         LoggedLines lines = new LoggedLines((Logger) LogManager.getLogger(type));
         lines.start();
         lines.logger.addAppender(lines);
@@ -34,7 +34,7 @@ final class LoggedLines extends AbstractAppender implements AutoCloseable {
         lines.add(event.getMessage().getFormattedMessage());
     }
 
-    List<String> all() {
+    public List<String> all() {
         return List.copyOf(lines);
     }
 

@@ -10,6 +10,7 @@ import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.LoggedLines;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
@@ -250,8 +251,15 @@ class DemotionTest {
         pool = new TieredPool(memory, TestPools.diskTier(1L << 60, local));
         fill();
         Demotion demotion = demotion();
-        demotion.run();
-        demotion.run();
+        try (LoggedLines lines = LoggedLines.of(Demotion.class)) {
+            demotion.run();
+            demotion.run();
+            assertThat(lines.all())
+                    .singleElement()
+                    .asString()
+                    .contains(
+                            "nearly full", "spark.shuffle.rdma.disk.minFree", "spark.shuffle.rdma.pool.highWaterMark");
+        }
         assertThat(counted(ShuffleCounter.MAP_OUTPUTS_DEMOTED)).isZero();
         for (int shuffleId = 1; shuffleId <= 9; shuffleId++) {
             assertThat(placeOf(shuffleId)).isEqualTo(Place.POOL);

@@ -28,6 +28,7 @@ class HeldShufflesIT {
     private static final int SHUFFLES = 200;
     private static final int TIMED = 10;
     private static final int EXECUTORS = 2;
+    private static final long DEADLINE_SECONDS = 90;
     private static final long INITIAL_BYTES = 16 << 20;
     private static final GroupedBytes JOB = new GroupedBytes(4, 4, 0);
 
@@ -77,6 +78,79 @@ class HeldShufflesIT {
                     () -> observer.statistics().total(ShuffleCounter.POOL_CAPACITY_BYTES) == EXECUTORS * INITIAL_BYTES);
             assertThat(pools.files()).hasSize(EXECUTORS);
         }
+    }
+
+    /** Runs jobs whose shuffles are held, until outputs of the first have moved to disk. */
+    private static List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> heldUntilSomeMoved(
+            SparkCluster cluster, ShuffleObserver observer, Map<Integer, Long> expected) throws InterruptedException {
+        List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> held = new ArrayList<>();
+        ShuffleObserver.await("map outputs move to disk", () -> {
+            JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> job = JOB.prepare(cluster.spark());
+            assertThat(GroupedBytes.sums(job)).isEqualTo(expected);
+            held.add(job);
+            return observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_DEMOTED) > 0;
+        });
+        return held;
+    }
+
+    @Test
+    void whatMovedToDiskMovesOnWhenItsExecutorLeaves() throws Exception {
+        Map<Integer, Long> expected = JOB.withSortShuffle();
+        Map<String, String> conf = smallPool(
+                "spark.shuffle.compress", "false",
+                "spark.decommission.enabled", "true",
+                "spark.storage.decommission.enabled", "true",
+                "spark.storage.decommission.shuffleBlocks.enabled", "true",
+                "spark.storage.decommission.rddBlocks.enabled", "false",
+                "spark.storage.decommission.replicationReattemptInterval", "1s");
+        try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> held =
+                    heldUntilSomeMoved(cluster, observer, expected);
+            int mapTasks = tasks.mapTasks();
+            String leaver = observer.executorWithMostOutputs();
+            cluster.decommission(leaver);
+            tasks.awaitRemoval(leaver, DEADLINE_SECONDS);
+            cluster.awaitExecutors(3);
+
+            for (JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> job : held) {
+                assertThat(GroupedBytes.sums(job)).isEqualTo(expected);
+            }
+            assertThat(tasks.mapTasks()).as("no stage ran again").isEqualTo(mapTasks);
+            assertThat(tasks.failures()).isEmpty();
+            observer.assertAllComesBack();
+        }
+    }
+
+    /** Blocks of Spark's writers, and encrypted ones at that, are bytes like others. */
+    @Test
+    void encryptedOutputsMoveToDiskToo() throws Exception {
+        Map<Integer, Long> expected = JOB.withSortShuffle();
+        Map<String, String> conf = smallPool("spark.io.encryption.enabled", "true", "spark.shuffle.compress", "false");
+        try (SparkCluster cluster = SparkCluster.start(EXECUTORS, ShuffleMode.AUTO, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> held =
+                    heldUntilSomeMoved(cluster, observer, expected);
+            long pooled = observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED);
+            for (JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> job : held) {
+                assertThat(GroupedBytes.sums(job)).isEqualTo(expected);
+            }
+            assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED))
+                    .as("no stage ran again")
+                    .isEqualTo(pooled);
+            observer.assertAllComesBack();
+        }
+    }
+
+    private Map<String, String> smallPool(String... more) {
+        Map<String, String> conf = pools.conf(
+                "spark.shuffle.rdma.pool.maxSize", "24m",
+                "spark.shuffle.rdma.fabric.readTimeout", "1s");
+        for (int i = 0; i < more.length; i += 2) {
+            conf.put(more[i], more[i + 1]);
+        }
+        return conf;
     }
 
     private static double mean(List<Long> millis) {
