@@ -142,6 +142,14 @@ public final class ShuffleConfig {
                 What the disk tier leaves free in a local directory's file system. Map outputs that find no room in any
                 of them become ordinary shuffle files.
                 """);
+    public static final ConfigEntry<DiskCompression> DISK_COMPRESS =
+            ConfigEntry.choice("disk.compress", DiskCompression.class, "auto").doc("""
+                Which map outputs of direct shuffles are compressed in the disk tier. `auto`: those for which the disk
+                takes longer than compressing them, both as measured while the executor runs, with
+                `spark.io.compression.codec`, or with Zstandard where that key is not set and the disk is slow; none
+                while the page cache takes what is written. `always`: all, with `spark.io.compression.codec`.
+                `spark.shuffle.compress=false` rules out all.
+                """);
 
     public static final ConfigEntry<Integer> DIRECTORY_MAX_SHUFFLES = ConfigEntry.count(
                     "directory.maxShuffles", "shuffles", "4096")
@@ -226,6 +234,7 @@ public final class ShuffleConfig {
             POOL_HIGH_WATER_MARK,
             DISK_ENABLED,
             DISK_MIN_FREE,
+            DISK_COMPRESS,
             DIRECTORY_MAX_SHUFFLES,
             DIRECT_ENABLED,
             DIRECT_COMPRESS_ABOVE,
@@ -380,6 +389,10 @@ public final class ShuffleConfig {
 
     public int poolHighWaterMark() {
         return get(POOL_HIGH_WATER_MARK);
+    }
+
+    public DiskCompression diskCompress() {
+        return get(DISK_COMPRESS);
     }
 
     public int directoryMaxShuffles() {

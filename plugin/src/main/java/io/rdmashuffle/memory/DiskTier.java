@@ -43,6 +43,7 @@ public final class DiskTier implements AutoCloseable {
     private final DiskSettings settings;
     private final UUID token = UUID.randomUUID();
     private final AtomicInteger turn = new AtomicInteger();
+    private final DiskPace pace = new DiskPace();
     private final BlockingQueue<NativeBuffer> buffers = new ArrayBlockingQueue<>(MAX_IDLE_BUFFERS);
     private final Supplier<List<Path>> directories;
     private @Nullable List<DiskTierFile> files;
@@ -111,6 +112,11 @@ public final class DiskTier implements AutoCloseable {
     /** Uses a region's directory no more for a while, after a write to it has failed. */
     public void failed(Region region, IOException cause) {
         files().get(region.id() - FIRST_REGION).refuse(cause);
+    }
+
+    /** Returns what writing to the files has cost lately. */
+    public DiskPace pace() {
+        return pace;
     }
 
     /** Returns the numbers of this moment. */

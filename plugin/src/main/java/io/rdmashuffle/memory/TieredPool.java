@@ -70,11 +70,14 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
      * @return false if that failed, and then the region is given up for a while
      */
     public boolean write(Lease lease, long offset, MemorySlice source) {
-        if (!(lease.bytes() instanceof FileSlice target)) {
+        DiskTier tier = disk;
+        if (tier == null || !(lease.bytes() instanceof FileSlice target)) {
             throw new IllegalArgumentException("the lease lies in memory");
         }
         try {
+            long started = System.nanoTime();
             target.slice(offset, source.lengthBytes()).write(source);
+            tier.pace().wrote(source.lengthBytes(), System.nanoTime() - started);
             return true;
         } catch (IOException e) {
             failed(lease.region(), e);

@@ -5,6 +5,7 @@ import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
 import io.rdmashuffle.shuffle.read.ReadServices;
+import io.rdmashuffle.shuffle.write.CompressionChoice;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -46,6 +47,9 @@ final class ExecutorRuntime implements AutoCloseable {
     private final Supplier<Set<Integer>> shufflesInFiles;
     private final IntConsumer unregister;
     private final ShuffleCounters counters = new ShuffleCounters();
+    /** One for all writers, since each learns from the others. */
+    private final CompressionChoice compression;
+
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
     private @Nullable RemovedShuffleCleaner cleaner;
@@ -74,6 +78,7 @@ final class ExecutorRuntime implements AutoCloseable {
         this.wire = wire;
         this.shufflesInFiles = shufflesInFiles;
         this.unregister = unregister;
+        this.compression = new CompressionChoice(config.diskCompress(), !conf.contains("spark.io.compression.codec"));
     }
 
     ShuffleCounters counters() {
@@ -160,6 +165,7 @@ final class ExecutorRuntime implements AutoCloseable {
                 held.store(),
                 config.poolChunkSizeBytes(),
                 held.limits(),
+                compression,
                 new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
     }
 

@@ -36,11 +36,22 @@ public record PoolLimits(long capBytes, long regionBytes, int compressAbovePerce
 
     /** Returns whether what map outputs may take of a pool has room for more that is not compressed. */
     public boolean leavesRoom(PoolUsage usage, long moreBytes) {
-        long room = usage.capBytes() - usage.setAsideBytes();
-        long used = usage.usedBytes()
+        // Not multiplied first: caps go up to a petabyte.
+        return moreBytes <= room(usage) / 100 * compressAbovePercent - used(usage);
+    }
+
+    /** Returns whether what map outputs may take of a pool has room for more at all. */
+    public boolean fits(PoolUsage usage, long moreBytes) {
+        return moreBytes <= room(usage) - used(usage);
+    }
+
+    private static long room(PoolUsage usage) {
+        return usage.capBytes() - usage.setAsideBytes();
+    }
+
+    private static long used(PoolUsage usage) {
+        return usage.usedBytes()
                 - usage.usedByPurpose().getOrDefault(Purpose.RECEIVE, 0L)
                 - usage.usedByPurpose().getOrDefault(Purpose.STAGING, 0L);
-        // Not multiplied first: caps go up to a petabyte.
-        return moreBytes <= room / 100 * compressAbovePercent - used;
     }
 }

@@ -150,6 +150,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "fabric.shm.threads", "3");
         settings.put(PREFIX + "disk.enabled", "false");
         settings.put(PREFIX + "disk.minFree", "2g");
+        settings.put(PREFIX + "disk.compress", "never");
         settings.put(PREFIX + "directory.maxShuffles", "16");
         settings.put(PREFIX + "direct.enabled", "false");
         settings.put(PREFIX + "direct.compressAbove", "40");
@@ -182,6 +183,7 @@ class ShuffleConfigTest {
         assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(7));
         assertThat(config.diskEnabled()).isFalse();
         assertThat(config.diskMinFreeBytes()).isEqualTo(2L << 30);
+        assertThat(config.diskCompress()).isEqualTo(DiskCompression.NEVER);
         assertThat(config.fabricShmInPlace()).isFalse();
         assertThat(config.fabricShmThreads()).isEqualTo(3);
         assertPool(config);

@@ -102,7 +102,7 @@ class DirectIT {
 
     /**
      * All kinds of shuffles on a cluster: through Spark's streams, copied with Kryo, with a pool that is far too small
-     * and files or the disk tier behind it, and compressed in the pool.
+     * and files or the disk tier behind it, and compressed in the pool, or in the disk tier only.
      */
     @ParameterizedTest
     @CsvSource({
@@ -110,6 +110,8 @@ class DirectIT {
         "SHM, 3, 1g, KryoSerializer, false, true, 75, true",
         "AUTO, 2, 8m, KryoSerializer, true, true, 75, false",
         "AUTO, 2, 8m, KryoSerializer, true, true, 75, true",
+        "AUTO, 2, 8m, KryoSerializer, true, true, 75, always",
+        "AUTO, 2, 8m, KryoSerializer, false, true, 75, always",
         "AUTO, 3, 8m, KryoSerializer, false, true, 75, true",
         "AUTO, 2, 1g, KryoSerializer, true, true, 0, false"
     })
@@ -124,14 +126,23 @@ class DirectIT {
             String disk)
             throws Exception {
         Map<String, String> conf = pools.conf(
-                "spark.shuffle.rdma.direct.enabled", direct,
-                "spark.shuffle.rdma.direct.compressAbove", compressAbove,
-                "spark.shuffle.rdma.pool.maxSize", pool,
-                "spark.shuffle.rdma.disk.enabled", disk,
+                "spark.shuffle.rdma.direct.enabled",
+                direct,
+                "spark.shuffle.rdma.direct.compressAbove",
+                compressAbove,
+                "spark.shuffle.rdma.pool.maxSize",
+                pool,
+                "spark.shuffle.rdma.disk.enabled",
+                Boolean.toString(!disk.equals("false")),
+                "spark.shuffle.rdma.disk.compress",
+                disk.equals("always") ? "always" : "never",
                 // A reader may wait for room, a map output must not: a dozen that did would outlast the test.
-                "spark.shuffle.rdma.pool.reserveTimeout", "1min",
-                "spark.shuffle.rdma.fabric.shm.inPlace", inPlace,
-                "spark.serializer", "org.apache.spark.serializer." + serializer);
+                "spark.shuffle.rdma.pool.reserveTimeout",
+                "1min",
+                "spark.shuffle.rdma.fabric.shm.inPlace",
+                inPlace,
+                "spark.serializer",
+                "org.apache.spark.serializer." + serializer);
         conf.putAll(ShuffleJobs.settings());
         try (SparkCluster cluster = SparkCluster.start(executors, fabric, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
@@ -142,7 +153,7 @@ class DirectIT {
             assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isZero();
             boolean isSmall = pool.equals("8m");
             assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_FILED) > 0).isEqualTo(isSmall && disk.equals("false"));
-            assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK) > 0).isEqualTo(isSmall && disk.equals("true"));
+            assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK) > 0).isEqualTo(isSmall && !disk.equals("false"));
             observer.assertAllComesBack();
         }
     }
@@ -188,12 +199,26 @@ class DirectIT {
                         right,
                         direct("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.rdma.disk.enabled", "false")))
                 .isLessThan(bare / 2);
-        assertThat(bytesWritten(right, direct("spark.shuffle.rdma.pool.maxSize", "8m")))
-                .isEqualTo(bare);
-        assertThat(bytesWritten(
-                        right, direct("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.compress", "false")))
-                .isEqualTo(bare);
         assertThat(sparks).isLessThan(bare / 2);
+    }
+
+    @Test
+    void compressionInTheDiskTierIsThatOfTheUserOrNone() throws Exception {
+        List<Row> right = sumsWithSortShuffle();
+        long bare = bytesWritten(right, direct());
+        assertThat(bytesWritten(right, onDisk("spark.shuffle.rdma.disk.compress", "never")))
+                .isEqualTo(bare);
+        assertThat(bytesWritten(right, onDisk("spark.shuffle.rdma.disk.compress", "always")))
+                .isLessThan(bare / 2);
+        assertThat(bytesWritten(
+                        right, onDisk("spark.shuffle.rdma.disk.compress", "always", "spark.shuffle.compress", "false")))
+                .isEqualTo(bare);
+    }
+
+    private Map<String, String> onDisk(String... more) {
+        Map<String, String> conf = direct(more);
+        conf.put("spark.shuffle.rdma.pool.maxSize", "8m");
+        return conf;
     }
 
     private static long bytesWritten(List<Row> right, Map<String, String> conf) throws Exception {

@@ -12,14 +12,17 @@ import java.io.OutputStream;
 import java.io.PushbackInputStream;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.SparkConf;
 import org.apache.spark.io.CompressionCodec;
+import org.apache.spark.io.CompressionCodec$;
 
 /**
  * Compresses blocks so that readers need not know beforehand: a block is either bare records, or frames, and no bare
  * block begins as frames do (see {@link FrameMarkGuard}). Frames may follow one another, so blocks of frames may too.
  *
  * <pre>
- *  frame:   mark (8)   bytes that follow (4)   bytes once decompressed (4)   bytes, as the codec makes them
+ *  frame:   mark (8)   codec (1)   bytes that follow (3)   bytes once decompressed (4)   bytes, as the codec makes them
  * </pre>
  *
  * Integers are most significant byte first. The mark begins with a byte that would make the length of a first row
@@ -28,14 +31,32 @@ import org.apache.spark.io.CompressionCodec;
  * <p><b>Threading:</b> what it opens may be closed by another thread than the one that reads, and then reading fails;
  * all else is for one thread.
  *
- * @param codec that of {@code spark.io.compression.codec}, the same in the whole application
+ * @param codec {@link FrameCodec#APPLICATION}, the same in the whole application
+ * @param smallCodec the same with buffers for a first frame: Spark's LZ4 makes two of 32 KiB for each stream otherwise,
+ *     and the first frame of a block is often its only one
+ * @param zstd {@link FrameCodec#ZSTD}
  */
-public record Frames(CompressionCodec codec) {
+public record Frames(CompressionCodec codec, CompressionCodec smallCodec, CompressionCodec zstd) {
     private static final byte[] MARK = {(byte) 0xFF, 'R', 'D', 'M', 'A', 'z', 'i', 'p'};
     private static final int HEADER_BYTES = MARK.length + 2 * Integer.BYTES;
+    /** The codec's number is above the length. */
+    private static final int CODEC_SHIFT = 24;
+
     private static final int MAX_FRAME_BYTES = 256 << 10;
     /** Blocks of many a shuffle are small; their first frame need not take a whole frame's room. */
     private static final int FIRST_FRAME_BYTES = 4 << 10;
+
+    /** Creates frames of the codec that an application is configured with. */
+    public static Frames of(SparkConf conf) {
+        SparkConf small = conf.clone();
+        for (String each : List.of("lz4", "snappy")) {
+            small.set("spark.io.compression." + each + ".blockSize", FIRST_FRAME_BYTES + "b");
+        }
+        return new Frames(
+                CompressionCodec$.MODULE$.createCodec(conf),
+                CompressionCodec$.MODULE$.createCodec(small),
+                CompressionCodec$.MODULE$.createCodec(conf, "zstd"));
+    }
 
     public static int markBytes() {
         return MARK.length;
@@ -63,9 +84,13 @@ public record Frames(CompressionCodec codec) {
         return length >= MARK.length && Arrays.equals(block, offset, offset + MARK.length, MARK, 0, MARK.length);
     }
 
-    /** Compresses what is written to the result; closing it ends the block and closes {@code out}. */
-    public OutputStream compress(OutputStream out) {
-        return new Output(out);
+    /**
+     * Compresses what is written to the result; closing it ends the block and closes {@code out}.
+     *
+     * @param cost is told of what that took
+     */
+    public OutputStream compress(OutputStream out, FrameCodec with, CodecCost cost) {
+        return new Output(out, with, cost);
     }
 
     /** Returns the records of blocks, whether they are bare or frames; closing the result closes {@code in}. */
@@ -74,17 +99,26 @@ public record Frames(CompressionCodec codec) {
         byte[] head = in.readNBytes(MARK.length);
         PushbackInputStream whole = new PushbackInputStream(in, MARK.length);
         whole.unread(head);
-        return Arrays.equals(head, MARK) ? new Input(whole) : whole;
+        return Arrays.equals(head, MARK) ? decompress(whole) : whole;
+    }
+
+    /** Returns the records of a block that begins as frames do; closing the result closes {@code in}. */
+    public InputStream decompress(InputStream in) {
+        return new Input(in);
     }
 
     private final class Output extends OutputStream {
         private final OutputStream out;
+        private final FrameCodec with;
+        private final CodecCost cost;
         private final ByteArrayOutputStream compressed = new ByteArrayOutputStream();
         private byte[] raw = new byte[FIRST_FRAME_BYTES];
         private int filled;
 
-        Output(OutputStream out) {
+        Output(OutputStream out, FrameCodec with, CodecCost cost) {
             this.out = out;
+            this.with = with;
+            this.cost = cost;
         }
 
         @Override
@@ -111,16 +145,25 @@ public record Frames(CompressionCodec codec) {
 
         private void writeFrame() throws IOException {
             compressed.reset();
-            try (OutputStream codecs = codec.compressedOutputStream(compressed)) {
+            long started = System.nanoTime();
+            try (OutputStream codecs = codecFor(filled).compressedOutputStream(compressed)) {
                 codecs.write(raw, 0, filled);
             }
+            cost.add(filled, HEADER_BYTES + compressed.size(), System.nanoTime() - started);
             out.write(MARK);
             out.write(ByteBuffer.allocate(2 * Integer.BYTES)
-                    .putInt(compressed.size())
+                    .putInt(with.number() << CODEC_SHIFT | compressed.size())
                     .putInt(filled)
                     .array());
             compressed.writeTo(out);
             filled = 0;
+        }
+
+        private CompressionCodec codecFor(int bytes) {
+            if (with == FrameCodec.ZSTD) {
+                return zstd;
+            }
+            return bytes <= FIRST_FRAME_BYTES ? smallCodec : codec;
         }
 
         @Override
@@ -188,8 +231,14 @@ public record Frames(CompressionCodec codec) {
                 throw new IOException("no frame header where a frame of compressed records should begin");
             }
             ByteBuffer lengths = ByteBuffer.wrap(header, MARK.length, 2 * Integer.BYTES);
-            int compressed = lengths.getInt();
+            int codecAndLength = lengths.getInt();
+            int compressed = codecAndLength & (1 << CODEC_SHIFT) - 1;
+            FrameCodec with = FrameCodec.of(codecAndLength >>> CODEC_SHIFT);
             int raw = lengths.getInt();
+            if (with == null) {
+                throw new IOException(
+                        "invalid frame header: no codec has the number " + (codecAndLength >>> CODEC_SHIFT));
+            }
             if (compressed <= 0 || raw <= 0 || raw > MAX_FRAME_BYTES || compressed > 2 * MAX_FRAME_BYTES) {
                 throw new IOException("invalid frame header: " + compressed + " compressed bytes for " + raw);
             }
@@ -197,7 +246,8 @@ public record Frames(CompressionCodec codec) {
             if (bytes.length < compressed) {
                 throw new IOException("block ends " + (compressed - bytes.length) + " bytes before its last frame");
             }
-            frame = codec.compressedInputStream(new ByteArrayInputStream(bytes));
+            CompressionCodec of = with == FrameCodec.ZSTD ? zstd : codec;
+            frame = of.compressedInputStream(new ByteArrayInputStream(bytes));
             left = raw;
             return true;
         }

@@ -4,6 +4,7 @@ package io.rdmashuffle.shuffle.read;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.shuffle.format.RowIterator;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
 import io.rdmashuffle.shuffle.write.DirectShuffleWriter;
@@ -82,8 +83,12 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
             CloseOnFailure.close(failure, sources.values().toArray(AutoCloseable[]::new));
             throw failure;
         }
-        InPlaceBlockReader visible =
-                new InPlaceBlockReader(direct, sources, new ReadTally(metrics, services.counters()), services.verify());
+        InPlaceBlockReader visible = new InPlaceBlockReader(
+                direct,
+                sources,
+                new ReadTally(metrics, services.counters()),
+                services.verify(),
+                () -> Frames.of(services.conf()));
         context.addTaskCompletionListener((TaskCompletionListener) ended -> visible.close());
         RecordStream stream = new RecordStream(visible, others, fetch, batchFetchWanted && fetch.canConcatenate(true));
         context.addTaskCompletionListener((TaskCompletionListener) ended -> stream.close());

@@ -7,12 +7,16 @@ import io.rdmashuffle.shuffle.buffer.SliceInputStream;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.shuffle.read.InPlaceBlock.Outcome;
 import io.rdmashuffle.store.ShuffleCounter;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.storage.BlockManagerId;
@@ -41,23 +45,50 @@ final class InPlaceBlockReader implements AutoCloseable {
     private List<WantedBlock> missed = new ArrayList<>();
     private boolean closed;
     private @Nullable WantedBlock next;
-    private @Nullable Large large;
+    private final Supplier<Frames> framesOf;
+    private @Nullable Frames frames;
+    private @Nullable Opened opened;
 
-    /** A block that is read in pieces. */
-    private record Large(WantedBlock wanted, FollowedBlock<StoredBlock> block, SliceInputStream stream) {}
+    /**
+     * A block that is read in pieces, since it is large or compressed.
+     *
+     * @param place where a large one is; null for one that was copied
+     * @param records what is left of it
+     */
+    private record Opened(WantedBlock wanted, @Nullable FollowedBlock<StoredBlock> place, InputStream records)
+            implements AutoCloseable {
+        @Override
+        public void close() {
+            try {
+                records.close();
+            } catch (IOException e) {
+                LOG.debug("Cannot close {}", wanted.id(), e);
+            } finally {
+                if (place != null) {
+                    place.close();
+                }
+            }
+        }
+    }
 
     /**
      * Reads blocks in order.
      *
      * @param sources of all their owners
      * @param verify whether to compare blocks with their checksums
+     * @param frames makes what compressed blocks are opened with; asked once, when there is such a block
      */
     InPlaceBlockReader(
-            List<WantedBlock> wanted, Map<BlockManagerId, BlockSource> sources, ReadTally tally, boolean verify) {
+            List<WantedBlock> wanted,
+            Map<BlockManagerId, BlockSource> sources,
+            ReadTally tally,
+            boolean verify,
+            Supplier<Frames> frames) {
         this.wanted = wanted.iterator();
         this.sources = sources;
         this.tally = tally;
         this.verify = verify;
+        this.framesOf = frames;
     }
 
     /** Hands over the blocks that were missing, damaged or withdrawn; complete after the last read. */
@@ -78,8 +109,8 @@ final class InPlaceBlockReader implements AutoCloseable {
         }
         int filled = 0;
         while (filled < length) {
-            if (large != null) {
-                filled += readLarge(large, target, offset + filled, length - filled);
+            if (opened != null) {
+                filled += readOpened(opened, target, offset + filled, length - filled);
                 continue;
             }
             WantedBlock block = next();
@@ -132,15 +163,15 @@ final class InPlaceBlockReader implements AutoCloseable {
         StoredBlock bytes = found.bytes();
         int length = (int) bytes.lengthBytes();
         bytes.copyTo(target, offset);
-        if (Frames.begin(target, offset, length)) {
-            // Decompressed as what lies in files is; if these are not its owner's bytes any more, then too.
-            missed.add(block);
-            return 0;
-        }
         if (!isGood(block, found.outcome(!verify || checksum(target, offset, length) == bytes.checksum()))) {
             return 0;
         }
         tally.count(counter, length);
+        if (Frames.begin(target, offset, length)) {
+            byte[] stored = Arrays.copyOfRange(target, offset, offset + length);
+            opened = new Opened(block, null, frames().decompress(new ByteArrayInputStream(stored)));
+            return 0;
+        }
         return length;
     }
 
@@ -157,25 +188,33 @@ final class InPlaceBlockReader implements AutoCloseable {
 
     /** Begins to read a block in pieces. */
     private void open(WantedBlock block, InPlaceBlock<StoredBlock> found, BlockSource source) {
-        boolean opened = false;
+        boolean good = false;
         try {
-            // Once: the memory may be its owner's again by a second look.
-            if (Frames.begin(found.bytes())) {
-                missed.add(block);
-            } else if (isGood(block, found.check(verify))) {
-                StoredBlock bytes = found.bytes();
-                FollowedBlock<StoredBlock> followed = new FollowedBlock<>(found, () -> source.find(block), verify);
-                large = new Large(block, followed, SliceInputStream.over(followed.place(), followed));
-                tally.count(source.counter(), bytes.lengthBytes());
-                opened = true;
+            // Before the check, which vouches for all that was read.
+            boolean compressed = Frames.begin(found.bytes());
+            good = isGood(block, found.check(verify));
+            if (good) {
+                tally.count(source.counter(), found.bytes().lengthBytes());
+                FollowedBlock<StoredBlock> place = new FollowedBlock<>(found, () -> source.find(block), verify);
+                InputStream stored = SliceInputStream.over(place.place(), place);
+                opened = new Opened(block, place, compressed ? frames().decompress(stored) : stored);
             }
         } catch (IOException e) {
             unreadable(block, e);
         } finally {
-            if (!opened) {
+            if (!good) {
                 found.close();
             }
         }
+    }
+
+    private Frames frames() {
+        Frames made = frames;
+        if (made == null) {
+            made = framesOf.get();
+            frames = made;
+        }
+        return made;
     }
 
     private int checksum(byte[] bytes, int offset, int length) {
@@ -199,32 +238,32 @@ final class InPlaceBlockReader implements AutoCloseable {
         return false;
     }
 
-    private int readLarge(Large open, byte[] target, int offset, int length) throws IOException {
+    private int readOpened(Opened block, byte[] target, int offset, int length) throws IOException {
         try {
-            int count = open.stream().read(target, offset, length);
+            int count = block.records().read(target, offset, length);
             if (count >= 0) {
                 return count;
             }
         } catch (IOException e) {
-            WantedBlock block = open.wanted();
+            WantedBlock of = block.wanted();
             throw Unchecked.raise(new FetchFailedException(
-                    block.owner(),
-                    block.id().shuffleId(),
-                    block.id().mapId(),
-                    block.mapIndex(),
-                    block.id().reduceId(),
-                    "the block was removed by its owner while it was read",
+                    of.owner(),
+                    of.id().shuffleId(),
+                    of.id().mapId(),
+                    of.mapIndex(),
+                    of.id().reduceId(),
+                    "the block cannot be read to its end: " + e.getMessage(),
                     e));
         }
-        closeLarge();
+        closeOpened();
         return 0;
     }
 
-    private void closeLarge() {
-        Large open = large;
-        large = null;
+    private void closeOpened() {
+        Opened open = opened;
+        opened = null;
         if (open != null) {
-            open.block().close();
+            open.close();
         }
     }
 
@@ -234,7 +273,7 @@ final class InPlaceBlockReader implements AutoCloseable {
         closed = true;
         wanted = Collections.emptyIterator();
         next = null;
-        closeLarge();
+        closeOpened();
         tally.report();
         sources.values().forEach(BlockSource::close);
         sources.clear();

@@ -10,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import org.apache.spark.io.CompressionCodec$;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.TaskCompletionListener;
@@ -94,8 +93,7 @@ final class RecordStream extends InputStream {
 
             @Override
             public Frames frames() {
-                return new Frames(
-                        CompressionCodec$.MODULE$.createCodec(fetch.services().conf()));
+                return Frames.of(fetch.services().conf());
             }
         };
     }

@@ -29,10 +29,10 @@ enum Destination {
      * does.
      *
      * @param mayCompress whether the user lets shuffles be compressed
-     * @param poolIsShort whether the pool is so full that bytes should be saved
+     * @param compresses whether records are compressed even for the pool
      */
-    static List<Destination> inOrder(boolean mayCompress, boolean poolIsShort) {
-        if (mayCompress && poolIsShort) {
+    static List<Destination> inOrder(boolean mayCompress, boolean compresses) {
+        if (mayCompress && compresses) {
             return List.of(POOL_COMPRESSED);
         }
         // Files are slow, and read through Spark's streams anyway: compression costs little there.

@@ -3,6 +3,8 @@ package io.rdmashuffle.shuffle.write;
 
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.format.CodecCost;
+import io.rdmashuffle.shuffle.format.FrameCodec;
 import io.rdmashuffle.shuffle.format.FrameMarkGuard;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.shuffle.format.RecordEncoder;
@@ -22,7 +24,6 @@ import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.executor.TaskMetrics;
-import org.apache.spark.io.CompressionCodec$;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.serializer.Serializer;
@@ -148,9 +149,9 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private long[] commit() throws IOException {
         long bytes = gathered.recordBytes() + spilled.recordBytes();
         boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
-        boolean poolIsShort = mayCompress && services.components().isShortOf(bytes);
-        for (Destination destination : Destination.inOrder(mayCompress, poolIsShort)) {
-            long[] written = writtenTo(destination, bytes);
+        FrameCodec codec = mayCompress ? services.components().codecFor(bytes) : null;
+        for (Destination destination : Destination.inOrder(mayCompress, codec != null)) {
+            long[] written = writtenTo(destination, codec == null ? FrameCodec.APPLICATION : codec, bytes);
             if (written != null) {
                 return written;
             }
@@ -161,8 +162,9 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     /**
      * Returns the lengths by partition; null if the destination has refused the output, and then holds nothing of it.
      */
-    private long @Nullable [] writtenTo(Destination destination, long bytes) throws IOException {
-        BlockForm form = form(destination);
+    private long @Nullable [] writtenTo(Destination destination, FrameCodec codec, long bytes) throws IOException {
+        CodecCost cost = new CodecCost();
+        BlockForm form = form(destination, codec, cost);
         ShuffleMapOutputWriter out =
                 services.components().createOutputWriter(key, epoch, partitions, destination, bytes);
         try {
@@ -173,6 +175,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
                     }
                 }
             }
+            services.components().compressed(codec, cost);
             return out.commitAllPartitions(getChecksumValues(form.checksums())).getPartitionLengths();
         } catch (OutputRefusedException e) {
             out.abort(e);
@@ -184,16 +187,16 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         }
     }
 
-    private BlockForm form(Destination destination) {
+    private BlockForm form(Destination destination, FrameCodec codec, CodecCost cost) {
         // Spark's checksum files lie beside its shuffle files only.
         Checksum[] checksums = destination == Destination.POOL_BARE
                 ? new Checksum[0]
                 : createPartitionChecksums(partitions, services.conf());
-        return new BlockForm(
-                checksums,
-                destination.isCompressed()
-                        ? new Frames(CompressionCodec$.MODULE$.createCodec(services.conf()))::compress
-                        : FrameMarkGuard::new);
+        if (!destination.isCompressed()) {
+            return new BlockForm(checksums, FrameMarkGuard::new);
+        }
+        Frames frames = Frames.of(services.conf());
+        return new BlockForm(checksums, stored -> frames.compress(stored, codec, cost));
     }
 
     /** Writes a partition's records in the order in which they came. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.shuffle.format.CodecCost;
+import io.rdmashuffle.shuffle.format.FrameCodec;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -16,6 +19,7 @@ import org.apache.spark.shuffle.api.ShuffleExecutorComponents;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 import org.apache.spark.util.TaskCompletionListener;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Where writers, Spark's own and direct ones, put map outputs: into the pool, or into ordinary files when that is full.
@@ -30,12 +34,14 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     private final long chunkBytes;
     private final ShuffleExecutorComponents files;
     private final PoolLimits limits;
+    private final CompressionChoice choice;
 
     /**
      * Creates the components of one executor.
      *
      * @param chunkBytes unit in which a map output grows
      * @param limits which shuffles are served from files altogether
+     * @param choice how what goes to the disk tier is compressed
      * @param files ready to use: where outputs go that the pool cannot take
      */
     public PoolExecutorComponents(
@@ -43,11 +49,13 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
             MapOutputStore store,
             long chunkBytes,
             PoolLimits limits,
+            CompressionChoice choice,
             ShuffleExecutorComponents files) {
         this.pool = pool;
         this.store = store;
         this.chunkBytes = chunkBytes;
         this.limits = limits;
+        this.choice = choice;
         this.files = files;
     }
 
@@ -66,11 +74,24 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     }
 
     /**
-     * Returns whether memory is short for so many bytes more, and there is no disk tier behind it: the pool would be
-     * fuller than it may be with bytes that could be fewer.
+     * Returns what a map output of so many bytes is better compressed with: where the pool would be fuller with it than
+     * it may be with bytes that could be fewer, or where it goes to a disk that is slower than the codec. Null for bare
+     * records.
      */
-    boolean isShortOf(long bytes) {
-        return pool.disk() == null && !limits.leavesRoom(pool.memory().usage(), bytes);
+    @Nullable
+    FrameCodec codecFor(long bytes) {
+        DiskTier disk = pool.disk();
+        if (disk == null) {
+            return limits.leavesRoom(pool.memory().usage(), bytes) ? null : FrameCodec.APPLICATION;
+        }
+        return limits.fits(pool.memory().usage(), bytes)
+                ? null
+                : choice.next(disk.pace().nanosPerByte());
+    }
+
+    /** Takes note of what compressing a map output took. */
+    void compressed(FrameCodec codec, CodecCost cost) {
+        choice.compressed(codec, cost.rawBytes(), cost.storedBytes(), cost.nanos());
     }
 
     /**

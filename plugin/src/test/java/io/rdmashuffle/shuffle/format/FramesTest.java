@@ -14,7 +14,6 @@ import java.io.OutputStream;
 import java.util.Arrays;
 import java.util.Random;
 import org.apache.spark.SparkConf;
-import org.apache.spark.io.CompressionCodec$;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -29,8 +28,7 @@ class FramesTest {
     private final Random random = new Random(seed);
 
     private static Frames frames(String codec) {
-        return new Frames(
-                CompressionCodec$.MODULE$.createCodec(new SparkConf(false).set("spark.io.compression.codec", codec)));
+        return Frames.of(new SparkConf(false).set("spark.io.compression.codec", codec));
     }
 
     /** Half random, half zeros. */
@@ -42,8 +40,12 @@ class FramesTest {
     }
 
     private byte[] compressed(Frames frames, byte[] raw) throws IOException {
+        return compressed(frames, FrameCodec.APPLICATION, raw, new CodecCost());
+    }
+
+    private byte[] compressed(Frames frames, FrameCodec with, byte[] raw, CodecCost cost) throws IOException {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
-        try (OutputStream block = frames.compress(out)) {
+        try (OutputStream block = frames.compress(out, with, cost)) {
             for (int done = 0; done < raw.length; ) {
                 int piece = Math.min(raw.length - done, 1 + random.nextInt(100_000));
                 block.write(raw, done, piece);
@@ -67,6 +69,44 @@ class FramesTest {
         assertThat(stored.size()).isLessThan(raw.size() * 3 / 4);
         InputStream in = new ByteArrayInputStream(stored.toByteArray());
         assertThat(frames.open(in).readAllBytes()).as("seed %d", seed).isEqualTo(raw.toByteArray());
+    }
+
+    /** One task may have written its output with one codec, and another with the other. */
+    @Test
+    void blocksOfBothCodecsFollowOneAnother() throws IOException {
+        Frames frames = frames("lz4");
+        ByteArrayOutputStream raw = new ByteArrayOutputStream();
+        ByteArrayOutputStream stored = new ByteArrayOutputStream();
+        for (int i = 0; i < 20; i++) {
+            byte[] block = bytes(1 + random.nextInt(500_000));
+            raw.write(block);
+            FrameCodec with = i % 2 == 0 ? FrameCodec.APPLICATION : FrameCodec.ZSTD;
+            stored.write(compressed(frames, with, block, new CodecCost()));
+        }
+        InputStream in = new ByteArrayInputStream(stored.toByteArray());
+        assertThat(frames.open(in).readAllBytes()).as("seed %d", seed).isEqualTo(raw.toByteArray());
+    }
+
+    @Test
+    void aCodecThatDoesNotExistIsRefused() throws IOException {
+        Frames frames = frames("lz4");
+        byte[] stored = compressed(frames, bytes(100));
+        stored[Frames.markBytes()] = 2;
+        assertThatThrownBy(() -> frames.open(new ByteArrayInputStream(stored)).readAllBytes())
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("no codec has the number 2");
+    }
+
+    @Test
+    void whatCompressingTookIsTold() throws IOException {
+        CodecCost cost = new CodecCost();
+        long stored = 0;
+        for (int length : new int[] {1, 4 << 10, 700_000}) {
+            stored += compressed(frames("lz4"), FrameCodec.APPLICATION, bytes(length), cost).length;
+        }
+        assertThat(cost.rawBytes()).isEqualTo(1 + (4 << 10) + 700_000);
+        assertThat(cost.storedBytes()).isEqualTo(stored);
+        assertThat(cost.nanos()).isPositive();
     }
 
     @Test

@@ -17,6 +17,7 @@ import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.store.Demotion;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -41,6 +42,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.spark.SparkConf;
 import org.apache.spark.executor.TempShuffleReadMetrics;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
@@ -165,7 +167,11 @@ class DemotedBlocksTest {
         Map<BlockManagerId, BlockSource> sources = new HashMap<>();
         sources.put(OWNER, new PeerBlocks(paths, path()));
         return new InPlaceBlockReader(
-                wanted, sources, new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters()), true);
+                wanted,
+                sources,
+                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters()),
+                true,
+                () -> Frames.of(new SparkConf(false)));
     }
 
     private static byte[] read(InPlaceBlockReader reader, int atLeast) throws IOException {

@@ -9,16 +9,21 @@ import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.shuffle.format.CodecCost;
+import io.rdmashuffle.shuffle.format.FrameCodec;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.apache.spark.SparkConf;
 import org.apache.spark.executor.TempShuffleReadMetrics;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.storage.BlockManagerId;
@@ -35,6 +40,7 @@ import scala.Tuple3;
 @Timeout(60)
 class InPlaceBlockReaderTest {
     private static final int MEMORY_BYTES = 4 << 20;
+    private static final Frames FRAMES = Frames.of(new SparkConf(false));
     private static final BlockManagerId OWNER = BlockManagerId.apply("1", "localhost", 7337, scala.Option.empty());
 
     private final long seed = System.nanoTime();
@@ -86,7 +92,7 @@ class InPlaceBlockReaderTest {
 
     private InPlaceBlockReader visible(boolean verify) {
         return new InPlaceBlockReader(
-                wanted, new HashMap<>(Map.of(OWNER, source)), new ReadTally(metrics, counters), verify);
+                wanted, new HashMap<>(Map.of(OWNER, source)), new ReadTally(metrics, counters), verify, () -> FRAMES);
     }
 
     private WantedBlock want(long mapId) {
@@ -110,15 +116,30 @@ class InPlaceBlockReaderTest {
         return bytes;
     }
 
-    /** Puts zeros behind so many bytes of the mark of compressed blocks, which lies in two pieces. */
-    private void putWithMark(long mapId, int place, int length, int markBytes) {
-        byte[] bytes = new byte[length];
-        for (int i = 0; i < markBytes; i++) {
-            bytes[i] = Frames.markByte(i);
+    /** Puts a block behind the others, compressed, in two pieces; returns how much it takes. */
+    private int putCompressed(long mapId, int place, byte[] raw) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        FrameCodec codec = random.nextBoolean() ? FrameCodec.APPLICATION : FrameCodec.ZSTD;
+        try (OutputStream frames = FRAMES.compress(out, codec, new CodecCost())) {
+            frames.write(raw);
         }
-        slice.putBytes(place, bytes, 0, length);
-        List<StoredSlice> pieces = List.of(slice.slice(place, 5), slice.slice(place + 5, length - 5));
-        source.blocks.put(mapId, new StoredBlock(pieces, length, Crc32c.of(slice.slice(place, length))));
+        putInTwoPieces(mapId, place, out.toByteArray());
+        return out.size();
+    }
+
+    /** Puts bytes behind the others, cut within the mark with which compressed blocks begin. */
+    private void putInTwoPieces(long mapId, int place, byte[] bytes) {
+        slice.putBytes(place, bytes, 0, bytes.length);
+        List<StoredSlice> pieces = List.of(slice.slice(place, 5), slice.slice(place + 5, bytes.length - 5));
+        int checksum = Crc32c.of(slice.slice(place, bytes.length));
+        source.blocks.put(mapId, new StoredBlock(pieces, bytes.length, checksum));
+    }
+
+    private byte[] halfRandom(int length) {
+        byte[] bytes = new byte[length];
+        random.nextBytes(bytes);
+        Arrays.fill(bytes, length / 2, length, (byte) 0);
+        return bytes;
     }
 
     private byte[] readAll(InPlaceBlockReader visible) throws IOException {
@@ -169,17 +190,68 @@ class InPlaceBlockReaderTest {
         assertThat(counters.snapshot().get(ShuffleCounter.SHM_BYTES)).isEqualTo(expected.size());
     }
 
-    /** Whoever fetches what is missed decompresses it. */
     @Test
-    void compressedBlocksAreMissedHoweverTheyLie() throws IOException {
-        List<WantedBlock> compressed = List.of(want(0), want(1));
-        want(2);
-        putWithMark(0, 0, 200, Frames.markBytes());
-        putWithMark(1, 200, 100_000, Frames.markBytes());
-        putWithMark(2, 100_200, 200, Frames.markBytes() - 1);
+    void compressedBlocksAreReadInPlaceAmongBareOnes() throws IOException {
+        ByteArrayOutputStream expected = new ByteArrayOutputStream();
+        int place = 0;
+        for (long mapId = 0; mapId < 60; mapId++) {
+            want(mapId);
+            int length = 1 + random.nextInt(random.nextInt(4) == 0 ? 100_000 : 300);
+            if (random.nextBoolean()) {
+                byte[] raw = halfRandom(length);
+                place += putCompressed(mapId, place, raw);
+                expected.write(raw);
+            } else {
+                expected.write(put(mapId, place, length, false));
+                place += length;
+            }
+        }
         try (InPlaceBlockReader visible = visible(true)) {
-            assertThat(readAll(visible)).as("seed %d", seed).hasSize(200);
-            assertThat(visible.takeMissed()).isEqualTo(compressed);
+            assertThat(readAll(visible)).as("seed %d", seed).isEqualTo(expected.toByteArray());
+            assertThat(visible.takeMissed()).isEmpty();
+        }
+        assertThat(metrics.remoteBytesRead()).as("bytes as stored").isEqualTo(place);
+    }
+
+    @Test
+    void aBlockThatIsAPrefixOfTheMarkIsBare() throws IOException {
+        want(0);
+        byte[] bytes = new byte[200];
+        for (int i = 0; i < Frames.markBytes() - 1; i++) {
+            bytes[i] = Frames.markByte(i);
+        }
+        putInTwoPieces(0, 0, bytes);
+        try (InPlaceBlockReader visible = visible(true)) {
+            assertThat(readAll(visible)).isEqualTo(bytes);
+        }
+    }
+
+    @Test
+    void damagedCompressedBlocksAreMissed() throws IOException {
+        List<WantedBlock> all = List.of(want(0), want(1));
+        int first = putCompressed(0, 0, halfRandom(300));
+        int second = putCompressed(1, first, halfRandom(100_000));
+        slice.putBytes(first - 1, new byte[] {(byte) (slice.getByte(first - 1) + 1)}, 0, 1);
+        slice.putBytes(first + second - 1, new byte[] {(byte) (slice.getByte(first + second - 1) + 1)}, 0, 1);
+        try (InPlaceBlockReader visible = visible(true)) {
+            assertThat(readAll(visible)).as("seed %d", seed).isEmpty();
+            assertThat(visible.takeMissed()).isEqualTo(all);
+        }
+    }
+
+    /** Without checksums nothing else notices; the task must fail, and the block be written again. */
+    @Test
+    void damagedFramesThatAreNotVerifiedAreAFetchFailure() throws IOException {
+        want(0);
+        byte[] block = new byte[100];
+        for (int i = 0; i < Frames.markBytes(); i++) {
+            block[i] = Frames.markByte(i);
+        }
+        putInTwoPieces(0, 0, block);
+        try (InPlaceBlockReader visible = visible(false)) {
+            assertThatThrownBy(() -> readAll(visible))
+                    .isInstanceOf(FetchFailedException.class)
+                    .hasMessageContaining("invalid frame header");
         }
     }
 

@@ -19,7 +19,6 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.executor.TempShuffleReadMetrics;
-import org.apache.spark.io.CompressionCodec$;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
@@ -112,7 +111,7 @@ class RecordStreamTest {
 
         @Override
         public Frames frames() {
-            return new Frames(CompressionCodec$.MODULE$.createCodec(new SparkConf(false)));
+            return Frames.of(new SparkConf(false));
         }
     }
 
@@ -126,7 +125,8 @@ class RecordStreamTest {
                 visible ? wanted : List.of(),
                 new HashMap<>(),
                 new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters()),
-                true);
+                true,
+                fetches::frames);
         return new RecordStream(inPlace, visible ? List.of() : wanted, fetches, false);
     }
 

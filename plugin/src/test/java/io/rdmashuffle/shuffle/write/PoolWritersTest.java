@@ -4,6 +4,7 @@ package io.rdmashuffle.shuffle.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.conf.DiskCompression;
 import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
@@ -94,6 +95,7 @@ class PoolWritersTest {
                 store,
                 CHUNK,
                 new PoolLimits(CAP, CAP, 0),
+                new CompressionChoice(DiskCompression.AUTO, true),
                 new LocalDiskShuffleExecutorComponents(new SparkConf(false)));
         for (Destination destination : List.of(Destination.POOL_BARE, Destination.POOL_COMPRESSED)) {
             ShuffleMapOutputWriter writer = components.createOutputWriter(

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.micro;
 
+import io.rdmashuffle.conf.DiskCompression;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.shuffle.buffer.MovingBytes;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
+import io.rdmashuffle.shuffle.write.CompressionChoice;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
 import io.rdmashuffle.store.PoolLimits;
 import java.io.IOException;
@@ -53,6 +55,7 @@ public class BytesBenchmark {
             executor.store(),
             CHUNK_BYTES,
             new PoolLimits(LIMIT_BYTES, LIMIT_BYTES, 100),
+            new CompressionChoice(DiskCompression.NEVER, false),
             new LocalDiskShuffleExecutorComponents(new SparkConf(false)));
     private final byte[] content = new byte[PARTITION_BYTES];
     private final byte[] buffer = new byte[READ_BUFFER];

@@ -80,6 +80,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.shuffle.rdma.directory.maxShuffles", pick(random, "64", "1024"));
         conf.put("spark.shuffle.rdma.pool.chunkSize", pick(random, "4k", "64k", "512k"));
         conf.put("spark.shuffle.rdma.disk.enabled", pick(random, "true", "true", "false"));
+        conf.put("spark.shuffle.rdma.disk.compress", pick(random, "auto", "always", "never"));
         conf.put("spark.shuffle.rdma.pool.reserveTimeout", pick(random, "0ms", "100ms"));
         conf.put("spark.shuffle.rdma.fabric.shm.inPlace", pick(random, "true", "true", "false"));
         conf.put("spark.shuffle.rdma.fabric.maxBytesInFlight", pick(random, "1m", "48m"));
@@ -94,7 +95,10 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         if (!compress.equals("unset")) {
             conf.put("spark.shuffle.compress", compress);
         }
-        conf.put("spark.io.compression.codec", pick(random, "lz4", "zstd", "snappy", "lzf"));
+        String codec = pick(random, "unset", "unset", "lz4", "zstd", "snappy", "lzf");
+        if (!codec.equals("unset")) {
+            conf.put("spark.io.compression.codec", codec);
+        }
         conf.put("spark.io.encryption.enabled", pick(random, "false", "false", "false", "true"));
         conf.put("spark.authenticate", pick(random, "false", "false", "true"));
         conf.put("spark.authenticate.secret", "soak");

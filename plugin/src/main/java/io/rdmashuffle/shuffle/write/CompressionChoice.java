@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.write;
+
+import io.rdmashuffle.conf.DiskCompression;
+import io.rdmashuffle.shuffle.format.FrameCodec;
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides how a map output that goes to the disk tier is compressed: bare, or with the codec with which a task needs
+ * least time for codec and disk together. Both are measured, the disk by all that is written to it, codecs by what was
+ * compressed lately; so as long as the page cache takes what is written, nothing is compressed.
+ *
+ * <p>Once the disk is slow enough to think of it, each codec is tried, at first often and then for one output in
+ * {@link #PROBE_INTERVAL}: what it brings depends on the data, and nothing else tells of it.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ */
+public final class CompressionChoice {
+    /** What is written to a disk that makes writers wait is read from it, too: the page cache could not keep it. */
+    private static final double DISK_PASSES = 2;
+    /** Decompressing takes about half as long as compressing. */
+    private static final double CODEC_PASSES = 1.5;
+    /** With a disk that takes a gigabyte a second of one task, no codec of Spark's gains anything. */
+    private static final double MIN_PROBED_NANOS_PER_BYTE = 1;
+
+    static final int PROBE_INTERVAL = 32;
+
+    private final DiskCompression mode;
+    private final Map<FrameCodec, Pace> codecs = new EnumMap<>(FrameCodec.class);
+    private long outputs;
+
+    /** What a codec has taken and brought lately; of nothing at first. */
+    private static final class Pace {
+        /** Older map outputs weigh less with every byte. */
+        private static final double MEMORY_BYTES = 4 << 20;
+
+        private long tries;
+        private long due;
+        private long interval = 1;
+        private double nanosPerByte;
+        private double storedPerByte;
+
+        boolean isDue(long output) {
+            if (output < due) {
+                return false;
+            }
+            interval = Math.min(PROBE_INTERVAL, 2 * interval);
+            due = output + interval;
+            return true;
+        }
+
+        void add(long rawBytes, long storedBytes, long nanos, long output) {
+            due = output + interval;
+            tries++;
+            if (isKnown()) {
+                double weight = tries == 2 ? 1 : Math.min(1, rawBytes / MEMORY_BYTES);
+                nanosPerByte += weight * ((double) nanos / rawBytes - nanosPerByte);
+                storedPerByte += weight * ((double) storedBytes / rawBytes - storedPerByte);
+            }
+        }
+
+        /** The first output took what loading the codec's classes and libraries takes, too. */
+        boolean isKnown() {
+            return tries > 1;
+        }
+
+        double nanosWith(double writeNanosPerByte) {
+            return CODEC_PASSES * nanosPerByte + DISK_PASSES * writeNanosPerByte * storedPerByte;
+        }
+    }
+
+    /**
+     * Begins without figures.
+     *
+     * @param mayUseZstd whether the user has left the codec to us
+     */
+    public CompressionChoice(DiskCompression mode, boolean mayUseZstd) {
+        this.mode = mode;
+        codecs.put(FrameCodec.APPLICATION, new Pace());
+        if (mayUseZstd) {
+            codecs.put(FrameCodec.ZSTD, new Pace());
+        }
+    }
+
+    /**
+     * Returns what to compress the next map output with, null for bare records.
+     *
+     * @param writeNanosPerByte what writing to the disk tier has cost lately
+     */
+    synchronized @Nullable FrameCodec next(double writeNanosPerByte) {
+        return switch (mode) {
+            case ALWAYS -> FrameCodec.APPLICATION;
+            case NEVER -> null;
+            case AUTO -> writeNanosPerByte < MIN_PROBED_NANOS_PER_BYTE ? null : nextSlow(writeNanosPerByte);
+        };
+    }
+
+    private @Nullable FrameCodec nextSlow(double writeNanosPerByte) {
+        outputs++;
+        for (Map.Entry<FrameCodec, Pace> each : codecs.entrySet()) {
+            if (each.getValue().isDue(outputs)) {
+                return each.getKey();
+            }
+        }
+        return best(writeNanosPerByte);
+    }
+
+    private @Nullable FrameCodec best(double writeNanosPerByte) {
+        FrameCodec best = null;
+        double least = DISK_PASSES * writeNanosPerByte;
+        for (Map.Entry<FrameCodec, Pace> each : codecs.entrySet()) {
+            double nanos = each.getValue().nanosWith(writeNanosPerByte);
+            if (each.getValue().isKnown() && nanos < least) {
+                least = nanos;
+                best = each.getKey();
+            }
+        }
+        return best;
+    }
+
+    /** Takes note of what was compressed. */
+    synchronized void compressed(FrameCodec codec, long rawBytes, long storedBytes, long nanos) {
+        Pace pace = codecs.get(codec);
+        if (pace != null && rawBytes > 0) {
+            pace.add(rawBytes, storedBytes, nanos, outputs);
+        }
+    }
+}

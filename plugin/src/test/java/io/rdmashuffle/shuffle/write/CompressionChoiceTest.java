@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.write;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.conf.DiskCompression;
+import io.rdmashuffle.shuffle.format.FrameCodec;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Disks and codecs of given speeds. */
+@Tag("unit")
+class CompressionChoiceTest {
+    private static final int OUTPUTS = 10 * CompressionChoice.PROBE_INTERVAL;
+    private static final long OUTPUT_BYTES = 1 << 20;
+
+    private final CompressionChoice auto = new CompressionChoice(DiskCompression.AUTO, true);
+
+    /** What compressing a byte takes and leaves; with Zstandard half as much, in four times the time. */
+    private record Data(double lz4Nanos, double lz4Stored) {
+        long nanos(FrameCodec codec) {
+            return (long) (OUTPUT_BYTES * lz4Nanos * (codec == FrameCodec.ZSTD ? 4 : 1));
+        }
+
+        long stored(FrameCodec codec) {
+            return (long) (OUTPUT_BYTES * lz4Stored / (codec == FrameCodec.ZSTD ? 2 : 1));
+        }
+    }
+
+    private static final Data HALF = new Data(2, 0.5);
+    private static final Data RANDOM = new Data(2, 2);
+
+    /** Has many map outputs written to a disk; returns how many of them were compressed with what. */
+    private static Map<FrameCodec, Integer> compressed(CompressionChoice choice, double diskNanos, Data data) {
+        Map<FrameCodec, Integer> counts = new EnumMap<>(FrameCodec.class);
+        for (int i = 0; i < OUTPUTS; i++) {
+            FrameCodec codec = choice.next(diskNanos);
+            if (codec != null) {
+                counts.merge(codec, 1, Integer::sum);
+                choice.compressed(codec, OUTPUT_BYTES, data.stored(codec), data.nanos(codec));
+            }
+        }
+        return counts;
+    }
+
+    private static int total(Map<FrameCodec, Integer> counts) {
+        return counts.values().stream().mapToInt(Integer::intValue).sum();
+    }
+
+    @Test
+    void nothingIsCompressedWhileThePageCacheTakesIt() {
+        assertThat(compressed(auto, 0, HALF)).isEmpty();
+        assertThat(compressed(auto, 0.4, HALF)).isEmpty();
+    }
+
+    @Test
+    void aDiskThatIsFasterThanCodecsIsProbedOnly() {
+        assertThat(compressed(auto, 2, HALF)).containsOnlyKeys(FrameCodec.APPLICATION, FrameCodec.ZSTD);
+        assertThat(total(compressed(auto, 2, HALF))).isBetween(18, 24);
+    }
+
+    @Test
+    void aSlowDiskHasTheFastCodecAndASlowerOneZstandard() {
+        assertThat(compressed(auto, 10, HALF).getOrDefault(FrameCodec.APPLICATION, 0))
+                .isGreaterThan(OUTPUTS - 20);
+        assertThat(compressed(auto, 60, HALF).getOrDefault(FrameCodec.ZSTD, 0)).isGreaterThan(OUTPUTS - 20);
+    }
+
+    @Test
+    void dataThatDoesNotCompressIsProbedOnly() {
+        compressed(auto, 60, RANDOM);
+        assertThat(total(compressed(auto, 60, RANDOM))).isBetween(18, 24);
+    }
+
+    /** The next shuffle has other data, and the disk other users. */
+    @Test
+    void theChoiceFollowsDataAndDisk() {
+        compressed(auto, 60, RANDOM);
+        assertThat(total(compressed(auto, 60, new Data(2, 0.3)))).isGreaterThan(OUTPUTS / 2);
+        assertThat(compressed(auto, 0.5, HALF)).isEmpty();
+    }
+
+    /** Classes and native libraries are loaded then. */
+    @Test
+    void theFirstOutputOfACodecDoesNotCount() {
+        for (int i = 0; i < 2; i++) {
+            FrameCodec first = Objects.requireNonNull(auto.next(60));
+            auto.compressed(first, OUTPUT_BYTES, HALF.stored(first), 1000 * HALF.nanos(first));
+        }
+        assertThat(compressed(auto, 60, HALF).getOrDefault(FrameCodec.ZSTD, 0)).isGreaterThan(OUTPUTS - 20);
+    }
+
+    @Test
+    void aCodecThatTheUserHasSetIsTheOnlyOne() {
+        CompressionChoice set = new CompressionChoice(DiskCompression.AUTO, false);
+        assertThat(compressed(set, 60, HALF)).containsOnlyKeys(FrameCodec.APPLICATION);
+    }
+
+    @Test
+    void modesAreObeyed() {
+        CompressionChoice always = new CompressionChoice(DiskCompression.ALWAYS, true);
+        assertThat(compressed(always, 0, HALF)).isEqualTo(Map.of(FrameCodec.APPLICATION, OUTPUTS));
+        CompressionChoice never = new CompressionChoice(DiskCompression.NEVER, true);
+        assertThat(compressed(never, 1000, HALF)).isEmpty();
+    }
+}
