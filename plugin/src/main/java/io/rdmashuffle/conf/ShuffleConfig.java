@@ -109,9 +109,9 @@ public final class ShuffleConfig {
             .between("0ms", "1min")
             .doc("""
                 How long a reader waits for room in a full pool, where a fabric copies, before its block comes over
-                Netty. After a wait no reader of the executor waits for a hundred times as long: what finds no room then
-                comes over Netty at once. A map output never waits: what does not fit goes to the disk tier at once.
-                Not above `fetch.timeout`.
+                Netty. After a wait no reader of the executor waits for a hundred times as long, after one in vain four
+                hundred times: what finds no room then comes over Netty at once. A map output never waits: what does not
+                fit goes to the disk tier at once. Not above `fetch.timeout`.
                 """);
 
     public static final ConfigEntry<Duration> POOL_IDLE_TIMEOUT =

@@ -13,8 +13,9 @@ import org.jspecify.annotations.Nullable;
  * Leases of an executor's pool that bytes of peers are read into.
  *
  * <p>Waiting for room pays when other reads are about to give theirs back, and not when the pool is full of what stays.
- * So after each wait no read of the executor waits for a hundred times as long: it takes what there is, or its bytes
- * come by other means at once. Waiting thus costs no task more than a hundredth of its time.
+ * So after each wait no read of the executor waits for a hundred times as long, and after one in vain for four hundred
+ * times, since several may wait at once: it takes what there is, or its bytes come by other means at once. Waiting thus
+ * costs tasks no more than a hundredth of their time.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ReceiveLeases {
     private static final long PAUSE_FACTOR = 100;
+    private static final long PAUSE_FACTOR_IN_VAIN = 400;
 
     /** Looking for room takes microseconds; what takes longer was a wait. */
     private static final long MIN_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
@@ -49,7 +51,8 @@ public final class ReceiveLeases {
         Lease lease = pool.reserve(Purpose.RECEIVE, bytes, bytes, patience);
         long after = System.nanoTime();
         if (after - before >= MIN_WAIT_NANOS) {
-            noWaitUntil = after + PAUSE_FACTOR * (after - before);
+            long factor = lease == null ? PAUSE_FACTOR_IN_VAIN : PAUSE_FACTOR;
+            noWaitUntil = after + factor * (after - before);
         }
         return lease;
     }
