@@ -50,6 +50,11 @@ public final class MapOutputDirectory implements AutoCloseable {
         this.incarnation = incarnation;
     }
 
+    /** Returns how many bytes the first table takes, in one region. */
+    public static long firstTableBytes(int slots) {
+        return DirectoryLayout.tableBytes(slots);
+    }
+
     /**
      * Takes room for the table from the pool and writes an empty directory there.
      *
@@ -58,7 +63,7 @@ public final class MapOutputDirectory implements AutoCloseable {
      * @throws IllegalArgumentException if the pool is too small for the table
      */
     public static MapOutputDirectory create(Pool pool, int slots, UUID incarnation) throws InterruptedException {
-        long bytes = DirectoryLayout.tableBytes(slots);
+        long bytes = firstTableBytes(slots);
         Lease table = pool.reserve(Purpose.DIRECTORY, bytes, bytes, Patience.GROWTH);
         if (table == null) {
             throw new IllegalArgumentException("the pool has no room for a directory of " + bytes

@@ -31,6 +31,9 @@ public record HostLimits(
     /** The virtual machine needs some of what is left beside heap and pool, for threads, buffers and classes. */
     private static final long SHARE_OF_REST = 2;
 
+    /** Of a directory that has less than the cap, a region takes no more than this part. */
+    private static final long PARTS_OF_DIRECTORY = 16;
+
     private static final Pattern MEMLOCK = Pattern.compile("Max locked memory\\s+(\\S+)\\s.*");
 
     /**
@@ -92,11 +95,21 @@ public record HostLimits(
                 memlockBytes.getAsLong()));
     }
 
-    /** Returns a pool that the container can hold: this one, or else one of half of what heap and others leave. */
-    public PoolSettings fitted(PoolSettings settings) {
-        return containerShortage(settings).isEmpty()
+    /**
+     * Returns a pool that this host can hold. Where the container cannot, one of half of what heap and others leave.
+     * Where the directory has less than the cap, one of small regions: executors that start later on this host need
+     * some of it, too, if only for what leads peers to their disk tiers.
+     *
+     * @param leastRegionBytes what a region must hold at least
+     */
+    public PoolSettings fitted(PoolSettings settings, long leastRegionBytes) {
+        PoolSettings contained = containerShortage(settings).isEmpty()
                 ? settings
                 : settings.withCap(Math.max(0, restBytes() / SHARE_OF_REST));
+        if (directoryShortage(contained).isEmpty()) {
+            return contained;
+        }
+        return contained.inPieces(Math.max(leastRegionBytes, directoryFreeBytes / PARTS_OF_DIRECTORY));
     }
 
     private long restBytes() {

@@ -23,6 +23,12 @@ public record PoolSettings(
                 directory, otherCapBytes, Math.min(initialBytes, otherCapBytes), regionBytes, adviseHugepages);
     }
 
+    /** Returns the same that begins with one region and has none that is longer. */
+    PoolSettings inPieces(long longestBytes) {
+        long region = Math.min(regionBytes, longestBytes);
+        return new PoolSettings(directory, capBytes, Math.min(initialBytes, region), region, adviseHugepages);
+    }
+
     /**
      * Returns the unit in which the directory's file system maps files: the page on tmpfs, the huge page on hugetlbfs.
      */

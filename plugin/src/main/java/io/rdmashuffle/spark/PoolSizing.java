@@ -4,6 +4,7 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.conf.Hugepages;
 import io.rdmashuffle.conf.OnShortage;
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
@@ -23,6 +24,8 @@ import org.apache.spark.SparkConf;
  */
 final class PoolSizing {
     private static final long MEBIBYTE = 1 << 20;
+    /** Linux allows a process little more mappings. */
+    private static final long MAX_REGIONS = 1 << 16;
 
     private final PoolSettings settings;
     private final boolean mayShrink;
@@ -66,7 +69,14 @@ final class PoolSizing {
         if (!found.isEmpty() && !mayShrink) {
             throw new IllegalArgumentException(String.join("; ", found));
         }
-        return new PoolSizing(limits.fitted(wanted), mayShrink, limits.directoryFreeBytes(), found);
+        return new PoolSizing(
+                limits.fitted(wanted, leastRegionBytes(config)), mayShrink, limits.directoryFreeBytes(), found);
+    }
+
+    /** Returns what a region must have so that the first table leaves room in it, and regions are not too many. */
+    private static long leastRegionBytes(ShuffleConfig config) {
+        long table = MapOutputDirectory.firstTableBytes(config.directoryMaxShuffles());
+        return Math.max(Math.max(MEBIBYTE, 4 * table), config.poolMaxSizeBytes() / MAX_REGIONS);
     }
 
     /** Returns what is configured to take memory of the container beside heap and pool. */

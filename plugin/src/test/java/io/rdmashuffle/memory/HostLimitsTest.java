@@ -43,7 +43,7 @@ class HostLimitsTest {
         assertThat(limits.directoryShortage(cap(1000))).isEmpty();
         assertThat(limits.containerShortage(cap(1000))).isEmpty();
         assertThat(limits.pinShortage(cap(1000))).isEmpty();
-        assertThat(limits.fitted(cap(1000))).isEqualTo(cap(1000));
+        assertThat(limits.fitted(cap(1000), 1)).isEqualTo(cap(1000));
     }
 
     @Test
@@ -56,13 +56,23 @@ class HostLimitsTest {
     @Test
     void aPoolThatTheContainerCannotHoldIsHalfOfWhatItLeaves() {
         HostLimits limits = new HostLimits(5000, OptionalLong.of(1500), NONE, 800, 100);
-        PoolSettings fitted = limits.fitted(new PoolSettings(Path.of("/dev/shm"), 1000, 500, 1000, false));
+        PoolSettings fitted = limits.fitted(new PoolSettings(Path.of("/dev/shm"), 1000, 500, 1000, false), 1);
         assertThat(fitted.capBytes()).isEqualTo(300);
         assertThat(fitted.initialBytes()).isEqualTo(300);
         assertThat(new HostLimits(5000, OptionalLong.of(1500), NONE, 2000, 0)
-                        .fitted(cap(1000))
+                        .fitted(cap(1000), 1)
                         .capBytes())
                 .isZero();
+    }
+
+    @Test
+    void aDirectoryThatIsShortIsTakenInPiecesSoThatOthersHaveSome() {
+        PoolSettings wanted = new PoolSettings(Path.of("/dev/shm"), 1000, 400, 500, false);
+        HostLimits limits = new HostLimits(640, NONE, NONE, 0, 0);
+        assertThat(limits.fitted(wanted, 8)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 40, 40, false));
+        assertThat(limits.fitted(wanted, 100)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 100, 100, false));
+        assertThat(limits.fitted(wanted, 2000)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 400, 500, false));
+        assertThat(new HostLimits(1000, NONE, NONE, 0, 0).fitted(wanted, 8)).isEqualTo(wanted);
     }
 
     @Test

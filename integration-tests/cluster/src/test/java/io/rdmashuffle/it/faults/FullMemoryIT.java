@@ -24,6 +24,32 @@ import org.junit.jupiter.api.Timeout;
 class FullMemoryIT {
     private static final GroupedBytes JOB = new GroupedBytes(12, 6, 0);
 
+    /** What the first executor takes leaves enough for the next, which needs at least a directory for its disk tier. */
+    @Test
+    void executorsShareMemoryThatIsTooSmall() throws Exception {
+        Map<Integer, Long> expected = JOB.withSortShuffle();
+        try (SmallMemory memory = SmallMemory.mount("8m")) {
+            Map<String, String> conf = Map.of(
+                    "spark.shuffle.compress",
+                    "false",
+                    "spark.shuffle.rdma.pool.directory",
+                    memory.path().toString());
+            try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf)) {
+                ShuffleObserver observer = new ShuffleObserver(cluster.context());
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                ClusterStatistics full = observer.statistics();
+                full.byExecutor()
+                        .forEach((executor, counters) -> assertThat(counters.get(ShuffleCounter.POOL_CAPACITY_BYTES))
+                                .as("pool of executor %s", executor)
+                                .isPositive());
+                assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK)).isPositive();
+                assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
+                assertThat(full.total(ShuffleCounter.NETTY_BYTES)).isZero();
+                observer.assertAllComesBack();
+            }
+        }
+    }
+
     /**
      * Another program fills {@code /dev/shm} after the start: outputs become files, and pools grow again when there is
      * room.
