@@ -48,11 +48,7 @@ final class MemoryReads {
 
     /** Takes the first read out. */
     PendingRead take() {
-        PendingRead read = waiting.poll();
-        if (read == null) {
-            throw new IllegalStateException("no read is waiting");
-        }
-        return read;
+        return waiting.take();
     }
 
     /**

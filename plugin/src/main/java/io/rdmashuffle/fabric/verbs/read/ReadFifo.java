@@ -51,4 +51,13 @@ final class ReadFifo {
         }
         return read;
     }
+
+    /** Takes the first, of which the caller knows that it is there. */
+    PendingRead take() {
+        PendingRead read = poll();
+        if (read == null) {
+            throw new IllegalStateException("no read is waiting");
+        }
+        return read;
+    }
 }

@@ -100,11 +100,7 @@ final class StagedReads {
 
     /** Takes the first read out, while nothing is asked or staged. */
     PendingRead take() {
-        PendingRead read = waiting.poll();
-        if (read == null) {
-            throw new IllegalStateException("no read is waiting");
-        }
-        return read;
+        return waiting.take();
     }
 
     /**
