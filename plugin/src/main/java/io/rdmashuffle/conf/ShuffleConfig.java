@@ -91,7 +91,7 @@ public final class ShuffleConfig {
                 What an executor does on a host that cannot hold `pool.maxSize`, because less is free in
                 `pool.directory`, the container's memory limit leaves less beside heap, off-heap and Python memory, or a
                 device refuses a region. `shrink`: it starts with what can be had, nothing in the worst case, and says
-                so in one warning; of a directory that is short it takes pieces of a sixteenth as it needs them, so that
+                so in one warning; of a directory that is short it takes a sixteenth, and more as it needs it, so that
                 other executors of the host have some. `fail`: it does not start.
                 """);
     public static final ConfigEntry<Hugepages> POOL_HUGEPAGES =

@@ -31,8 +31,11 @@ public record HostLimits(
     /** The virtual machine needs some of what is left beside heap and pool, for threads, buffers and classes. */
     private static final long SHARE_OF_REST = 2;
 
-    /** Of a directory that has less than the cap, a region takes no more than this part. */
-    private static final long PARTS_OF_DIRECTORY = 16;
+    /** Of a directory that has less than the cap, the first region takes no more than this part. */
+    private static final long FIRST_PARTS_OF_DIRECTORY = 16;
+
+    /** Those by which a pool grows take more: a map output that is larger than a region goes to disk. */
+    private static final long PARTS_OF_DIRECTORY = 4;
 
     private static final Pattern MEMLOCK = Pattern.compile("Max locked memory\\s+(\\S+)\\s.*");
 
@@ -98,7 +101,7 @@ public record HostLimits(
     /**
      * Returns a pool that this host can hold. Where the container cannot, one of half of what heap and others leave.
      * Where the directory has less than the cap, one of small regions: executors that start later on this host need
-     * some of it, too, if only for what leads peers to their disk tiers.
+     * some of it, too, if only for what leads peers to their disk tiers. The first is the smallest.
      *
      * @param leastRegionBytes what a region must hold at least
      */
@@ -109,7 +112,8 @@ public record HostLimits(
         if (directoryShortage(contained).isEmpty()) {
             return contained;
         }
-        return contained.inPieces(Math.max(leastRegionBytes, directoryFreeBytes / PARTS_OF_DIRECTORY));
+        long first = Math.max(leastRegionBytes, directoryFreeBytes / FIRST_PARTS_OF_DIRECTORY);
+        return contained.inPieces(first, Math.max(first, directoryFreeBytes / PARTS_OF_DIRECTORY));
     }
 
     private long restBytes() {

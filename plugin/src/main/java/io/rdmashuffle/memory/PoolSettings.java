@@ -23,16 +23,17 @@ public record PoolSettings(
                 directory, otherCapBytes, Math.min(initialBytes, otherCapBytes), regionBytes, adviseHugepages);
     }
 
-    /** Returns the same that begins with one region and has none that is longer. */
-    PoolSettings inPieces(long longestBytes) {
+    /** Returns the same that begins with one region of so many bytes at most, and has none that is longer. */
+    PoolSettings inPieces(long firstBytes, long longestBytes) {
         long region = Math.min(regionBytes, longestBytes);
-        return new PoolSettings(directory, capBytes, Math.min(initialBytes, region), region, adviseHugepages);
+        long initial = Math.min(initialBytes == 0 ? region : initialBytes, firstBytes);
+        return new PoolSettings(directory, capBytes, initial, region, adviseHugepages);
     }
 
     /**
      * Returns the unit in which the directory's file system maps files: the page on tmpfs, the huge page on hugetlbfs.
      */
-    long pageBytes() {
+    public long pageBytes() {
         try {
             return Files.getFileStore(directory).getBlockSize();
         } catch (IOException e) {

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 
@@ -70,13 +71,26 @@ final class PoolSizing {
             throw new IllegalArgumentException(String.join("; ", found));
         }
         return new PoolSizing(
-                limits.fitted(wanted, leastRegionBytes(config)), mayShrink, limits.directoryFreeBytes(), found);
+                limits.fitted(wanted, leastRegionBytes(config, wanted.pageBytes())),
+                mayShrink,
+                limits.directoryFreeBytes(),
+                found);
     }
 
-    /** Returns what a region must have so that the first table leaves room in it, and regions are not too many. */
-    private static long leastRegionBytes(ShuffleConfig config) {
+    /**
+     * Returns what a region must have so that it holds a page and a chunk, the first table leaves room in it, and
+     * regions are not too many.
+     */
+    static long leastRegionBytes(ShuffleConfig config, long pageBytes) {
         long table = MapOutputDirectory.firstTableBytes(config.directoryMaxShuffles());
-        return Math.max(Math.max(MEBIBYTE, 4 * table), config.poolMaxSizeBytes() / MAX_REGIONS);
+        return LongStream.of(
+                        MEBIBYTE,
+                        pageBytes,
+                        config.poolChunkSizeBytes(),
+                        4 * table,
+                        config.poolMaxSizeBytes() / MAX_REGIONS)
+                .max()
+                .orElseThrow();
     }
 
     /** Returns what is configured to take memory of the container beside heap and pool. */

@@ -69,8 +69,11 @@ class HostLimitsTest {
     void aDirectoryThatIsShortIsTakenInPiecesSoThatOthersHaveSome() {
         PoolSettings wanted = new PoolSettings(Path.of("/dev/shm"), 1000, 400, 500, false);
         HostLimits limits = new HostLimits(640, NONE, NONE, 0, 0);
-        assertThat(limits.fitted(wanted, 8)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 40, 40, false));
-        assertThat(limits.fitted(wanted, 100)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 100, 100, false));
+        assertThat(limits.fitted(wanted, 8)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 40, 160, false));
+        assertThat(limits.fitted(wanted, 100)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 100, 160, false));
+        assertThat(limits.fitted(new PoolSettings(wanted.directory(), 1000, 0, 500, false), 8))
+                .as("one region at first")
+                .isEqualTo(new PoolSettings(wanted.directory(), 1000, 40, 160, false));
         assertThat(limits.fitted(wanted, 2000)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 400, 500, false));
         assertThat(new HostLimits(1000, NONE, NONE, 0, 0).fitted(wanted, 8)).isEqualTo(wanted);
     }

@@ -29,10 +29,10 @@ enum Destination {
      * does.
      *
      * @param mayCompress whether the user lets shuffles be compressed
-     * @param compresses whether records are compressed even for the pool
+     * @param compresses whether records are compressed even for the pool; only where they may be
      */
     static List<Destination> inOrder(boolean mayCompress, boolean compresses) {
-        if (mayCompress && compresses) {
+        if (compresses) {
             return List.of(POOL_COMPRESSED);
         }
         // Files are slow, and read through Spark's streams anyway: compression costs little there.
