@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.verbs.CompletionChannel;
 import io.rdmashuffle.verbs.CompletionQueue;
@@ -252,7 +253,19 @@ final class QueryResponder implements AutoCloseable {
         }
         response.clear();
         response.send(RESPONSE, querier.slot().address(), length, querier.slot().localKey(), true);
-        querier.pair().post(response);
+        if (!posted(querier)) {
+            querier.unclaim();
+        }
+    }
+
+    /** Posts the response; the peer, which waits for one that is not posted no longer than it may, asks again. */
+    private boolean posted(Querier querier) {
+        try {
+            return querier.pair().post(response) > 0;
+        } catch (NativeException | IllegalStateException e) {
+            LOG.debug("Cannot respond on queue pair {}", querier.pair().number(), e);
+            return false;
+        }
     }
 
     /** Writes the next response to its slot; returns its length, 0 if there is none. */

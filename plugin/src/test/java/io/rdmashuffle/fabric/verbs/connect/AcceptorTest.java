@@ -30,6 +30,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Peers that connect and query regions, on a fake connection manager and device. */
 @Tag("unit")
@@ -298,6 +300,22 @@ class AcceptorTest {
             acceptor.expire();
             assertThat(rig.staging.returned()).hasSize(2);
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"EINVAL", "ENOMEM"})
+    void peerIsAnsweredAfterAResponseThatTheDeviceDidNotTake(Errno refusal) {
+        ask(handshake(0).encoded());
+        int pair = onlyPair();
+        rig.rdma.queues().deliver(pair, question(1));
+        rig.rdma.queues().deliver(pair, question(2));
+        acceptor.serve();
+        rig.rdma.queues().failPost(refusal.number(), 0);
+        rig.staging.end(Outcome.refusal(Status.UNREADABLE));
+        assertThat(rig.rdma.queues().posted(pair)).isEmpty();
+        rig.rdma.queues().failPost(0, 0);
+        rig.staging.end(Outcome.refusal(Status.UNREADABLE));
+        assertThat(takeAnswer(pair)).isEqualTo(Answer.refusal(2, Status.UNREADABLE));
     }
 
     @Test
