@@ -31,6 +31,8 @@ import org.slf4j.LoggerFactory;
  */
 final class BlockPlanner {
     private static final Logger LOG = LoggerFactory.getLogger(BlockPlanner.class);
+    /** A shuffle whose map outputs move this often while one of them is looked up comes by way of Spark. */
+    private static final int MAX_LOOKS = 4;
 
     private final PeerPaths paths;
     private final PeerPath path;
@@ -114,16 +116,25 @@ final class BlockPlanner {
         return BlockPlan.NETTY;
     }
 
-    private BlockPlan pooled(BlockKey key, Located located) throws IOException {
-        SlotWatch watch = path.directory().watch(key.shuffleId(), located.generation());
-        if (watch == null) {
-            BlockRange range = rangeOf(key, located);
-            return range.slices().isEmpty() || !mayCopy ? BlockPlan.NETTY : new BlockPlan.Copy(range);
-        }
-        if (!watch.isCurrent()) {
+    private BlockPlan pooled(BlockKey key, Located first) throws IOException {
+        Located located = first;
+        for (int look = 0; look < MAX_LOOKS && located != null; look++) {
+            SlotWatch watch = path.directory().watch(key.shuffleId(), located.generation());
+            if (watch == null) {
+                BlockRange range = rangeOf(key, located);
+                return range.slices().isEmpty() || !mayCopy ? BlockPlan.NETTY : new BlockPlan.Copy(range);
+            }
+            if (watch.isCurrent()) {
+                return inPlace(key, located, watch);
+            }
             watch.close();
-            return movedOrGone(key, located);
+            located = lookAgain(key, located);
         }
+        return BlockPlan.NETTY;
+    }
+
+    /** Maps a block; the watch is the plan's, or closed. */
+    private BlockPlan inPlace(BlockKey key, Located located, SlotWatch watch) throws IOException {
         try {
             BlockRange range = rangeOf(key, located);
             // Spark asks for no empty blocks: an index that says so is one whose memory was freed and cleared.
@@ -148,16 +159,15 @@ final class BlockPlanner {
         return known != null ? known : path.directory().range(located.entry(), key.start(), key.end());
     }
 
-    /** Looks a block up again whose shuffle's slot has changed: its map outputs have moved, or it is gone. */
-    private BlockPlan movedOrGone(BlockKey key, Located stale) throws IOException {
+    /** Looks a block up again whose shuffle's slot has changed; null where it did not move but is gone. */
+    private @Nullable Located lookAgain(BlockKey key, Located stale) throws IOException {
         path.directory().outdated(key.shuffleId(), stale.generation());
         ranges.keySet().removeIf(known -> known.shuffleId() == key.shuffleId());
         Located located = path.directory().locate(key.shuffleId(), key.mapId());
-        boolean readable =
-                located != null && located.entry().isReadable(path.peer().readsDisk());
-        return located == null || !readable || located.generation() == stale.generation()
-                ? BlockPlan.NETTY
-                : pooled(key, located);
+        boolean moved = located != null
+                && located.generation() != stale.generation()
+                && located.entry().isReadable(path.peer().readsDisk());
+        return moved ? located : null;
     }
 
     private void giveUp(ReadFailedException cause) {
