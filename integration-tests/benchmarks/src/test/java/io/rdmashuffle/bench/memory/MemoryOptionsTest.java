@@ -3,8 +3,7 @@ package io.rdmashuffle.bench.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
+import io.rdmashuffle.bench.Refusals;
 import java.nio.file.Path;
 import java.util.Map;
 import org.junit.jupiter.api.Tag;
@@ -23,13 +22,6 @@ class MemoryOptionsTest {
     }
 
     /** Runs what must end before anything starts. */
-    private String refused(String... args) {
-        StringWriter err = new StringWriter();
-        commandLine.setErr(new PrintWriter(err));
-        assertThat(commandLine.execute(args)).isEqualTo(2);
-        return err.toString();
-    }
-
     @Test
     void allJobsRunUnlessSomeAreNamed() {
         commandLine.parseArgs();
@@ -64,17 +56,23 @@ class MemoryOptionsTest {
 
     @Test
     void wrongOptionsSayWhatIsAllowed() {
-        assertThat(refused("--job", "window-200")).contains("--job").contains("--jobs, --rows");
-        assertThat(refused("--jobs", "window")).contains("--jobs window").contains(MemoryJob.labels());
-        assertThat(refused("--rows", "0")).contains("--rows 0").contains("1 and more");
-        assertThat(refused("--min", "71")).contains("--min 71").contains("72 to 100000");
-        assertThat(refused("--max", "71")).contains("--max 71").contains("72 to 100000");
-        assertThat(refused("--reserved", "0")).contains("--reserved 0");
-        assertThat(refused("--repeats", "0")).contains("--repeats 0");
-        assertThat(refused("--timeout", "0")).contains("--timeout 0");
-        assertThat(refused("--pool", "much")).contains("--pool much").contains("k, m, g");
-        assertThat(refused("--fabric", "tcp")).contains("auto, shm, verbs, netty, sort");
-        assertThat(refused("--conf", "a=b")).contains("spark.");
-        assertThat(refused("window-200")).contains("window-200");
+        assertThat(Refusals.of(commandLine, "--job", "window-200"))
+                .contains("--job")
+                .contains("--jobs, --rows");
+        assertThat(Refusals.of(commandLine, "--jobs", "window"))
+                .contains("--jobs window")
+                .contains(MemoryJob.labels());
+        assertThat(Refusals.of(commandLine, "--rows", "0")).contains("--rows 0").contains("1 and more");
+        assertThat(Refusals.of(commandLine, "--min", "71")).contains("--min 71").contains("72 to 100000");
+        assertThat(Refusals.of(commandLine, "--max", "71")).contains("--max 71").contains("72 to 100000");
+        assertThat(Refusals.of(commandLine, "--reserved", "0")).contains("--reserved 0");
+        assertThat(Refusals.of(commandLine, "--repeats", "0")).contains("--repeats 0");
+        assertThat(Refusals.of(commandLine, "--timeout", "0")).contains("--timeout 0");
+        assertThat(Refusals.of(commandLine, "--pool", "much"))
+                .contains("--pool much")
+                .contains("k, m, g");
+        assertThat(Refusals.of(commandLine, "--fabric", "tcp")).contains("auto, shm, verbs, netty, sort");
+        assertThat(Refusals.of(commandLine, "--conf", "a=b")).contains("spark.");
+        assertThat(Refusals.of(commandLine, "window-200")).contains("window-200");
     }
 }

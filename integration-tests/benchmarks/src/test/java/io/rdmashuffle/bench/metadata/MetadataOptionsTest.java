@@ -3,6 +3,7 @@ package io.rdmashuffle.bench.metadata;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.bench.Refusals;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import org.junit.jupiter.api.Tag;
@@ -15,13 +16,6 @@ class MetadataOptionsTest {
     private final CommandLine commandLine = bench.commandLine();
 
     /** Runs what must end before anything starts. */
-    private String refused(String... args) {
-        StringWriter err = new StringWriter();
-        commandLine.setErr(new PrintWriter(err));
-        assertThat(commandLine.execute(args)).isEqualTo(2);
-        return err.toString();
-    }
-
     @Test
     void defaultsAreTheLargeShuffleAndATenthOfEachDimension() {
         commandLine.parseArgs();
@@ -45,11 +39,16 @@ class MetadataOptionsTest {
 
     @Test
     void wrongOptionsSayWhatIsAllowed() {
-        assertThat(refused("--map", "3")).contains("--map").contains("--maps").contains("--executors");
-        assertThat(refused("--maps", "0")).contains("--maps 0").contains("1 to");
-        assertThat(refused("--executors", "10001")).contains("--executors 10001");
-        assertThat(refused("--rounds", "x")).contains("--rounds");
-        assertThat(refused("--reads", "verbs")).contains("--reads verbs").contains("in-place or copy");
+        assertThat(Refusals.of(commandLine, "--map", "3"))
+                .contains("--map")
+                .contains("--maps")
+                .contains("--executors");
+        assertThat(Refusals.of(commandLine, "--maps", "0")).contains("--maps 0").contains("1 to");
+        assertThat(Refusals.of(commandLine, "--executors", "10001")).contains("--executors 10001");
+        assertThat(Refusals.of(commandLine, "--rounds", "x")).contains("--rounds");
+        assertThat(Refusals.of(commandLine, "--reads", "verbs"))
+                .contains("--reads verbs")
+                .contains("in-place or copy");
     }
 
     @Test

@@ -3,10 +3,9 @@ package io.rdmashuffle.bench.pressure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.bench.Refusals;
 import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.bench.jobs.GarbageLog;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -26,13 +25,6 @@ class PressureOptionsTest {
     private Map<String, String> ours(Transfer transfer, @Nullable Long poolBytes, String... args) {
         commandLine.parseArgs(args);
         return bench.options.oursConf(transfer, poolBytes, FOLDERS);
-    }
-
-    private String refused(String... args) {
-        StringWriter err = new StringWriter();
-        commandLine.setErr(new PrintWriter(err));
-        assertThat(commandLine.execute(args)).isEqualTo(2);
-        return err.toString();
     }
 
     @Test
@@ -76,11 +68,17 @@ class PressureOptionsTest {
 
     @Test
     void wrongOptionsSayWhatIsAllowed() {
-        assertThat(refused("--sizes", "half")).contains("--sizes half").contains("2,1,1/10,0");
-        assertThat(refused("--sizes", "1/0")).contains("--sizes 1/0");
-        assertThat(refused("--transfer", "rdma")).contains("--transfer rdma").contains("in-place, copying");
-        assertThat(refused("--cases", "sort")).contains("--cases sort").contains("terasort-400");
-        assertThat(refused("--warmups", "-1")).contains("--warmups -1");
-        assertThat(refused("--size", "1")).contains("--sizes").contains("--report");
+        assertThat(Refusals.of(commandLine, "--sizes", "half"))
+                .contains("--sizes half")
+                .contains("2,1,1/10,0");
+        assertThat(Refusals.of(commandLine, "--sizes", "1/0")).contains("--sizes 1/0");
+        assertThat(Refusals.of(commandLine, "--transfer", "rdma"))
+                .contains("--transfer rdma")
+                .contains("in-place, copying");
+        assertThat(Refusals.of(commandLine, "--cases", "sort"))
+                .contains("--cases sort")
+                .contains("terasort-400");
+        assertThat(Refusals.of(commandLine, "--warmups", "-1")).contains("--warmups -1");
+        assertThat(Refusals.of(commandLine, "--size", "1")).contains("--sizes").contains("--report");
     }
 }

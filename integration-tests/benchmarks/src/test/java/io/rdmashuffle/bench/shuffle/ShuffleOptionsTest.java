@@ -3,12 +3,11 @@ package io.rdmashuffle.bench.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.bench.Refusals;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.CaseCatalogue;
 import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.bench.jobs.GarbageLog;
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -27,13 +26,6 @@ class ShuffleOptionsTest {
     }
 
     /** Runs what must end before anything starts. */
-    private String refused(String... args) {
-        StringWriter err = new StringWriter();
-        commandLine.setErr(new PrintWriter(err));
-        assertThat(commandLine.execute(args)).isEqualTo(2);
-        return err.toString();
-    }
-
     @Test
     void defaultsAreAllCasesOfEightMillionRows() {
         commandLine.parseArgs();
@@ -80,17 +72,21 @@ class ShuffleOptionsTest {
 
     @Test
     void wrongOptionsSayWhatIsAllowed() {
-        assertThat(refused("--case", "skew-400"))
+        assertThat(Refusals.of(commandLine, "--case", "skew-400"))
                 .contains("--case")
                 .contains("--rows, --disk")
                 .contains("--warmups");
-        assertThat(refused("--cases", "sort")).contains("--cases sort").contains("terasort-400, reduceByKey-400");
-        assertThat(refused("--rows", "0")).contains("--rows 0").contains("1 and more");
-        assertThat(refused("--rounds", "0")).contains("--rounds 0");
-        assertThat(refused("--warmups", "-1")).contains("--warmups -1");
-        assertThat(refused("--pool", "much")).contains("--pool much").contains("k, m, g");
-        assertThat(refused("--fabric", "tcp")).contains("auto, shm, verbs, netty, sort");
-        assertThat(refused("--conf", "a=b")).contains("spark.");
-        assertThat(refused("skew-400")).contains("skew-400");
+        assertThat(Refusals.of(commandLine, "--cases", "sort"))
+                .contains("--cases sort")
+                .contains("terasort-400, reduceByKey-400");
+        assertThat(Refusals.of(commandLine, "--rows", "0")).contains("--rows 0").contains("1 and more");
+        assertThat(Refusals.of(commandLine, "--rounds", "0")).contains("--rounds 0");
+        assertThat(Refusals.of(commandLine, "--warmups", "-1")).contains("--warmups -1");
+        assertThat(Refusals.of(commandLine, "--pool", "much"))
+                .contains("--pool much")
+                .contains("k, m, g");
+        assertThat(Refusals.of(commandLine, "--fabric", "tcp")).contains("auto, shm, verbs, netty, sort");
+        assertThat(Refusals.of(commandLine, "--conf", "a=b")).contains("spark.");
+        assertThat(Refusals.of(commandLine, "skew-400")).contains("skew-400");
     }
 }

@@ -3,8 +3,7 @@ package io.rdmashuffle.bench.tpcds;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
+import io.rdmashuffle.bench.Refusals;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
@@ -15,13 +14,6 @@ class TpcdsOptionsTest {
     private final CommandLine commandLine = bench.commandLine();
 
     /** Runs what must end before anything starts. */
-    private String refused(String... args) {
-        StringWriter err = new StringWriter();
-        commandLine.setErr(new PrintWriter(err));
-        assertThat(commandLine.execute(args)).isEqualTo(2);
-        return err.toString();
-    }
-
     @Test
     void defaultsAreAllQueriesAtScaleOneThreeTimes() {
         commandLine.parseArgs();
@@ -46,14 +38,18 @@ class TpcdsOptionsTest {
 
     @Test
     void wrongOptionsSayWhatIsAllowed() {
-        assertThat(refused("--query", "q3"))
+        assertThat(Refusals.of(commandLine, "--query", "q3"))
                 .contains("--query")
                 .contains("--queries")
                 .contains("--repeat-slow");
-        assertThat(refused("--queries", "q3,q100")).contains("q100").contains("q99");
-        assertThat(refused("--scale", "0")).contains("--scale 0").contains("0.01 to 100");
-        assertThat(refused("--repeat-slow", "-1")).contains("--repeat-slow -1");
-        assertThat(refused("--rounds", "0")).contains("--rounds 0");
-        assertThat(refused("--conf", "a=b")).contains("spark.");
+        assertThat(Refusals.of(commandLine, "--queries", "q3,q100"))
+                .contains("q100")
+                .contains("q99");
+        assertThat(Refusals.of(commandLine, "--scale", "0"))
+                .contains("--scale 0")
+                .contains("0.01 to 100");
+        assertThat(Refusals.of(commandLine, "--repeat-slow", "-1")).contains("--repeat-slow -1");
+        assertThat(Refusals.of(commandLine, "--rounds", "0")).contains("--rounds 0");
+        assertThat(Refusals.of(commandLine, "--conf", "a=b")).contains("spark.");
     }
 }
