@@ -10,7 +10,9 @@ import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -20,25 +22,34 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A reduce task needs a few bytes of each of thousands of indexes, none of which is in a cache. One after the other,
  * each costs a round trip to the peer, or where memory is mapped, several accesses to it. Many at once, the round trips
- * and the accesses overlap.
+ * and the accesses overlap. Where bytes are copied an index is read whole, unless it is large, and remembered: the next
+ * task of this executor needs the next row of it.
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns nothing.
+ * <p><b>Ownership:</b> what it has put into the cache is dropped by {@link #forget}.
  */
 final class IndexReads {
+    /**
+     * Larger ones are read in parts. Most of an executor's tasks need a row of each index: of one like this they would
+     * need 5000 READs.
+     */
+    private static final long MAX_WHOLE_BYTES = 64 << 10;
+
     /** Of one read: far more than a thousand map outputs take, and little beside blocks in flight. */
     private static final long BATCH_BYTES = 256 << 10;
 
     private final Peer peer;
     private final BlockingReads reads;
+    private final IndexCache cache;
     /** Keeps the compiler from leaving out loads whose value is not used yet. */
     @SuppressWarnings("UnusedVariable")
     private long touched;
 
-    IndexReads(Peer peer, BlockingReads reads) {
+    IndexReads(Peer peer, BlockingReads reads, IndexCache cache) {
         this.peer = peer;
         this.reads = reads;
+        this.cache = cache;
     }
 
     /**
@@ -51,6 +62,11 @@ final class IndexReads {
         entry.checkPartitions(wanted.start(), wanted.end());
         if (wanted.isEmpty()) {
             return BlockRange.empty(wanted.end() - wanted.start());
+        }
+        IndexRows known = cache.get(this, wanted.shuffleId(), entry);
+        if (known != null) {
+            // Cannot be wrong: whatever pieces it has, they were slices when it was read.
+            return known.range(wanted.start(), wanted.end());
         }
         try (RemoteBytes index = reads.read(peer, MapOutputIndex.slicesFor(entry, wanted.start(), wanted.end()))) {
             return MapOutputIndex.read(entry, wanted.start(), index.slices());
@@ -123,41 +139,115 @@ final class IndexReads {
     }
 
     private List<@Nullable BlockRange> copied(List<WantedRange> wanted) throws IOException {
-        List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
-        List<RemoteSlice> batch = new ArrayList<>();
-        long bytes = 0;
-        int first = 0;
-        for (int i = 0; i < wanted.size(); i++) {
-            for (RemoteSlice slice : slicesOf(wanted.get(i))) {
-                batch.add(slice);
-                bytes += slice.lengthBytes();
+        Map<DirectoryEntry, IndexRows> whole = wholeIndexes(wanted);
+        Map<WantedRange, BlockRange> parts = new HashMap<>();
+        List<WantedRange> large = wanted.stream()
+                .filter(each -> !isSmall(each.entry()) && !whole.containsKey(each.entry()))
+                .toList();
+        readBatches(large, (each, bytes) -> {
+            BlockRange range = decode(each, found -> MapOutputIndex.read(found.entry(), found.start(), bytes));
+            if (range != null) {
+                parts.put(each, range);
             }
-            if (bytes >= BATCH_BYTES || i == wanted.size() - 1) {
-                readBatch(wanted.subList(first, i + 1), batch, ranges);
-                first = i + 1;
-                batch.clear();
-                bytes = 0;
+        });
+        List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
+        for (WantedRange each : wanted) {
+            IndexRows index = whole.get(each.entry());
+            if (index != null) {
+                ranges.add(decode(each, found -> index.range(found.start(), found.end())));
+            } else {
+                BlockRange part = parts.get(each);
+                ranges.add(part != null ? part : decode(each, null));
             }
         }
         return ranges;
     }
 
-    private void readBatch(List<WantedRange> wanted, List<RemoteSlice> slices, List<@Nullable BlockRange> ranges)
-            throws IOException {
-        if (slices.isEmpty()) {
-            wanted.forEach(each -> ranges.add(decode(each, null)));
-            return;
+    /** Returns the indexes that are known, or small; without those that are damaged. */
+    private Map<DirectoryEntry, IndexRows> wholeIndexes(List<WantedRange> wanted) throws IOException {
+        Map<DirectoryEntry, IndexRows> whole = new HashMap<>();
+        Map<DirectoryEntry, WantedRange> missing = new LinkedHashMap<>();
+        for (WantedRange each : wanted) {
+            IndexRows known = cache.get(this, each.shuffleId(), each.entry());
+            if (known != null) {
+                whole.put(each.entry(), known);
+            } else if (isSmall(each.entry())) {
+                missing.putIfAbsent(each.entry(), allOf(each));
+            }
         }
+        readBatches(missing.values(), (each, bytes) -> {
+            BlockRange all = decode(each, found -> MapOutputIndex.read(found.entry(), 0, bytes));
+            if (all != null) {
+                IndexRows index = IndexRows.of(each.entry(), all);
+                whole.put(each.entry(), index);
+                cache.put(this, each.shuffleId(), each.entry(), index);
+            }
+        });
+        return whole;
+    }
+
+    private static WantedRange allOf(WantedRange wanted) {
+        return new WantedRange(
+                wanted.shuffleId(), wanted.entry(), 0, wanted.entry().partitions());
+    }
+
+    private static boolean isSmall(DirectoryEntry entry) {
+        return entry.extents() > 0
+                && entry.partitions() > 0
+                && MapOutputIndex.lengthBytes(entry.partitions(), entry.extents()) <= MAX_WHOLE_BYTES;
+    }
+
+    /** Takes the bytes of an index that were asked for. */
+    private interface Arrival {
+        void of(WantedRange wanted, List<StoredSlice> bytes);
+    }
+
+    /** Reads parts of indexes, many at once; what no part was asked of is left out. */
+    private void readBatches(Collection<WantedRange> wanted, Arrival arrival) throws IOException {
+        List<WantedRange> batch = new ArrayList<>();
+        List<RemoteSlice> slices = new ArrayList<>();
+        long bytes = 0;
+        for (WantedRange each : wanted) {
+            List<RemoteSlice> parts = slicesOf(each);
+            if (parts.isEmpty()) {
+                continue;
+            }
+            long length = parts.stream().mapToLong(RemoteSlice::lengthBytes).sum();
+            if (bytes > 0 && bytes + length > BATCH_BYTES) {
+                readBatch(batch, slices, arrival);
+                batch.clear();
+                slices.clear();
+                bytes = 0;
+            }
+            batch.add(each);
+            slices.addAll(parts);
+            bytes += length;
+        }
+        if (!batch.isEmpty()) {
+            readBatch(batch, slices, arrival);
+        }
+    }
+
+    private void readBatch(List<WantedRange> wanted, List<RemoteSlice> slices, Arrival arrival) throws IOException {
+        cache.countReads(slices.size());
         try (RemoteBytes bytes = reads.read(peer, slices)) {
             int next = 0;
             for (WantedRange each : wanted) {
                 int count = slicesOf(each).size();
-                List<StoredSlice> parts = bytes.slices().subList(next, next + count);
-                ranges.add(decode(
-                        each, count == 0 ? null : found -> MapOutputIndex.read(found.entry(), found.start(), parts)));
+                arrival.of(each, bytes.slices().subList(next, next + count));
                 next += count;
             }
         }
+    }
+
+    /** Drops what is remembered of a shuffle. */
+    void forget(int shuffleId) {
+        cache.forget(this, shuffleId);
+    }
+
+    /** Drops all that is remembered. */
+    void forget() {
+        cache.forget(this);
     }
 
     /** Returns the parts of an index that tell; none for an output without bytes, or where the numbers cannot be. */

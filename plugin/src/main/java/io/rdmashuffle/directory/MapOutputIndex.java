@@ -249,8 +249,8 @@ public final class MapOutputIndex {
         }
         if (extents == null) {
             long offset = entry.dataOffset() + from;
-            if (offset < 0) {
-                throw new DirectoryFormatException("data of map " + entry.mapId() + " begins at a negative offset");
+            if (!isOffset(offset, to - from)) {
+                throw new DirectoryFormatException("data of map " + entry.mapId() + " is outside of all regions");
             }
             return List.of(new RemoteSlice(entry.dataRegion(), offset, to - from));
         }
@@ -264,7 +264,10 @@ public final class MapOutputIndex {
             if (cutStart < cutEnd) {
                 long offset = extents.getLong(e * EXTENT_BYTES + 8) + (cutStart - start);
                 int region = extents.getInt(e * EXTENT_BYTES + 16);
-                boolean sound = offset >= 0 && region >= 0 && start >= 0 && cutEnd - cutStart <= missing;
+                boolean sound = isOffset(offset, cutEnd - cutStart)
+                        && region >= 0
+                        && start >= 0
+                        && cutEnd - cutStart <= missing;
                 if (!sound) {
                     throw new DirectoryFormatException("damaged extent in the index of map " + entry.mapId());
                 }
@@ -276,5 +279,10 @@ public final class MapOutputIndex {
             throw new DirectoryFormatException("extents of map " + entry.mapId() + " do not cover its data");
         }
         return pieces;
+    }
+
+    /** Returns whether so many bytes can be at an offset, that of a sum which may have overflown included. */
+    private static boolean isOffset(long offset, long lengthBytes) {
+        return offset >= 0 && offset <= Long.MAX_VALUE - lengthBytes;
     }
 }

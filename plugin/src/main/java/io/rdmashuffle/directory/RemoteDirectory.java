@@ -52,22 +52,28 @@ public final class RemoteDirectory {
     private final Duration trust;
     private final Map<Integer, KnownShuffle> shuffles = new ConcurrentHashMap<>();
 
-    /** Reads the directory at {@code location} of {@code peer}. */
-    public RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads) {
-        this(peer, location, reads, RETRY_TIMEOUT, TRUST);
+    /** Reads the directory at {@code location} of {@code peer}, and keeps indexes that it copies in {@code cache}. */
+    public RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, IndexCache cache) {
+        this(peer, location, reads, cache, RETRY_TIMEOUT, TRUST);
     }
 
     /** Gives a record that long to become whole; for tests that damage many. */
-    RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, Duration timeout) {
-        this(peer, location, reads, timeout, TRUST);
+    RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, IndexCache cache, Duration timeout) {
+        this(peer, location, reads, cache, timeout, TRUST);
     }
 
     /** Likewise, and uses an entry that long without another look; for tests of entries that change. */
-    RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, Duration timeout, Duration trust) {
+    RemoteDirectory(
+            Peer peer,
+            DirectoryLocation location,
+            BlockingReads reads,
+            IndexCache cache,
+            Duration timeout,
+            Duration trust) {
         this.peer = peer;
         this.reads = reads;
         this.tables = new RemoteTables(peer, reads, location);
-        this.indexes = new IndexReads(peer, reads);
+        this.indexes = new IndexReads(peer, reads, cache);
         this.timeout = timeout;
         this.trust = trust;
     }
@@ -106,8 +112,11 @@ public final class RemoteDirectory {
         }
     }
 
-    /** Likewise, of whatever generation. */
+    /**
+     * Has the next look-up read slot and indexes of a shuffle, bytes of which were not what they are said to be.
+     */
     public void outdated(int shuffleId) {
+        indexes.forget(shuffleId);
         KnownShuffle shuffle = shuffles.get(shuffleId);
         if (shuffle != null) {
             shuffle.trustedUntil = System.nanoTime();
@@ -130,12 +139,12 @@ public final class RemoteDirectory {
     }
 
     /**
-     * Reads from a map output's index where partitions {@code [start, end)} lie.
+     * Reads from a map output's index where partitions lie.
      *
      * @throws IOException if the index cannot be read or is damaged
      */
-    public BlockRange range(DirectoryEntry entry, int start, int end) throws IOException {
-        return indexes.one(new WantedRange(entry, start, end));
+    public BlockRange range(WantedRange wanted) throws IOException {
+        return indexes.one(wanted);
     }
 
     /**
@@ -153,8 +162,15 @@ public final class RemoteDirectory {
         return Set.copyOf(shuffles.keySet());
     }
 
+    /** Drops all that is known, for whoever closes the peer. */
+    public void forget() {
+        indexes.forget();
+        shuffles.clear();
+    }
+
     /** Drops what is known of a shuffle; returns whether that was the last one. */
     public boolean forget(int shuffleId) {
+        indexes.forget(shuffleId);
         return shuffles.remove(shuffleId) != null && shuffles.isEmpty();
     }
 

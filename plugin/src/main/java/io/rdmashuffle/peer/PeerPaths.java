@@ -3,6 +3,7 @@ package io.rdmashuffle.peer;
 
 import io.rdmashuffle.directory.DirectoryFormatException;
 import io.rdmashuffle.directory.DirectoryLocation;
+import io.rdmashuffle.directory.IndexCache;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Fabric;
@@ -43,6 +44,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
     private final List<Fabric> fabrics;
     private final BlockingReads reads;
+    private final IndexCache indexes = IndexCache.ofHeap();
     private final Function<String, Optional<Member>> members;
     private final Duration quarantine;
     private final Map<String, Route> routes = new ConcurrentHashMap<>();
@@ -106,6 +108,11 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return routes.values().stream()
                 .flatMap(route -> route.shuffleIds().stream())
                 .collect(Collectors.toSet());
+    }
+
+    /** Returns how many indexes of peers, or parts of them, were read by copying. */
+    public long indexReads() {
+        return indexes.reads();
     }
 
     /** Returns how many regions of peers are held open. */
@@ -202,6 +209,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         synchronized void close() {
             if (path != null) {
+                path.directory().forget();
                 path.peer().close();
                 path = null;
             }
@@ -219,7 +227,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                     DirectoryLocation location = DirectoryLocation.decode(directory);
                     Peer peer = fabric.connect(executorId, address);
                     return new PeerPath(
-                            executorId, peer, new RemoteDirectory(peer, location, reads), counterOf(fabric));
+                            executorId, peer, new RemoteDirectory(peer, location, reads, indexes), counterOf(fabric));
                 } catch (PeerUnreachableException | DirectoryFormatException e) {
                     explain(fabric, String.valueOf(e.getMessage()));
                 }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.CountingPeer;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
@@ -17,7 +18,6 @@ import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -42,6 +42,7 @@ import org.junit.jupiter.api.io.TempDir;
 abstract class DirectoryContract {
     private static final int SLOTS = 16;
     private static final int SHUFFLE = 5;
+    private final IndexCache cache = new IndexCache(1 << 20);
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
     @TempDir(factory = ShmTempDirs.class)
@@ -83,12 +84,12 @@ abstract class DirectoryContract {
     }
 
     private RemoteDirectory freshReader() throws IOException {
-        return new RemoteDirectory(peer, announced(), reads());
+        return new RemoteDirectory(peer, announced(), reads(), cache);
     }
 
     /** A reader that gives up soon on a record that does not become whole. */
     private RemoteDirectory hastyReader() throws DirectoryFormatException {
-        return new RemoteDirectory(peer, announced(), reads(), Duration.ofMillis(5));
+        return new RemoteDirectory(peer, announced(), reads(), cache, Duration.ofMillis(5));
     }
 
     private DirectoryLocation announced() throws DirectoryFormatException {
@@ -280,7 +281,7 @@ abstract class DirectoryContract {
                 int start = random.nextInt(entry.partitions());
                 int end = start + 1 + random.nextInt(entry.partitions() - start);
                 String where = "seed " + seed + " round " + round + " [" + start + ", " + end + ")";
-                BlockRange range = remote.range(entry, start, end);
+                BlockRange range = remote.range(new WantedRange(SHUFFLE, entry, start, end));
                 byte[] expected = made.expected(start, end);
                 assertThat(range.lengthBytes()).as(where).isEqualTo(expected.length);
                 try (RemoteBytes bytes = reads().read(peer, range.slices())) {
@@ -307,14 +308,14 @@ abstract class DirectoryContract {
         if (entry == null) {
             throw new AssertionError("not found");
         }
-        BlockRange range = remote.range(entry, 2, 5);
+        BlockRange range = remote.range(new WantedRange(SHUFFLE, entry, 2, 5));
         assertThat(range.slices()).isEmpty();
         assertThat(range.lengths()).containsExactly(0, 0, 0);
         assertThat(range.matches(List.of())).isTrue();
         assertThat(empty.output().range(2, 5).slices()).isEmpty();
         int[][] wrong = {{5, 5}, {4, 2}, {0, 7}, {-1, 3}};
         for (int[] bounds : wrong) {
-            assertThatThrownBy(() -> remote.range(entry, bounds[0], bounds[1]))
+            assertThatThrownBy(() -> remote.range(new WantedRange(SHUFFLE, entry, bounds[0], bounds[1])))
                     .isInstanceOf(DirectoryFormatException.class);
             assertThatThrownBy(() -> empty.output().range(bounds[0], bounds[1]))
                     .isInstanceOf(DirectoryFormatException.class);
@@ -331,12 +332,13 @@ abstract class DirectoryContract {
             outputs.add(made.output());
             DirectoryEntry entry = made.output().entry();
             int start = random.nextInt(entry.partitions());
-            wanted.add(new WantedRange(entry, start, start + 1 + random.nextInt(entry.partitions() - start)));
+            wanted.add(new WantedRange(SHUFFLE, entry, start, start + 1 + random.nextInt(entry.partitions() - start)));
         }
         List<BlockRange> ranges = remote.ranges(wanted);
+        RemoteDirectory another = freshReader();
         for (int i = 0; i < wanted.size(); i++) {
             WantedRange each = wanted.get(i);
-            BlockRange alone = remote.range(each.entry(), each.start(), each.end());
+            BlockRange alone = another.range(each);
             assertThat(ranges.get(i)).as("seed " + seed + ", " + each).satisfies(range -> {
                 assertThat(range.slices()).isEqualTo(alone.slices());
                 assertThat(range.lengths()).isEqualTo(alone.lengths());
@@ -356,10 +358,10 @@ abstract class DirectoryContract {
         MemorySlice index = owner.pool().regions().get(entry.indexRegion()).memory();
         index.putLong(entry.indexOffset() + 24L * entry.extents(), -1);
         List<BlockRange> ranges = remote.ranges(List.of(
-                new WantedRange(file(3), 0, 1),
-                new WantedRange(entry, 0, 1),
-                new WantedRange(good.output().entry(), 0, 9),
-                new WantedRange(good.output().entry(), 0, 8)));
+                new WantedRange(SHUFFLE, file(3), 0, 1),
+                new WantedRange(SHUFFLE, entry, 0, 1),
+                new WantedRange(SHUFFLE, good.output().entry(), 0, 9),
+                new WantedRange(SHUFFLE, good.output().entry(), 0, 8)));
         assertThat(ranges.subList(0, 3)).containsOnlyNulls();
         assertThat(ranges.get(3).lengthBytes()).isEqualTo(good.expected(0, 8).length);
     }
@@ -371,7 +373,7 @@ abstract class DirectoryContract {
         DirectoryEntry entry = made.output().entry();
         int[][] wrong = {{5, 5}, {4, 2}, {0, 9}, {-1, 3}};
         for (int[] bounds : wrong) {
-            assertThatThrownBy(() -> remote.range(entry, bounds[0], bounds[1]))
+            assertThatThrownBy(() -> remote.range(new WantedRange(SHUFFLE, entry, bounds[0], bounds[1])))
                     .isInstanceOf(DirectoryFormatException.class);
         }
     }
@@ -393,7 +395,7 @@ abstract class DirectoryContract {
             try {
                 DirectoryEntry entry = hastyReader().find(SHUFFLE, 1);
                 if (entry != null && entry.place() == Place.POOL) {
-                    BlockRange range = remote.range(entry, 0, 20);
+                    BlockRange range = remote.range(new WantedRange(SHUFFLE, entry, 0, 20));
                     try (RemoteBytes bytes = reads().read(peer, range.slices())) {
                         boolean same = Arrays.equals(TestOutput.join(bytes.slices()), made.expected(0, 20));
                         // Zeroed memory reads as an index of empty partitions; whoever asked for bytes refuses those.
@@ -416,22 +418,18 @@ abstract class DirectoryContract {
     @Test
     void aRecordThatStaysDamagedIsWaitedForOnce() throws Exception {
         directory.publish(SHUFFLE, file(1));
-        AtomicLong looks = new AtomicLong();
-        Peer counting = (Peer) Proxy.newProxyInstance(
-                Peer.class.getClassLoader(), new Class<?>[] {Peer.class}, (proxy, method, arguments) -> {
-                    looks.addAndGet(List.of("view", "read").contains(method.getName()) ? 1 : 0);
-                    return method.invoke(peer, arguments);
-                });
-        RemoteDirectory patient = new RemoteDirectory(counting, directory.location(), reads(), Duration.ofMillis(300));
+        CountingPeer counting = new CountingPeer(peer);
+        RemoteDirectory patient =
+                new RemoteDirectory(counting.peer(), directory.location(), reads(), cache, Duration.ofMillis(300));
         MemorySlice slot = slot();
         byte[] saved = TestPools.bytes(slot);
         slot.putBytes(DirectoryLayout.SLOT_ENTRIES, new byte[] {9}, 0, 1);
 
         assertThatThrownBy(() -> patient.find(SHUFFLE, 1)).isInstanceOf(DirectoryFormatException.class);
-        looks.set(0);
+        counting.takeLooks();
         assertThatThrownBy(() -> patient.find(SHUFFLE, 1)).isInstanceOf(DirectoryFormatException.class);
         // One look may be both a try to view and a read.
-        assertThat(looks.get()).isLessThanOrEqualTo(2);
+        assertThat(counting.takeLooks()).isLessThanOrEqualTo(2);
 
         slot.putBytes(0, saved, 0, saved.length);
         assertThat(patient.find(SHUFFLE, 1)).isEqualTo(file(1));

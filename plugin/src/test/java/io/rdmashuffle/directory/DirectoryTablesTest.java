@@ -75,7 +75,7 @@ class DirectoryTablesTest {
         DirectoryLocation announced =
                 DirectoryLocation.decode(directory.location().encode());
         BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
-        return new RemoteDirectory(peer, announced, reads);
+        return new RemoteDirectory(peer, announced, reads, new IndexCache(1 << 20));
     }
 
     private static DirectoryEntry file(long mapId) {

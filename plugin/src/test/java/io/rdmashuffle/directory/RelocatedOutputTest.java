@@ -58,7 +58,8 @@ class RelocatedOutputTest {
                     DirectoryLocation.decode(directory.location().encode());
             assertThat(directory.publish(SHUFFLE, IN_MEMORY)).isTrue();
             assertThat(directory.publish(SHUFFLE, NEIGHBOUR)).isTrue();
-            scenario.run(directory, new RemoteDirectory(peer, location, reads, TIMEOUT, trust));
+            scenario.run(
+                    directory, new RemoteDirectory(peer, location, reads, new IndexCache(1 << 20), TIMEOUT, trust));
         }
     }
 

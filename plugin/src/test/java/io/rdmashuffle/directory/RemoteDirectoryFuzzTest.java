@@ -168,7 +168,8 @@ class RemoteDirectoryFuzzTest {
             }
             run.attempt(input, () -> {
                 BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
-                RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads, PATIENCE);
+                RemoteDirectory remote =
+                        new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20), PATIENCE);
                 DirectoryEntry found = remote.find(shuffleId, expected.mapId());
                 assertThat(found == null || found.equals(expected)).isTrue();
                 return found != null;
@@ -212,14 +213,15 @@ class RemoteDirectoryFuzzTest {
     /** Reads as a reducer does; false if there is nothing, fails on bytes that nobody wrote. */
     private boolean isRead(int map, int start, int end, boolean alone) throws Exception {
         BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
-        RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads, PATIENCE);
+        RemoteDirectory remote =
+                new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20), PATIENCE);
         RemoteDirectory.Located located = remote.locate(SHUFFLE, 100 + map);
         if (located == null || located.entry().place() != Place.POOL) {
             return false;
         }
         BlockRange range = alone
-                ? remote.range(located.entry(), start, end)
-                : remote.ranges(List.of(new WantedRange(located.entry(), start, end)))
+                ? remote.range(new WantedRange(SHUFFLE, located.entry(), start, end))
+                : remote.ranges(List.of(new WantedRange(SHUFFLE, located.entry(), start, end)))
                         .get(0);
         if (range == null || range.slices().isEmpty()) {
             return false;

@@ -64,7 +64,7 @@ final class BlockPlanner {
                 Located located = path.directory().locate(key.shuffleId(), key.mapId());
                 if (located != null && located.entry().isReadable(path.peer().readsDisk())) {
                     found.add(key);
-                    wanted.add(new WantedRange(located.entry(), key.start(), key.end()));
+                    wanted.add(new WantedRange(key.shuffleId(), located.entry(), key.start(), key.end()));
                 }
             }
             List<@Nullable BlockRange> read = path.directory().ranges(wanted);
@@ -156,7 +156,9 @@ final class BlockPlanner {
 
     private BlockRange rangeOf(BlockKey key, Located located) throws IOException {
         BlockRange known = ranges.get(key);
-        return known != null ? known : path.directory().range(located.entry(), key.start(), key.end());
+        return known != null
+                ? known
+                : path.directory().range(new WantedRange(key.shuffleId(), located.entry(), key.start(), key.end()));
     }
 
     /** Looks a block up again whose shuffle's slot has changed; null where it did not move but is gone. */

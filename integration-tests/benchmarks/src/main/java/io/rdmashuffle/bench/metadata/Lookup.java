@@ -85,7 +85,7 @@ final class Lookup {
             if (located == null) {
                 throw new IllegalStateException("map output " + mapId + " was not found");
             }
-            wanted.add(new WantedRange(located.entry(), partition, partition + 1));
+            wanted.add(new WantedRange(shuffleId, located.entry(), partition, partition + 1));
         }
         long bytes = 0;
         for (BlockRange range : directory.ranges(wanted)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.micro;
 
+import io.rdmashuffle.directory.IndexCache;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.RemoteDirectory;
@@ -64,7 +65,7 @@ final class BenchExecutor implements AutoCloseable {
     /** Returns a reader that knows nothing yet. */
     RemoteDirectory reader() {
         BlockingReads reads = new BlockingReads(new ReceiveLeases(pool, Duration.ZERO), TIMEOUT);
-        return new RemoteDirectory(peer, directory.location(), reads);
+        return new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20));
     }
 
     Lease lease(int bytes) throws InterruptedException {

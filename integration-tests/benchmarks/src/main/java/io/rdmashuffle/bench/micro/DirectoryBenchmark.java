@@ -71,7 +71,7 @@ public class DirectoryBenchmark {
         for (int mapId = 0; mapId < OUTPUTS; mapId++) {
             Located located =
                     Objects.requireNonNull(reader.locate(BenchExecutor.SHUFFLE, mapId), "not in the directory");
-            wanted.add(new WantedRange(located.entry(), partition, partition + 1));
+            wanted.add(new WantedRange(BenchExecutor.SHUFFLE, located.entry(), partition, partition + 1));
         }
         return reader.ranges(wanted);
     }
