@@ -46,7 +46,7 @@ public final class ReceiveLeases {
     public @Nullable Lease reserve(long bytes) throws InterruptedException {
         long before = System.nanoTime();
         if (before - noWaitUntil < 0) {
-            return pool.reserve(Purpose.RECEIVE, bytes, bytes, Patience.NONE);
+            return tryReserve(bytes);
         }
         Lease lease = pool.reserve(Purpose.RECEIVE, bytes, bytes, patience);
         long after = System.nanoTime();
@@ -55,5 +55,10 @@ public final class ReceiveLeases {
             noWaitUntil = after + factor * (after - before);
         }
         return lease;
+    }
+
+    /** Leases so many bytes without waiting; null when the pool has no room now. */
+    public @Nullable Lease tryReserve(long bytes) throws InterruptedException {
+        return pool.reserve(Purpose.RECEIVE, bytes, bytes, Patience.NONE);
     }
 }

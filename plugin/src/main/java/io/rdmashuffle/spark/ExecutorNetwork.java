@@ -18,6 +18,7 @@ import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.read.BlockCopies;
 import io.rdmashuffle.shuffle.read.FetchDeadlines;
 import io.rdmashuffle.shuffle.read.OneSidedBlockClient;
+import io.rdmashuffle.shuffle.read.PeerLookups;
 import io.rdmashuffle.shuffle.read.ReadServices;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -50,6 +51,7 @@ final class ExecutorNetwork implements AutoCloseable {
     private final RegistryAgent agent;
     private final PeerPaths paths;
     private final OneSidedBlockClient client;
+    private final PeerLookups lookups;
     private final ReadServices readServices;
     private final Member member;
 
@@ -88,6 +90,7 @@ final class ExecutorNetwork implements AutoCloseable {
                 config.fetchVerifyChecksum());
         // Spark would look for peers' files on this host's disks, past their pools.
         env.blockManager().hostLocalDirManager_$eq(Option.empty());
+        this.lookups = new PeerLookups(config.fetchTimeout());
         this.readServices = new ReadServices(
                 env.conf(),
                 env.serializerManager(),
@@ -96,6 +99,9 @@ final class ExecutorNetwork implements AutoCloseable {
                 client,
                 memory.store(),
                 paths,
+                lookups,
+                leases,
+                config.fabricReadTimeout(),
                 counters,
                 config.fetchVerifyChecksum());
         this.member = new Member(env.executorId(), memory.incarnation(), memory.addresses());
@@ -128,6 +134,7 @@ final class ExecutorNetwork implements AutoCloseable {
     public void close() {
         agent.close();
         client.close();
+        lookups.close();
         paths.close();
         rpcEnv.stop(self);
     }

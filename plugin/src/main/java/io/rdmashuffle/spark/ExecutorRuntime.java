@@ -218,6 +218,7 @@ final class ExecutorRuntime implements AutoCloseable {
         ExecutorNetwork joined = network;
         if (joined != null) {
             values.put(ShuffleCounter.PEER_MAPPINGS, joined.paths().openRegions());
+            values.put(ShuffleCounter.INDEX_READS, joined.paths().indexReads());
         }
         return values;
     }

@@ -11,6 +11,12 @@ public enum ShuffleCounter {
     SHM_BYTES("shm"),
     /** Shuffle bytes read from a peer's pool by RDMA READ. */
     VERBS_BYTES("verbs"),
+    /** Bytes that were copied from peers' pools in slabs, ahead of tasks. */
+    SLAB_BYTES("slab"),
+    /** Those slabs. */
+    SLABS("slabs"),
+    /** Indexes of peers' map outputs, or parts of them, that were read by copying since the start. */
+    INDEX_READS("indexReads"),
     /** Shuffle bytes that a peer served from its pool through Spark's block transfer. */
     NETTY_BYTES("netty"),
     /** Shuffle bytes that lay in ordinary shuffle files, wherever those files are. */

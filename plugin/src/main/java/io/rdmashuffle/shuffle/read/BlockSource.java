@@ -21,6 +21,9 @@ interface BlockSource extends AutoCloseable {
     @Nullable
     InPlaceBlock<StoredBlock> find(WantedBlock wanted);
 
+    /** Takes note that a block was not what it should be, so that the next look at it is not at what is remembered. */
+    default void damaged(WantedBlock wanted) {}
+
     /** Returns what counts the bytes that are read here. */
     ShuffleCounter counter();
 

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
-import io.rdmashuffle.lifecycle.CloseOnFailure;
-import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
-import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.shuffle.format.RowIterator;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
 import io.rdmashuffle.shuffle.write.DirectShuffleWriter;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.List;
-import java.util.Map;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.serializer.SerializerInstance;
@@ -20,7 +13,6 @@ import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.TaskCompletionListener;
-import org.jspecify.annotations.Nullable;
 import scala.Product2;
 import scala.Tuple2;
 import scala.Tuple3;
@@ -71,60 +63,11 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
 
     @Override
     public Iterator<Product2<K, C>> read() {
-        Map<BlockManagerId, BlockSource> sources = new HashMap<>();
-        List<WantedBlock> direct = new ArrayList<>();
-        List<WantedBlock> others = new ArrayList<>();
-        try {
-            while (blocksByAddress.hasNext()) {
-                Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> owned = blocksByAddress.next();
-                divide(owned._1(), owned._2().iterator(), sources, direct, others);
-            }
-        } catch (Throwable failure) {
-            CloseOnFailure.close(failure, sources.values().toArray(AutoCloseable[]::new));
-            throw failure;
-        }
-        InPlaceBlockReader visible = new InPlaceBlockReader(
-                direct,
-                sources,
-                new ReadTally(metrics, services.counters()),
-                services.verify(),
-                () -> Frames.of(services.conf()));
-        context.addTaskCompletionListener((TaskCompletionListener) ended -> visible.close());
-        RecordStream stream = new RecordStream(visible, others, fetch, batchFetchWanted && fetch.canConcatenate(true));
+        TaskBlocks blocks = TaskBlocks.of(blocksByAddress, context, metrics, services);
+        RecordStream stream =
+                new RecordStream(blocks.here(), blocks.others(), fetch, batchFetchWanted && fetch.canConcatenate(true));
         context.addTaskCompletionListener((TaskCompletionListener) ended -> stream.close());
         return pipeline.of(records(stream));
-    }
-
-    /**
-     * Divides blocks into those that can be read in place and those that are fetched meanwhile; all blocks of a map
-     * output go one way.
-     */
-    private void divide(
-            BlockManagerId owner,
-            Iterator<Tuple3<BlockId, Object, Object>> blocks,
-            Map<BlockManagerId, BlockSource> sources,
-            List<WantedBlock> direct,
-            List<WantedBlock> others) {
-        BlockSource source = null;
-        boolean asked = false;
-        long mapId = -1;
-        boolean there = false;
-        while (blocks.hasNext()) {
-            WantedBlock wanted = new WantedBlock(owner, blocks.next());
-            if (!asked) {
-                asked = true;
-                source = source(wanted);
-                if (source != null) {
-                    sources.put(owner, source);
-                }
-            }
-            // Asked once: Spark merges neighbouring blocks, and would bring again what is between two of them.
-            if (wanted.id().mapId() != mapId) {
-                mapId = wanted.id().mapId();
-                there = source != null && source.has(wanted);
-            }
-            (there ? direct : others).add(wanted);
-        }
     }
 
     private Iterator<Tuple2<Object, Object>> records(RecordStream stream) {
@@ -132,20 +75,5 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         return UnsafeRowFormat.areWrittenBy(dependency.serializer())
                 ? RowIterator.over(stream, serializer)
                 : serializer.deserializeStream(stream).asKeyValueIterator();
-    }
-
-    /** Returns the memory in which the owner's blocks can be read; null if it cannot be mapped. */
-    private @Nullable BlockSource source(WantedBlock first) {
-        String executorId = first.owner().executorId();
-        if (executorId.equals(services.blockManager().blockManagerId().executorId())) {
-            return new LocalBlocks(services.store());
-        }
-        PeerPath path = services.paths().to(executorId);
-        PeerBlocks blocks = path == null ? null : new PeerBlocks(services.paths(), path);
-        if (blocks == null || blocks.isVisible(first)) {
-            return blocks;
-        }
-        blocks.close();
-        return null;
     }
 }

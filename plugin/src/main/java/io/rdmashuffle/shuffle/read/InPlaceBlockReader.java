@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies the blocks of one reduce task out of memory that this process sees, one after the other: each byte once, and
- * checked before it is used.
+ * Copies the blocks of one reduce task out of memory that this process sees, or into which they were copied from a
+ * peer's, one after the other: each byte once, and checked before it is used.
  *
  * <p>A block that fits into what the caller offers is copied and checked there, so that a cache line is fetched once. A
  * larger one is checked where it lies and copied in pieces.
@@ -39,6 +39,7 @@ final class InPlaceBlockReader implements AutoCloseable {
 
     private Iterator<WantedBlock> wanted;
     private final Map<BlockManagerId, BlockSource> sources;
+    private final Runnable wake;
     private final ReadTally tally;
     private final boolean verify;
     private final CRC32C crc = new CRC32C();
@@ -75,17 +76,20 @@ final class InPlaceBlockReader implements AutoCloseable {
      * Reads blocks in order.
      *
      * @param sources of all their owners
+     * @param wake has a thread that waits for a source fail, from whatever thread
      * @param verify whether to compare blocks with their checksums
      * @param frames makes what compressed blocks are opened with; asked once, when there is such a block
      */
     InPlaceBlockReader(
             List<WantedBlock> wanted,
             Map<BlockManagerId, BlockSource> sources,
+            Runnable wake,
             ReadTally tally,
             boolean verify,
             Supplier<Frames> frames) {
         this.wanted = wanted.iterator();
         this.sources = sources;
+        this.wake = wake;
         this.tally = tally;
         this.verify = verify;
         this.framesOf = frames;
@@ -233,6 +237,10 @@ final class InPlaceBlockReader implements AutoCloseable {
                     "Wrong checksum of {} in the pool of executor {}",
                     block.id(),
                     block.owner().executorId());
+            BlockSource source = sources.get(block.owner());
+            if (source != null) {
+                source.damaged(block);
+            }
         }
         missed.add(block);
         return false;
@@ -269,13 +277,16 @@ final class InPlaceBlockReader implements AutoCloseable {
 
     /** Releases all memory and forgets the blocks left: the task's listeners keep this object until the task ends. */
     @Override
-    public synchronized void close() {
-        closed = true;
-        wanted = Collections.emptyIterator();
-        next = null;
-        closeOpened();
-        tally.report();
-        sources.values().forEach(BlockSource::close);
-        sources.clear();
+    public void close() {
+        wake.run();
+        synchronized (this) {
+            closed = true;
+            wanted = Collections.emptyIterator();
+            next = null;
+            closeOpened();
+            tally.report();
+            sources.values().forEach(BlockSource::close);
+            sources.clear();
+        }
     }
 }

@@ -48,10 +48,20 @@ final class PeerBlocks implements BlockSource {
             Located located =
                     path.directory().locate(any.id().shuffleId(), any.id().mapId());
             return located != null && watch(any.id().shuffleId(), located.generation()) != null;
+        } catch (ReadFailedException e) {
+            broken = true;
+            if (e.reason().isFaultOfPath()) {
+                paths.failed(path, e);
+            }
         } catch (IOException e) {
             LOG.debug("The memory of executor {} cannot be mapped", path.executorId(), e);
-            return false;
         }
+        return false;
+    }
+
+    /** Returns whether a read failed: another one would fail too, and take as long. */
+    boolean isBroken() {
+        return broken;
     }
 
     @Override

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
+import java.time.Duration;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.SparkConf;
+import org.apache.spark.internal.config.package$;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.storage.BlockManager;
@@ -20,6 +23,9 @@ import org.apache.spark.storage.BlockManager;
  * @param client brings remote blocks
  * @param store this executor's own map outputs
  * @param paths one-sided ways to peers
+ * @param lookups asks many peers at once
+ * @param leases memory that bytes of peers are copied into
+ * @param readTimeout deadline of a copy
  * @param counters count bytes by path
  * @param verify whether blocks are compared with their checksums
  */
@@ -31,5 +37,15 @@ public record ReadServices(
         BlockStoreClient client,
         MapOutputStore store,
         PeerPaths paths,
+        PeerLookups lookups,
+        ReceiveLeases leases,
+        Duration readTimeout,
         ShuffleCounters counters,
-        boolean verify) {}
+        boolean verify) {
+    private static final long MEBIBYTE = 1L << 20;
+
+    /** Returns how many bytes of peers a task may have under way, {@code spark.reducer.maxSizeInFlight}. */
+    long maxBytesInFlight() {
+        return (Long) conf.get(package$.MODULE$.REDUCER_MAX_SIZE_IN_FLIGHT()) * MEBIBYTE;
+    }
+}

@@ -169,6 +169,7 @@ class DemotedBlocksTest {
         return new InPlaceBlockReader(
                 wanted,
                 sources,
+                () -> {},
                 new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters()),
                 true,
                 () -> Frames.of(new SparkConf(false)));

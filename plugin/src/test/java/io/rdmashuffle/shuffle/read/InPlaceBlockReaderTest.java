@@ -92,7 +92,12 @@ class InPlaceBlockReaderTest {
 
     private InPlaceBlockReader visible(boolean verify) {
         return new InPlaceBlockReader(
-                wanted, new HashMap<>(Map.of(OWNER, source)), new ReadTally(metrics, counters), verify, () -> FRAMES);
+                wanted,
+                new HashMap<>(Map.of(OWNER, source)),
+                () -> {},
+                new ReadTally(metrics, counters),
+                verify,
+                () -> FRAMES);
     }
 
     private WantedBlock want(long mapId) {

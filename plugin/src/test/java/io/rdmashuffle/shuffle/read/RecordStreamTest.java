@@ -124,6 +124,7 @@ class RecordStreamTest {
         InPlaceBlockReader inPlace = new InPlaceBlockReader(
                 visible ? wanted : List.of(),
                 new HashMap<>(),
+                () -> {},
                 new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters()),
                 true,
                 fetches::frames);

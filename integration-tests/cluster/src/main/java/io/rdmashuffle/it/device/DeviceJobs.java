@@ -163,6 +163,12 @@ public final class DeviceJobs extends Tool {
                     statistics.total(ShuffleCounter.VERBS_BYTES) > 0 && elsewhere == 0,
                     bytes.toString());
             check(
+                    "rows in slabs, ahead of tasks",
+                    statistics.total(ShuffleCounter.SLABS) > 0,
+                    statistics.total(ShuffleCounter.SLAB_BYTES) + " B in "
+                            + statistics.total(ShuffleCounter.SLABS) + " slabs, "
+                            + statistics.total(ShuffleCounter.INDEX_READS) + " READs of indexes");
+            check(
                     "registrations as many as regions",
                     registrations > 0 && registrations <= 4L * executors,
                     registrations + " registrations");
