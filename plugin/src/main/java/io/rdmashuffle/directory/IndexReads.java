@@ -65,7 +65,6 @@ final class IndexReads {
         }
         IndexRows known = cache.get(this, wanted.shuffleId(), entry);
         if (known != null) {
-            // Cannot be wrong: whatever pieces it has, they were slices when it was read.
             return known.range(wanted.start(), wanted.end());
         }
         try (RemoteBytes index = reads.read(peer, MapOutputIndex.slicesFor(entry, wanted.start(), wanted.end()))) {

@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.fabric.RemoteSlice;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("unit")
 class IndexCacheTest {
     private static final int PARTITIONS = 10;
     private static final long ONE = IndexRows.heapBytes(PARTITIONS, 1);

@@ -33,7 +33,7 @@ import scala.jdk.javaapi.CollectionConverters;
 final class RecordStream extends InputStream {
     private static final Logger LOG = LoggerFactory.getLogger(RecordStream.class);
 
-    private final InPlaceBlockReader visible;
+    private final DirectBlockReader visible;
     private final Fetch fetch;
     private final Object lock = new Object();
     private @Nullable Frames frames;
@@ -65,11 +65,11 @@ final class RecordStream extends InputStream {
      *
      * @param inBatches whether consecutive partitions of one map output may be fetched as one block
      */
-    RecordStream(InPlaceBlockReader visible, List<WantedBlock> others, SparkFetch fetch, boolean inBatches) {
+    RecordStream(DirectBlockReader visible, List<WantedBlock> others, SparkFetch fetch, boolean inBatches) {
         this(visible, others, fetchOf(fetch), inBatches);
     }
 
-    RecordStream(InPlaceBlockReader visible, List<WantedBlock> others, Fetch fetch, boolean inBatches) {
+    RecordStream(DirectBlockReader visible, List<WantedBlock> others, Fetch fetch, boolean inBatches) {
         this.visible = visible;
         this.fetch = fetch;
         this.fetched = start(others, inBatches);

@@ -145,7 +145,7 @@ final class Slab {
             @Override
             public void succeeded(ReadRequest request) {
                 if (!arrival.complete(request.target())) {
-                    // Nobody waits for it any more.
+                    // The task has given the slab up.
                     request.target().close();
                 }
             }

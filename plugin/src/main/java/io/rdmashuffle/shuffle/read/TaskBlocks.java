@@ -19,7 +19,7 @@ import scala.collection.Seq;
  * @param here those that are read here: where they lie, or in slabs that are being copied; closed when the task ends
  * @param others those that Spark's fetch is to bring
  */
-record TaskBlocks(InPlaceBlockReader here, List<WantedBlock> others) {
+record TaskBlocks(DirectBlockReader here, List<WantedBlock> others) {
     /**
      * Looks blocks up, and begins to copy.
      *
@@ -41,7 +41,7 @@ record TaskBlocks(InPlaceBlockReader here, List<WantedBlock> others) {
         context.addTaskCompletionListener((TaskCompletionListener) ended -> slabs.close());
         BlockLookup lookup = new BlockLookup(services, slabs, maxBytesInFlight);
         lookup.find(blocksByAddress);
-        InPlaceBlockReader here = new InPlaceBlockReader(
+        DirectBlockReader here = new DirectBlockReader(
                 lookup.direct(),
                 lookup.sources(),
                 slabs::cancel,

@@ -163,10 +163,10 @@ class DemotedBlocksTest {
         return new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(shuffleId, shuffleId, partition), 1L, 0));
     }
 
-    private InPlaceBlockReader reader(List<WantedBlock> wanted) {
+    private DirectBlockReader reader(List<WantedBlock> wanted) {
         Map<BlockManagerId, BlockSource> sources = new HashMap<>();
         sources.put(OWNER, new PeerBlocks(paths, path()));
-        return new InPlaceBlockReader(
+        return new DirectBlockReader(
                 wanted,
                 sources,
                 () -> {},
@@ -175,7 +175,7 @@ class DemotedBlocksTest {
                 () -> Frames.of(new SparkConf(false)));
     }
 
-    private static byte[] read(InPlaceBlockReader reader, int atLeast) throws IOException {
+    private static byte[] read(DirectBlockReader reader, int atLeast) throws IOException {
         byte[] read = new byte[0];
         byte[] target = new byte[TARGET_BYTES];
         while (read.length < atLeast) {
@@ -207,7 +207,7 @@ class DemotedBlocksTest {
         }
         write(1, content);
         List<WantedBlock> wanted = List.of(want(1, 0), want(1, 1), want(1, 2));
-        try (InPlaceBlockReader reader = reader(wanted)) {
+        try (DirectBlockReader reader = reader(wanted)) {
             byte[] head = read(reader, 3_000);
             demoteAndReuse(1, random);
             byte[] tail = read(reader, Integer.MAX_VALUE);
@@ -224,7 +224,7 @@ class DemotedBlocksTest {
         write(1, content);
         assertThat(path().directory().find(1, 1)).isNotNull();
         demoteAndReuse(1, random);
-        try (InPlaceBlockReader reader = reader(List.of(want(1, 0), want(1, 4)))) {
+        try (DirectBlockReader reader = reader(List.of(want(1, 0), want(1, 4)))) {
             assertThat(read(reader, Integer.MAX_VALUE)).isEqualTo(join(content[0], content[4]));
             assertThat(reader.takeMissed()).isEmpty();
         }
@@ -331,7 +331,7 @@ class DemotedBlocksTest {
             int shuffleId = ids.get(random.nextInt(ids.size()));
             int partition = random.nextInt(PARTITIONS);
             byte[][] content = live.get(shuffleId);
-            try (InPlaceBlockReader reader = reader(List.of(want(shuffleId, partition)))) {
+            try (DirectBlockReader reader = reader(List.of(want(shuffleId, partition)))) {
                 byte[] read = read(reader, Integer.MAX_VALUE);
                 // What is missed comes by other means, as it does if memory is freed between look-up and check.
                 if (content != null && read.length > 0) {

@@ -121,7 +121,7 @@ class RecordStreamTest {
 
     private static RecordStream over(Fetches fetches, boolean visible) {
         List<WantedBlock> wanted = List.of(wanted());
-        InPlaceBlockReader inPlace = new InPlaceBlockReader(
+        DirectBlockReader inPlace = new DirectBlockReader(
                 visible ? wanted : List.of(),
                 new HashMap<>(),
                 () -> {},

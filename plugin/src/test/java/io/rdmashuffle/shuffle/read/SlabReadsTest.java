@@ -40,15 +40,18 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Tuple3;
 
+@Tag("unit")
 @Timeout(60)
 class SlabReadsTest {
     private static final int SLAB = 4096;
@@ -167,9 +170,16 @@ class SlabReadsTest {
     void aTaskWaitsForTheSlabThatItNeeds() throws Exception {
         List<Slab> slabs = slabs(path("1"), 1);
         reads.addAll(slabs);
-        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(slabs.get(0)));
+        AtomicReference<Thread> reader = new AtomicReference<>();
+        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> {
+            reader.set(Thread.currentThread());
+            return reads.await(slabs.get(0));
+        });
+        while (reader.get() == null || reader.get().getState() != Thread.State.TIMED_WAITING) {
+            Thread.sleep(1);
+        }
+        // What is reported are whole milliseconds.
         Thread.sleep(5);
-        assertThat(waiting).isNotDone();
         arrive();
         assertThat(waiting.get(20, TimeUnit.SECONDS)).isNotNull();
         assertThat(waits).isNotEmpty();

@@ -38,7 +38,7 @@ import scala.Tuple3;
 /** Blocks of all sizes in one piece of memory, some of which are gone or damaged, read into buffers of all sizes. */
 @Tag("unit")
 @Timeout(60)
-class InPlaceBlockReaderTest {
+class DirectBlockReaderTest {
     private static final int MEMORY_BYTES = 4 << 20;
     private static final Frames FRAMES = Frames.of(new SparkConf(false));
     private static final BlockManagerId OWNER = BlockManagerId.apply("1", "localhost", 7337, scala.Option.empty());
@@ -90,8 +90,8 @@ class InPlaceBlockReaderTest {
         }
     }
 
-    private InPlaceBlockReader visible(boolean verify) {
-        return new InPlaceBlockReader(
+    private DirectBlockReader visible(boolean verify) {
+        return new DirectBlockReader(
                 wanted,
                 new HashMap<>(Map.of(OWNER, source)),
                 () -> {},
@@ -147,7 +147,7 @@ class InPlaceBlockReaderTest {
         return bytes;
     }
 
-    private byte[] readAll(InPlaceBlockReader visible) throws IOException {
+    private byte[] readAll(DirectBlockReader visible) throws IOException {
         ByteArrayOutputStream read = new ByteArrayOutputStream();
         byte[] target = new byte[20_000];
         while (true) {
@@ -184,7 +184,7 @@ class InPlaceBlockReaderTest {
                 }
             }
         }
-        InPlaceBlockReader visible = visible(true);
+        DirectBlockReader visible = visible(true);
         assertThat(readAll(visible)).as("seed %d", seed).isEqualTo(expected.toByteArray());
         visible.close();
         assertThat(visible.takeMissed()).as("seed %d", seed).isEqualTo(gone);
@@ -211,7 +211,7 @@ class InPlaceBlockReaderTest {
                 place += length;
             }
         }
-        try (InPlaceBlockReader visible = visible(true)) {
+        try (DirectBlockReader visible = visible(true)) {
             assertThat(readAll(visible)).as("seed %d", seed).isEqualTo(expected.toByteArray());
             assertThat(visible.takeMissed()).isEmpty();
         }
@@ -226,7 +226,7 @@ class InPlaceBlockReaderTest {
             bytes[i] = Frames.markByte(i);
         }
         putInTwoPieces(0, 0, bytes);
-        try (InPlaceBlockReader visible = visible(true)) {
+        try (DirectBlockReader visible = visible(true)) {
             assertThat(readAll(visible)).isEqualTo(bytes);
         }
     }
@@ -238,7 +238,7 @@ class InPlaceBlockReaderTest {
         int second = putCompressed(1, first, halfRandom(100_000));
         slice.putBytes(first - 1, new byte[] {(byte) (slice.getByte(first - 1) + 1)}, 0, 1);
         slice.putBytes(first + second - 1, new byte[] {(byte) (slice.getByte(first + second - 1) + 1)}, 0, 1);
-        try (InPlaceBlockReader visible = visible(true)) {
+        try (DirectBlockReader visible = visible(true)) {
             assertThat(readAll(visible)).as("seed %d", seed).isEmpty();
             assertThat(visible.takeMissed()).isEqualTo(all);
         }
@@ -253,7 +253,7 @@ class InPlaceBlockReaderTest {
             block[i] = Frames.markByte(i);
         }
         putInTwoPieces(0, 0, block);
-        try (InPlaceBlockReader visible = visible(false)) {
+        try (DirectBlockReader visible = visible(false)) {
             assertThatThrownBy(() -> readAll(visible))
                     .isInstanceOf(FetchFailedException.class)
                     .hasMessageContaining("invalid frame header");
@@ -266,7 +266,7 @@ class InPlaceBlockReaderTest {
         put(0, 0, 100, false);
         put(1, 100, 100_000, false);
         source.current = false;
-        try (InPlaceBlockReader visible = visible(false)) {
+        try (DirectBlockReader visible = visible(false)) {
             assertThat(readAll(visible)).isEmpty();
             assertThat(visible.takeMissed()).isEqualTo(all);
         }
@@ -276,7 +276,7 @@ class InPlaceBlockReaderTest {
     void aBlockGivenAwayWhileItIsReadIsAFetchFailure() throws IOException {
         want(0);
         put(0, 0, 100_000, false);
-        try (InPlaceBlockReader visible = visible(true)) {
+        try (DirectBlockReader visible = visible(true)) {
             assertThat(visible.read(new byte[10_000], 0, 10_000)).isPositive();
             source.current = false;
             assertThatThrownBy(() -> visible.read(new byte[10_000], 0, 10_000))
@@ -289,7 +289,7 @@ class InPlaceBlockReaderTest {
     void nothingIsReadOnceTheTaskHasEnded() throws IOException {
         want(0);
         put(0, 0, 100_000, false);
-        InPlaceBlockReader visible = visible(true);
+        DirectBlockReader visible = visible(true);
         assertThat(visible.read(new byte[10_000], 0, 10_000)).isPositive();
         visible.close();
         visible.close();

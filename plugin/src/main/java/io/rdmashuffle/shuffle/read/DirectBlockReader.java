@@ -34,8 +34,8 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threading:</b> thread-safe: tasks may end while a thread of theirs still reads, as {@code RDD.pipe}'s does.
  * <b>Ownership:</b> owns its sources.
  */
-final class InPlaceBlockReader implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(InPlaceBlockReader.class);
+final class DirectBlockReader implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DirectBlockReader.class);
 
     private Iterator<WantedBlock> wanted;
     private final Map<BlockManagerId, BlockSource> sources;
@@ -80,7 +80,7 @@ final class InPlaceBlockReader implements AutoCloseable {
      * @param verify whether to compare blocks with their checksums
      * @param frames makes what compressed blocks are opened with; asked once, when there is such a block
      */
-    InPlaceBlockReader(
+    DirectBlockReader(
             List<WantedBlock> wanted,
             Map<BlockManagerId, BlockSource> sources,
             Runnable wake,
