@@ -153,7 +153,7 @@ class DirectIT {
             assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isZero();
             assertThat(after.total(ShuffleCounter.SLABS) > 0)
                     .as("copied ahead of tasks")
-                    .isEqualTo(direct.equals("true") && inPlace.equals("false"));
+                    .isEqualTo(inPlace.equals("false"));
             boolean isSmall = pool.equals("8m");
             assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_FILED) > 0).isEqualTo(isSmall && disk.equals("false"));
             assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK) > 0).isEqualTo(isSmall && !disk.equals("false"));

@@ -5,14 +5,12 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Tests of Spark whose numbers are those of compressed blocks, to the byte, or of how many blocks Spark merged into
- * one. Blocks of bare records are larger, and none are merged where they are read in place.
+ * Tests of Spark whose numbers are those of compressed blocks, to the byte. Blocks of bare records are larger.
  */
 final class BlockSizeTests {
     /** Of {@code AdaptiveQueryExecSuite}. */
     static final List<String> OF_ADAPTIVE_QUERY_EXEC_SUITE = List.of(
             "metrics of the shuffle read",
-            "SPARK-34091: Batch shuffle fetch in AQE partition coalescing",
             "SPARK-35264: Support AQE side shuffled hash join formula",
             "SPARK-35725: Support optimize skewed partitions in RebalancePartitions",
             "SPARK-37357: Add small partition factor for rebalance partitions");

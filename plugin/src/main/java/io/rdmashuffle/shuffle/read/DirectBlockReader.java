@@ -16,6 +16,7 @@ import java.util.Collections;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 import org.apache.spark.shuffle.FetchFailedException;
@@ -46,7 +47,7 @@ final class DirectBlockReader implements AutoCloseable {
     private List<WantedBlock> missed = new ArrayList<>();
     private boolean closed;
     private @Nullable WantedBlock next;
-    private final Supplier<Frames> framesOf;
+    private final @Nullable Supplier<Frames> framesOf;
     private @Nullable Frames frames;
     private @Nullable Opened opened;
 
@@ -73,12 +74,20 @@ final class DirectBlockReader implements AutoCloseable {
     }
 
     /**
+     * A block that is there.
+     *
+     * @param bytes what was stored of it, to be read before the next block is begun
+     */
+    record Begun(WantedBlock wanted, InputStream bytes) {}
+
+    /**
      * Reads blocks in order.
      *
      * @param sources of all their owners
      * @param wake has a thread that waits for a source fail, from whatever thread
      * @param verify whether to compare blocks with their checksums
-     * @param frames makes what compressed blocks are opened with; asked once, when there is such a block
+     * @param frames makes what compressed blocks are opened with; asked once, when there is such a block; null if
+     *     blocks are handed out as they were stored
      */
     DirectBlockReader(
             List<WantedBlock> wanted,
@@ -86,7 +95,7 @@ final class DirectBlockReader implements AutoCloseable {
             Runnable wake,
             ReadTally tally,
             boolean verify,
-            Supplier<Frames> frames) {
+            @Nullable Supplier<Frames> frames) {
         this.wanted = wanted.iterator();
         this.sources = sources;
         this.wake = wake;
@@ -109,7 +118,7 @@ final class DirectBlockReader implements AutoCloseable {
      */
     synchronized int read(byte[] target, int offset, int length) throws IOException {
         if (closed) {
-            throw new IOException("the task that read these blocks has ended");
+            throw ended();
         }
         int filled = 0;
         while (filled < length) {
@@ -129,6 +138,64 @@ final class DirectBlockReader implements AutoCloseable {
             filled += copied;
         }
         return filled == 0 ? -1 : filled;
+    }
+
+    /**
+     * Goes to the next block that is there, and gives up what was left of the one before; null after the last block.
+     *
+     * @param buffer what the block is copied into if it fits, until the next one is begun
+     * @throws IOException if this was closed, since the task has ended
+     */
+    synchronized @Nullable Begun begin(byte[] buffer) throws IOException {
+        if (closed) {
+            throw ended();
+        }
+        closeOpened();
+        for (WantedBlock block = next(); block != null; block = next()) {
+            next = null;
+            int copied = take(block, buffer, 0, buffer.length, true);
+            if (copied > 0) {
+                return new Begun(block, new ByteArrayInputStream(buffer, 0, copied));
+            }
+            if (opened != null) {
+                return new Begun(block, new OpenedStream(opened));
+            }
+        }
+        return null;
+    }
+
+    /** A block that is read in pieces, until the next one is begun. */
+    private final class OpenedStream extends InputStream {
+        private final Opened block;
+
+        OpenedStream(Opened block) {
+            this.block = block;
+        }
+
+        @Override
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xFF;
+        }
+
+        @Override
+        public int read(byte[] target, int offset, int length) throws IOException {
+            Objects.checkFromIndexSize(offset, length, target.length);
+            synchronized (DirectBlockReader.this) {
+                if (closed) {
+                    throw ended();
+                }
+                if (length == 0) {
+                    return 0;
+                }
+                int count = block.equals(opened) ? readOpened(block, target, offset, length) : 0;
+                return count == 0 ? -1 : count;
+            }
+        }
+    }
+
+    private static IOException ended() {
+        return new IOException("the task that read these blocks has ended");
     }
 
     private @Nullable WantedBlock next() {
@@ -170,10 +237,10 @@ final class DirectBlockReader implements AutoCloseable {
         if (!isGood(block, found.outcome(!verify || checksum(target, offset, length) == bytes.checksum()))) {
             return 0;
         }
-        tally.count(counter, length);
-        if (Frames.begin(target, offset, length)) {
+        tally.count(counter, block.id(), length);
+        if (framesOf != null && Frames.begin(target, offset, length)) {
             byte[] stored = Arrays.copyOfRange(target, offset, offset + length);
-            opened = new Opened(block, null, frames().decompress(new ByteArrayInputStream(stored)));
+            opened = new Opened(block, null, frames(framesOf).decompress(new ByteArrayInputStream(stored)));
             return 0;
         }
         return length;
@@ -195,13 +262,14 @@ final class DirectBlockReader implements AutoCloseable {
         boolean good = false;
         try {
             // Before the check, which vouches for all that was read.
-            boolean compressed = Frames.begin(found.bytes());
+            Supplier<Frames> framed = framesOf != null && Frames.begin(found.bytes()) ? framesOf : null;
             good = isGood(block, found.check(verify));
             if (good) {
-                tally.count(source.counter(), found.bytes().lengthBytes());
+                tally.count(source.counter(), block.id(), found.bytes().lengthBytes());
                 FollowedBlock<StoredBlock> place = new FollowedBlock<>(found, () -> source.find(block), verify);
                 InputStream stored = SliceInputStream.over(place.place(), place);
-                opened = new Opened(block, place, compressed ? frames().decompress(stored) : stored);
+                opened = new Opened(
+                        block, place, framed == null ? stored : frames(framed).decompress(stored));
             }
         } catch (IOException e) {
             unreadable(block, e);
@@ -212,10 +280,10 @@ final class DirectBlockReader implements AutoCloseable {
         }
     }
 
-    private Frames frames() {
+    private Frames frames(Supplier<Frames> of) {
         Frames made = frames;
         if (made == null) {
-            made = framesOf.get();
+            made = of.get();
             frames = made;
         }
         return made;
@@ -253,18 +321,30 @@ final class DirectBlockReader implements AutoCloseable {
                 return count;
             }
         } catch (IOException e) {
-            WantedBlock of = block.wanted();
-            throw Unchecked.raise(new FetchFailedException(
-                    of.owner(),
-                    of.id().shuffleId(),
-                    of.id().mapId(),
-                    of.mapIndex(),
-                    of.id().reduceId(),
-                    "the block cannot be read to its end: " + e.getMessage(),
-                    e));
+            throw failed(block.wanted(), e);
         }
         closeOpened();
         return 0;
+    }
+
+    /**
+     * Throws, undeclared, a {@link FetchFailedException}: what was read of a block is no good. If the task has ended
+     * that is no fault of the block's owner, and the cause is thrown itself.
+     */
+    RuntimeException failed(WantedBlock block, IOException cause) {
+        synchronized (this) {
+            if (closed) {
+                throw Unchecked.raise(cause);
+            }
+        }
+        throw Unchecked.raise(new FetchFailedException(
+                block.owner(),
+                block.id().shuffleId(),
+                block.id().mapId(),
+                block.mapIndex(),
+                block.id().reduceId(),
+                "the block cannot be read to its end: " + cause.getMessage(),
+                cause));
     }
 
     private void closeOpened() {

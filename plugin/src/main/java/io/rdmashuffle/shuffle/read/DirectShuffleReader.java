@@ -2,9 +2,11 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.shuffle.format.RowIterator;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
 import io.rdmashuffle.shuffle.write.DirectShuffleWriter;
+import java.util.function.Supplier;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.serializer.SerializerInstance;
@@ -63,9 +65,10 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
 
     @Override
     public Iterator<Product2<K, C>> read() {
-        TaskBlocks blocks = TaskBlocks.of(blocksByAddress, context, metrics, services);
-        RecordStream stream =
-                new RecordStream(blocks.here(), blocks.others(), fetch, batchFetchWanted && fetch.canConcatenate(true));
+        Supplier<Frames> frames = () -> Frames.of(services.conf());
+        boolean inBatches = batchFetchWanted && fetch.canConcatenate(true);
+        TaskBlocks blocks = TaskBlocks.of(blocksByAddress, context, metrics, services, frames, inBatches);
+        RecordStream stream = new RecordStream(blocks, fetch, frames, inBatches);
         context.addTaskCompletionListener((TaskCompletionListener) ended -> stream.close());
         return pipeline.of(records(stream));
     }

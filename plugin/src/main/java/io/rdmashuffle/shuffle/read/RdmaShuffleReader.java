@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import java.io.InputStream;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.serializer.SerializerInstance;
+import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.shuffle.ShuffleReader;
@@ -14,11 +16,13 @@ import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Iterator;
 import scala.collection.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Reads a range of partitions of a range of map outputs that Spark's writers wrote, from wherever they are.
  *
- * <p>Order of work as in Spark's own reader: fetch, decrypt and decompress, deserialise, then {@link ReducePipeline}.
+ * <p>Order of work as in Spark's own reader: read or fetch, decrypt and decompress, deserialise, then
+ * {@link ReducePipeline}.
  *
  * <p><b>Threading:</b> one task thread.
  *
@@ -28,6 +32,8 @@ import scala.collection.Seq;
 public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
     private final ShuffleDependency<K, ?, C> dependency;
     private final Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocksByAddress;
+    private final TaskContext context;
+    private final ShuffleReadMetricsReporter metrics;
     private final SparkFetch fetch;
     private final ReducePipeline<K, C> pipeline;
     private final ReadServices services;
@@ -49,6 +55,8 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
             boolean batchFetchWanted) {
         this.dependency = (ShuffleDependency<K, ?, C>) handle.dependency();
         this.blocksByAddress = blocksByAddress;
+        this.context = context;
+        this.metrics = metrics;
         this.fetch = new SparkFetch(dependency, context, metrics, services);
         this.pipeline = new ReducePipeline<>(dependency, context, metrics);
         this.services = services;
@@ -59,10 +67,18 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
     public Iterator<Product2<K, C>> read() {
         SerializerInstance serializer = dependency.serializer().newInstance();
         // A key-value iterator closes its stream, and with that gives its block back, once all records have been read.
-        return pipeline.of(fetch.start(
-                        blocksByAddress,
-                        services.serializerManager()::wrapStream,
-                        batchFetchWanted && fetch.canConcatenate(false))
+        return pipeline.of(streams()
                 .flatMap(block -> serializer.deserializeStream(block._2()).asKeyValueIterator()));
+    }
+
+    private Iterator<Tuple2<BlockId, InputStream>> streams() {
+        boolean inBatches = batchFetchWanted && fetch.canConcatenate(false);
+        SerializerManager codecs = services.serializerManager();
+        if (!services.verify()) {
+            // Where checksums are not compared, Spark's iterator finds at least some of the damage, and fetches again.
+            return fetch.start(blocksByAddress, codecs::wrapStream, inBatches);
+        }
+        TaskBlocks blocks = TaskBlocks.of(blocksByAddress, context, metrics, services, null, inBatches);
+        return CollectionConverters.asScala(new BlockStreams(blocks, fetch, codecs::wrapStream, inBatches));
     }
 }

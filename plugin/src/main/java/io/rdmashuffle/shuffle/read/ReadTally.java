@@ -4,6 +4,7 @@ package io.rdmashuffle.shuffle.read;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.storage.ShuffleBlockId;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,28 +17,42 @@ final class ReadTally {
 
     private final ShuffleReadMetricsReporter metrics;
     private final ShuffleCounters counters;
+    private final boolean inBatches;
     private @Nullable ShuffleCounter path;
+    private @Nullable ShuffleBlockId last;
     private int blocks;
     private long bytes;
 
-    ReadTally(ShuffleReadMetricsReporter metrics, ShuffleCounters counters) {
+    /**
+     * Begins at nothing.
+     *
+     * @param inBatches whether consecutive partitions of one map output count as one block, as when Spark fetches them
+     */
+    ReadTally(ShuffleReadMetricsReporter metrics, ShuffleCounters counters, boolean inBatches) {
         this.metrics = metrics;
         this.counters = counters;
+        this.inBatches = inBatches;
     }
 
-    void count(ShuffleCounter by, long lengthBytes) {
-        if (by != path || blocks == REPORTED_BLOCKS) {
+    void count(ShuffleCounter by, ShuffleBlockId block, long lengthBytes) {
+        boolean sameBatch = inBatches && by == path && isNext(block);
+        if (!sameBatch && (by != path || blocks == REPORTED_BLOCKS)) {
             report();
             path = by;
         }
-        blocks++;
+        blocks += sameBatch ? 0 : 1;
         bytes += lengthBytes;
+        last = block;
+    }
+
+    private boolean isNext(ShuffleBlockId block) {
+        return last != null && block.mapId() == last.mapId() && block.reduceId() > last.reduceId();
     }
 
     /** Reports what has not been reported yet. */
     void report() {
         ShuffleCounter by = path;
-        if (by == null || blocks == 0) {
+        if (by == null || (blocks == 0 && bytes == 0)) {
             return;
         }
         counters.add(by, bytes);

@@ -5,22 +5,13 @@ import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.format.Frames;
 import java.io.IOException;
 import java.io.InputStream;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
 import java.util.Objects;
+import java.util.function.Supplier;
 import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.BlockManagerId;
-import org.apache.spark.util.TaskCompletionListener;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import scala.Function2;
 import scala.Tuple2;
-import scala.Tuple3;
-import scala.collection.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * All blocks of a reduce task as one stream of records: first those in memory mapped into this process, then those that
@@ -33,84 +24,27 @@ import scala.jdk.javaapi.CollectionConverters;
 final class RecordStream extends InputStream {
     private static final Logger LOG = LoggerFactory.getLogger(RecordStream.class);
 
-    private final DirectBlockReader visible;
-    private final Fetch fetch;
+    private final DirectBlockReader here;
+    private final FetchedBlocks fetched;
+    private final Supplier<Frames> framesOf;
     private final Object lock = new Object();
     private @Nullable Frames frames;
-    private scala.collection.Iterator<Tuple2<BlockId, InputStream>> fetched;
     /** Read and closed with the lock: a stream of Spark's that is closed meanwhile tells of a fetch that failed. */
     private InputStream stream = InputStream.nullInputStream();
 
     private volatile boolean closed;
-    private boolean visibleEnded;
-    private boolean missedAsked;
-
-    /** What this asks of {@link SparkFetch}. */
-    interface Fetch {
-        /** Does as {@link SparkFetch#start}. */
-        scala.collection.Iterator<Tuple2<BlockId, InputStream>> start(
-                scala.collection.Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks,
-                Function2<BlockId, InputStream, InputStream> wrap,
-                boolean inBatches);
-
-        /** Has an action done when the task has ended, before Spark releases what it has fetched. */
-        void atEnd(Runnable action);
-
-        /** Returns what blocks that are compressed are opened with. */
-        Frames frames();
-    }
+    private boolean hereEnded;
 
     /**
-     * Begins to fetch at once what is not visible.
+     * Begins to fetch at once what is not read here.
      *
+     * @param frames makes what compressed blocks are opened with; asked once, when a block is fetched
      * @param inBatches whether consecutive partitions of one map output may be fetched as one block
      */
-    RecordStream(DirectBlockReader visible, List<WantedBlock> others, SparkFetch fetch, boolean inBatches) {
-        this(visible, others, fetchOf(fetch), inBatches);
-    }
-
-    RecordStream(DirectBlockReader visible, List<WantedBlock> others, Fetch fetch, boolean inBatches) {
-        this.visible = visible;
-        this.fetch = fetch;
-        this.fetched = start(others, inBatches);
-    }
-
-    private static Fetch fetchOf(SparkFetch fetch) {
-        return new Fetch() {
-            @Override
-            public scala.collection.Iterator<Tuple2<BlockId, InputStream>> start(
-                    scala.collection.Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks,
-                    Function2<BlockId, InputStream, InputStream> wrap,
-                    boolean inBatches) {
-                return fetch.start(blocks, wrap, inBatches);
-            }
-
-            @Override
-            public void atEnd(Runnable action) {
-                // The last one to be added is the first to be called.
-                fetch.context().addTaskCompletionListener((TaskCompletionListener) ended -> action.run());
-            }
-
-            @Override
-            public Frames frames() {
-                return Frames.of(fetch.services().conf());
-            }
-        };
-    }
-
-    private scala.collection.Iterator<Tuple2<BlockId, InputStream>> start(List<WantedBlock> blocks, boolean inBatches) {
-        if (blocks.isEmpty()) {
-            return CollectionConverters.asScala(
-                    List.<Tuple2<BlockId, InputStream>>of().iterator());
-        }
-        Map<BlockManagerId, List<Tuple3<BlockId, Object, Object>>> byOwner = new LinkedHashMap<>();
-        for (WantedBlock each : blocks) {
-            byOwner.computeIfAbsent(each.owner(), owner -> new ArrayList<>()).add(each.block());
-        }
-        List<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> byAddress = new ArrayList<>();
-        byOwner.forEach((owner, owned) -> byAddress.add(
-                new Tuple2<>(owner, CollectionConverters.asScala(owned).toSeq())));
-        return fetch.start(CollectionConverters.asScala(byAddress.iterator()), (id, in) -> open(in), inBatches);
+    RecordStream(TaskBlocks blocks, FetchedBlocks.Fetch fetch, Supplier<Frames> frames, boolean inBatches) {
+        this.here = blocks.here();
+        this.framesOf = frames;
+        this.fetched = new FetchedBlocks(blocks, fetch, (id, in) -> open(in), inBatches, this::close);
     }
 
     private InputStream open(InputStream in) {
@@ -126,7 +60,7 @@ final class RecordStream extends InputStream {
     private Frames frames() {
         Frames made = frames;
         if (made == null) {
-            made = fetch.frames();
+            made = framesOf.get();
             frames = made;
         }
         return made;
@@ -144,13 +78,13 @@ final class RecordStream extends InputStream {
         if (length == 0) {
             return 0;
         }
-        if (!visibleEnded) {
-            int count = visible.read(target, offset, length);
+        if (!hereEnded) {
+            int count = here.read(target, offset, length);
             if (count > 0) {
                 return count;
             }
-            visibleEnded = true;
-            visible.close();
+            hereEnded = true;
+            here.close();
         }
         while (true) {
             int count = readFetched(target, offset, length);
@@ -198,16 +132,8 @@ final class RecordStream extends InputStream {
     /** Waits for the next stream; not with the lock, since the end of the task must not wait. */
     private @Nullable InputStream nextFetched() throws IOException {
         try {
-            if (!fetched.hasNext() && !missedAsked) {
-                missedAsked = true;
-                List<WantedBlock> missed = visible.takeMissed();
-                // Not in batches: Spark merges over what lies between two blocks, which was read already.
-                fetched = start(missed, false);
-                if (!missed.isEmpty()) {
-                    fetch.atEnd(this::close);
-                }
-            }
-            return fetched.hasNext() ? fetched.next()._2() : null;
+            Tuple2<BlockId, InputStream> next = fetched.next();
+            return next == null ? null : next._2();
         } catch (Exception e) {
             if (closed) {
                 throw ended(e);
@@ -226,7 +152,7 @@ final class RecordStream extends InputStream {
     @Override
     public void close() {
         closed = true;
-        visible.close();
+        here.close();
         synchronized (lock) {
             try {
                 stream.close();

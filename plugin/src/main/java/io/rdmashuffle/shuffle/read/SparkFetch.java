@@ -2,6 +2,7 @@
 package io.rdmashuffle.shuffle.read;
 
 import java.io.InputStream;
+import java.util.List;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.internal.config.ConfigEntry;
@@ -12,6 +13,7 @@ import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockFetcherIterator;
 import org.apache.spark.util.SystemClock;
+import org.apache.spark.util.TaskCompletionListener;
 import scala.Function2;
 import scala.Tuple2;
 import scala.Tuple3;
@@ -29,11 +31,12 @@ import scala.collection.Seq;
  * @param metrics counts blocks and bytes
  * @param services of the executor
  */
-public record SparkFetch(
+record SparkFetch(
         ShuffleDependency<?, ?, ?> dependency,
         TaskContext context,
         ShuffleReadMetricsReporter metrics,
-        ReadServices services) {
+        ReadServices services)
+        implements FetchedBlocks.Fetch {
     private static final long MEBIBYTE = 1L << 20;
 
     /**
@@ -67,6 +70,19 @@ public record SparkFetch(
                         inBatches,
                         new SystemClock())
                 .toCompletionIterator();
+    }
+
+    @Override
+    public Iterator<Tuple2<BlockId, InputStream>> start(
+            List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
+        return start(WantedBlock.byOwner(blocks), wrap, inBatches);
+    }
+
+    /** Has an action done when the task has ended, before those that were asked for earlier. */
+    @Override
+    public void atEnd(Runnable action) {
+        // The last one to be added is the first to be called.
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> action.run());
     }
 
     /**

@@ -3,11 +3,13 @@ package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.shuffle.format.Frames;
 import java.util.List;
+import java.util.function.Supplier;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.TaskCompletionListener;
+import org.jspecify.annotations.Nullable;
 import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Iterator;
@@ -24,12 +26,16 @@ record TaskBlocks(DirectBlockReader here, List<WantedBlock> others) {
      * Looks blocks up, and begins to copy.
      *
      * @param blocksByAddress what to read, by executor, as the map output tracker tells it
+     * @param frames makes what compressed blocks are opened with; null if blocks are handed out as they were stored
+     * @param inBatches whether consecutive partitions of one map output count as one block
      */
     static TaskBlocks of(
             Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocksByAddress,
             TaskContext context,
             ShuffleReadMetricsReporter metrics,
-            ReadServices services) {
+            ReadServices services,
+            @Nullable Supplier<Frames> frames,
+            boolean inBatches) {
         long maxBytesInFlight = services.maxBytesInFlight();
         SlabReads slabs = new SlabReads(
                 services.paths(),
@@ -45,9 +51,9 @@ record TaskBlocks(DirectBlockReader here, List<WantedBlock> others) {
                 lookup.direct(),
                 lookup.sources(),
                 slabs::cancel,
-                new ReadTally(metrics, services.counters()),
+                new ReadTally(metrics, services.counters(), inBatches),
                 services.verify(),
-                () -> Frames.of(services.conf()));
+                frames);
         // Called before the first listener.
         context.addTaskCompletionListener((TaskCompletionListener) ended -> here.close());
         return new TaskBlocks(here, lookup.others());

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockId;
+import scala.Tuple2;
 import scala.Tuple3;
+import scala.collection.Iterator;
+import scala.collection.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A block that a reduce task is to read.
@@ -19,5 +27,17 @@ record WantedBlock(BlockManagerId owner, Tuple3<BlockId, Object, Object> block) 
 
     int mapIndex() {
         return (Integer) block._3();
+    }
+
+    /** Returns blocks as Spark's fetch takes them: by owner, in the order in which owners come first. */
+    static Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> byOwner(List<WantedBlock> blocks) {
+        Map<BlockManagerId, List<Tuple3<BlockId, Object, Object>>> byOwner = new LinkedHashMap<>();
+        for (WantedBlock each : blocks) {
+            byOwner.computeIfAbsent(each.owner, owner -> new ArrayList<>()).add(each.block);
+        }
+        List<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> owners = new ArrayList<>();
+        byOwner.forEach((owner, owned) -> owners.add(
+                new Tuple2<>(owner, CollectionConverters.asScala(owned).toSeq())));
+        return CollectionConverters.asScala(owners.iterator());
     }
 }

@@ -170,7 +170,7 @@ class DemotedBlocksTest {
                 wanted,
                 sources,
                 () -> {},
-                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters()),
+                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false),
                 true,
                 () -> Frames.of(new SparkConf(false)));
     }

@@ -28,7 +28,6 @@ import org.apache.spark.executor.TempShuffleReadMetrics;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockId;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -49,45 +48,13 @@ class DirectBlockReaderTest {
     private final MemorySlice slice = new MemorySlice(memory.address(), MEMORY_BYTES);
     private final TempShuffleReadMetrics metrics = new TempShuffleReadMetrics();
     private final ShuffleCounters counters = new ShuffleCounters();
-    private final Source source = new Source();
+    private final MemorySource source = new MemorySource();
     private final List<WantedBlock> wanted = new ArrayList<>();
 
     @AfterEach
     void everyBlockWasClosed() {
-        assertThat(source.open).as("seed %d", seed).isZero();
+        assertThat(source.open()).as("seed %d", seed).isZero();
         memory.close();
-    }
-
-    private static final class Source implements BlockSource {
-        private final Map<Long, StoredBlock> blocks = new HashMap<>();
-        private boolean current = true;
-        private int open;
-        private boolean closed;
-
-        @Override
-        public boolean has(WantedBlock block) {
-            return true;
-        }
-
-        @Override
-        public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock block) {
-            StoredBlock bytes = blocks.get(block.id().mapId());
-            if (bytes == null) {
-                return null;
-            }
-            open++;
-            return new InPlaceBlock<>(bytes, () -> current, () -> open--);
-        }
-
-        @Override
-        public ShuffleCounter counter() {
-            return ShuffleCounter.SHM_BYTES;
-        }
-
-        @Override
-        public void close() {
-            closed = true;
-        }
     }
 
     private DirectBlockReader visible(boolean verify) {
@@ -95,7 +62,7 @@ class DirectBlockReaderTest {
                 wanted,
                 new HashMap<>(Map.of(OWNER, source)),
                 () -> {},
-                new ReadTally(metrics, counters),
+                new ReadTally(metrics, counters, false),
                 verify,
                 () -> FRAMES);
     }
@@ -117,7 +84,7 @@ class DirectBlockReaderTest {
                 ? List.of(slice.slice(place, length))
                 : List.of(slice.slice(place, cut), slice.slice(place + cut, length - cut));
         int checksum = Crc32c.of(slice.slice(place, length)) + (damaged ? 1 : 0);
-        source.blocks.put(mapId, new StoredBlock(pieces, length, checksum));
+        source.put(mapId, new StoredBlock(pieces, length, checksum));
         return bytes;
     }
 
@@ -137,7 +104,7 @@ class DirectBlockReaderTest {
         slice.putBytes(place, bytes, 0, bytes.length);
         List<StoredSlice> pieces = List.of(slice.slice(place, 5), slice.slice(place + 5, bytes.length - 5));
         int checksum = Crc32c.of(slice.slice(place, bytes.length));
-        source.blocks.put(mapId, new StoredBlock(pieces, bytes.length, checksum));
+        source.put(mapId, new StoredBlock(pieces, bytes.length, checksum));
     }
 
     private byte[] halfRandom(int length) {
@@ -189,7 +156,7 @@ class DirectBlockReaderTest {
         visible.close();
         assertThat(visible.takeMissed()).as("seed %d", seed).isEqualTo(gone);
         assertThat(visible.takeMissed()).isEmpty();
-        assertThat(source.closed).isTrue();
+        assertThat(source.isClosed()).isTrue();
         assertThat(metrics.remoteBlocksFetched()).isEqualTo(found);
         assertThat(metrics.remoteBytesRead()).isEqualTo(expected.size());
         assertThat(counters.snapshot().get(ShuffleCounter.SHM_BYTES)).isEqualTo(expected.size());
@@ -265,7 +232,7 @@ class DirectBlockReaderTest {
         List<WantedBlock> all = List.of(want(0), want(1));
         put(0, 0, 100, false);
         put(1, 100, 100_000, false);
-        source.current = false;
+        source.withdraw();
         try (DirectBlockReader visible = visible(false)) {
             assertThat(readAll(visible)).isEmpty();
             assertThat(visible.takeMissed()).isEqualTo(all);
@@ -278,7 +245,7 @@ class DirectBlockReaderTest {
         put(0, 0, 100_000, false);
         try (DirectBlockReader visible = visible(true)) {
             assertThat(visible.read(new byte[10_000], 0, 10_000)).isPositive();
-            source.current = false;
+            source.withdraw();
             assertThatThrownBy(() -> visible.read(new byte[10_000], 0, 10_000))
                     .isInstanceOf(FetchFailedException.class);
         }

@@ -29,7 +29,6 @@ import org.junit.jupiter.api.Timeout;
 import scala.Function2;
 import scala.Tuple2;
 import scala.Tuple3;
-import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** Tasks that end under a thread that reads for them: no executor is to blame for that. */
@@ -78,7 +77,7 @@ class RecordStreamTest {
     }
 
     /** Spark's fetch of streams that are there already. */
-    private static final class Fetches implements RecordStream.Fetch {
+    private static final class Fetches implements FetchedBlocks.Fetch {
         private final Iterator<InputStream> streams;
         private final List<Runnable> atEnd = new ArrayList<>();
 
@@ -88,9 +87,7 @@ class RecordStreamTest {
 
         @Override
         public scala.collection.Iterator<Tuple2<BlockId, InputStream>> start(
-                scala.collection.Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks,
-                Function2<BlockId, InputStream, InputStream> wrap,
-                boolean inBatches) {
+                List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
             return CollectionConverters.asScala(new Iterator<Tuple2<BlockId, InputStream>>() {
                 @Override
                 public boolean hasNext() {
@@ -108,11 +105,10 @@ class RecordStreamTest {
         public void atEnd(Runnable action) {
             atEnd.add(action);
         }
+    }
 
-        @Override
-        public Frames frames() {
-            return Frames.of(new SparkConf(false));
-        }
+    private static Frames frames() {
+        return Frames.of(new SparkConf(false));
     }
 
     private static WantedBlock wanted() {
@@ -125,10 +121,11 @@ class RecordStreamTest {
                 visible ? wanted : List.of(),
                 new HashMap<>(),
                 () -> {},
-                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters()),
+                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false),
                 true,
-                fetches::frames);
-        return new RecordStream(inPlace, visible ? List.of() : wanted, fetches, false);
+                RecordStreamTest::frames);
+        return new RecordStream(
+                new TaskBlocks(inPlace, visible ? List.of() : wanted), fetches, RecordStreamTest::frames, false);
     }
 
     private static void assertEnded(RecordStream stream) {

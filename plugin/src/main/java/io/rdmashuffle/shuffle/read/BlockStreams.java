@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.shuffle.Unchecked;
+import io.rdmashuffle.shuffle.read.DirectBlockReader.Begun;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import org.apache.spark.storage.BlockId;
+import org.jspecify.annotations.Nullable;
+import scala.Function2;
+import scala.Tuple2;
+
+/**
+ * All blocks of a reduce task as one stream each, decrypted and decompressed: first those that are read here, then
+ * those that Spark's fetch brings meanwhile, then those that were to be read here and could not be.
+ *
+ * <p>A stream ends with the next one: it is to be read before that is asked for. One that cannot be decoded, though it
+ * is what its owner wrote, fails as a fetch does, so that Spark has the map output made again.
+ *
+ * <p><b>Threading:</b> one thread.
+ *
+ * <p><b>Ownership:</b> the blocks that are read here are closed after the last of them, or by whoever began to read
+ * them when the task ends; then reading fails without blame for any executor.
+ */
+final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
+    /** What most blocks fit into; larger ones are read where they lie. */
+    private static final int BUFFER_BYTES = 64 << 10;
+
+    private final DirectBlockReader here;
+    private final Function2<BlockId, InputStream, InputStream> wrap;
+    private final FetchedBlocks fetched;
+    private byte @Nullable [] buffer = new byte[BUFFER_BYTES];
+    private @Nullable Tuple2<BlockId, InputStream> next;
+
+    /**
+     * Begins to fetch at once what is not read here.
+     *
+     * @param wrap decrypts and decompresses
+     * @param inBatches whether consecutive partitions of one map output may be fetched as one block
+     */
+    BlockStreams(
+            TaskBlocks blocks,
+            FetchedBlocks.Fetch fetch,
+            Function2<BlockId, InputStream, InputStream> wrap,
+            boolean inBatches) {
+        this.here = blocks.here();
+        this.wrap = wrap;
+        this.fetched = new FetchedBlocks(blocks, fetch, wrap, inBatches, here::close);
+    }
+
+    @Override
+    public boolean hasNext() {
+        if (next == null) {
+            next = nextHere();
+        }
+        if (next == null) {
+            next = fetched.next();
+        }
+        return next != null;
+    }
+
+    @Override
+    public Tuple2<BlockId, InputStream> next() {
+        Tuple2<BlockId, InputStream> taken = hasNext() ? next : null;
+        if (taken == null) {
+            throw new NoSuchElementException("all blocks have been read");
+        }
+        next = null;
+        return taken;
+    }
+
+    private @Nullable Tuple2<BlockId, InputStream> nextHere() {
+        if (buffer == null) {
+            return null;
+        }
+        try {
+            Begun block = here.begin(buffer);
+            if (block != null) {
+                return new Tuple2<>(block.wanted().id(), open(block));
+            }
+        } catch (IOException e) {
+            throw Unchecked.raise(e);
+        }
+        buffer = null;
+        here.close();
+        return null;
+    }
+
+    private InputStream open(Begun block) throws IOException {
+        InputStream decoded;
+        try {
+            decoded = wrap.apply(block.wanted().id(), block.bytes());
+        } catch (Exception e) {
+            // Scala's methods do not declare an IOException.
+            throw e instanceof IOException failure ? here.failed(block.wanted(), failure) : Unchecked.raise(e);
+        }
+        return decoded == block.bytes() ? decoded : new Decoded(decoded, block.wanted());
+    }
+
+    /** Blames the owner of a block for bytes that cannot be decoded. */
+    private final class Decoded extends FilterInputStream {
+        private final WantedBlock block;
+
+        Decoded(InputStream in, WantedBlock block) {
+            super(in);
+            this.block = block;
+        }
+
+        @Override
+        public int read() throws IOException {
+            try {
+                return in.read();
+            } catch (IOException e) {
+                throw here.failed(block, e);
+            }
+        }
+
+        @Override
+        public int read(byte[] target, int offset, int length) throws IOException {
+            try {
+                return in.read(target, offset, length);
+            } catch (IOException e) {
+                throw here.failed(block, e);
+            }
+        }
+
+        @Override
+        public long skip(long count) throws IOException {
+            try {
+                return in.skip(count);
+            } catch (IOException e) {
+                throw here.failed(block, e);
+            }
+        }
+    }
+}

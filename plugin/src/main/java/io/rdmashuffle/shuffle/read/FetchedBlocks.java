@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.read;
+
+import java.io.InputStream;
+import java.util.List;
+import org.apache.spark.storage.BlockId;
+import org.jspecify.annotations.Nullable;
+import scala.Function2;
+import scala.Tuple2;
+import scala.collection.Iterator;
+
+/**
+ * The blocks of a reduce task that Spark's fetch brings: those that are not read here, fetched from the beginning, and
+ * after them those that were to be read here and could not be.
+ *
+ * <p><b>Threading:</b> one thread.
+ */
+final class FetchedBlocks {
+    private final DirectBlockReader here;
+    private final Fetch fetch;
+    private final Function2<BlockId, InputStream, InputStream> wrap;
+    private final Runnable atEnd;
+    private @Nullable Iterator<Tuple2<BlockId, InputStream>> fetched;
+    private boolean missedAsked;
+
+    /** What this asks of {@link SparkFetch}. */
+    interface Fetch {
+        /** Does as {@link SparkFetch#start(List, Function2, boolean)}. */
+        Iterator<Tuple2<BlockId, InputStream>> start(
+                List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches);
+
+        /** Does as {@link SparkFetch#atEnd}. */
+        void atEnd(Runnable action);
+    }
+
+    /**
+     * Begins to fetch at once what is not read here.
+     *
+     * @param wrap makes a block's stream of its bytes
+     * @param inBatches whether consecutive partitions of one map output may be fetched as one block
+     * @param atEnd is to run when the task has ended, before Spark releases what it has fetched
+     */
+    FetchedBlocks(
+            TaskBlocks blocks,
+            Fetch fetch,
+            Function2<BlockId, InputStream, InputStream> wrap,
+            boolean inBatches,
+            Runnable atEnd) {
+        this.here = blocks.here();
+        this.fetch = fetch;
+        this.wrap = wrap;
+        this.atEnd = atEnd;
+        if (!blocks.others().isEmpty()) {
+            this.fetched = fetch.start(blocks.others(), wrap, inBatches);
+        }
+    }
+
+    /** Waits for the next block; null after the last one. To be asked only when all that is here has been read. */
+    @Nullable
+    Tuple2<BlockId, InputStream> next() {
+        Tuple2<BlockId, InputStream> next = nextFetched();
+        if (next == null && !missedAsked) {
+            missedAsked = true;
+            List<WantedBlock> missed = here.takeMissed();
+            if (!missed.isEmpty()) {
+                // Not in batches: Spark merges over what lies between two blocks, which was read already.
+                fetched = fetch.start(missed, wrap, false);
+                fetch.atEnd(atEnd);
+                next = nextFetched();
+            }
+        }
+        return next;
+    }
+
+    private @Nullable Tuple2<BlockId, InputStream> nextFetched() {
+        return fetched != null && fetched.hasNext() ? fetched.next() : null;
+    }
+}
