@@ -44,6 +44,9 @@ public interface Fabric extends RegionListener, AutoCloseable {
     /** Returns how many regions were registered since the start. */
     long registrations();
 
+    /** Returns what reads have cost since the start. */
+    FabricWork work();
+
     /** Fails what is outstanding, then ends threads and releases the device; idempotent. */
     @Override
     void close();

@@ -5,6 +5,7 @@ import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.DiskSettings;
@@ -271,6 +272,11 @@ final class ExecutorMemory implements AutoCloseable {
         values.put(
                 ShuffleCounter.REGION_REGISTRATIONS,
                 fabrics.stream().mapToLong(Fabric::registrations).sum());
+        FabricWork work = fabrics.stream().map(Fabric::work).reduce(FabricWork.NONE, FabricWork::plus);
+        values.put(ShuffleCounter.READS, work.reads());
+        values.put(ShuffleCounter.DOORBELLS, work.doorbells());
+        values.put(ShuffleCounter.COMPLETIONS, work.completions());
+        values.put(ShuffleCounter.WAKE_UPS, work.wakeUps());
     }
 
     @Override

@@ -17,6 +17,14 @@ public enum ShuffleCounter {
     SLABS("slabs"),
     /** Indexes of peers' map outputs, or parts of them, that were read by copying since the start. */
     INDEX_READS("indexReads"),
+    /** Pieces of peers' memory that devices were told to read since the start: RDMA READs. */
+    READS("reads"),
+    /** Calls by which they were told, each with one or more READs or a message. */
+    DOORBELLS("doorbells"),
+    /** Completions that devices have reported. */
+    COMPLETIONS("completions"),
+    /** How often a thread that waited for them was woken, or looked again. */
+    WAKE_UPS("wakeUps"),
     /** Shuffle bytes that a peer served from its pool through Spark's block transfer. */
     NETTY_BYTES("netty"),
     /** Shuffle bytes that lay in ordinary shuffle files, wherever those files are. */

@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric.shm;
 
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
@@ -131,6 +132,12 @@ public final class ShmFabric implements Fabric {
     @Override
     public long registrations() {
         return registrations.get();
+    }
+
+    /** {@inheritDoc} There is no device. */
+    @Override
+    public FabricWork work() {
+        return FabricWork.NONE;
     }
 
     @Override

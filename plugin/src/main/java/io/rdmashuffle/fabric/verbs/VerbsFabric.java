@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.verbs.connect.ControlThread;
@@ -164,6 +165,11 @@ public final class VerbsFabric implements Fabric {
     @Override
     public long registrations() {
         return rails.stream().mapToLong(Rail::registrations).sum();
+    }
+
+    @Override
+    public FabricWork work() {
+        return dataThreads.stream().map(DataThread::work).reduce(FabricWork.NONE, FabricWork::plus);
     }
 
     private void onDeviceEvent(Rail rail, AsyncEvent event) {

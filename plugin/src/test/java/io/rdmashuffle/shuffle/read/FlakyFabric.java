@@ -2,6 +2,7 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.ReadBatch;
@@ -156,6 +157,11 @@ final class FlakyFabric implements Fabric {
     @Override
     public void regionRemoved(Region region) {
         real.regionRemoved(region);
+    }
+
+    @Override
+    public FabricWork work() {
+        return FabricWork.NONE;
     }
 
     @Override

@@ -164,10 +164,12 @@ public final class DeviceJobs extends Tool {
                     bytes.toString());
             check(
                     "rows in slabs, ahead of tasks",
-                    statistics.total(ShuffleCounter.SLABS) > 0,
+                    statistics.total(ShuffleCounter.SLABS) > 0 && statistics.total(ShuffleCounter.READS) > 0,
                     statistics.total(ShuffleCounter.SLAB_BYTES) + " B in "
-                            + statistics.total(ShuffleCounter.SLABS) + " slabs, "
-                            + statistics.total(ShuffleCounter.INDEX_READS) + " READs of indexes");
+                            + statistics.total(ShuffleCounter.SLABS) + " slabs; "
+                            + statistics.total(ShuffleCounter.READS) + " READs, "
+                            + statistics.total(ShuffleCounter.INDEX_READS) + " of them of indexes, with "
+                            + statistics.total(ShuffleCounter.DOORBELLS) + " doorbells");
             check(
                     "registrations as many as regions",
                     registrations > 0 && registrations <= 4L * executors,

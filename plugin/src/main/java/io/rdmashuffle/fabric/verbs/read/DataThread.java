@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
+import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.WorkTally;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionService;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
 import io.rdmashuffle.fabric.verbs.device.Rail;
@@ -58,6 +60,7 @@ public final class DataThread implements Runnable, AutoCloseable {
 
     private final Connections connections = new Connections();
     private final List<PeerReadChannel> channels = new ArrayList<>();
+    private final WorkTally tally = new WorkTally();
     private final RequestPoster poster;
     private final PeerReadChannel.Host host = new ChannelHost();
     private volatile boolean sleeping;
@@ -91,7 +94,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         int entries = Math.min(MAX_COMPLETIONS, rail.limits().maxCompletions());
         this.queue = rail.context().createCompletionQueue(entries, channel);
         // Every request may complete, by error, at once; the other half is for what closed queue pairs left behind.
-        this.poster = new RequestPoster(entries);
+        this.poster = new RequestPoster(entries, tally);
         waits.add(channel.fileDescriptor());
     }
 
@@ -126,6 +129,11 @@ public final class DataThread implements Runnable, AutoCloseable {
     /** Returns the rail that reads go over. */
     public Rail rail() {
         return rail;
+    }
+
+    /** Returns what reads have cost since the start. For any thread. */
+    public FabricWork work() {
+        return tally.work();
     }
 
     /** Creates this thread's channel to a peer, which connects when it is first read through. */
@@ -264,6 +272,9 @@ public final class DataThread implements Runnable, AutoCloseable {
 
     private boolean pollCompletions() {
         int count = queue.poll(completions);
+        if (count > 0) {
+            tally.completed(count);
+        }
         for (int i = 0; i < count; i++) {
             long id = completions.workRequestId(i);
             Connection connection = connections.find(Connection.serialOf(id));
@@ -298,6 +309,7 @@ public final class DataThread implements Runnable, AutoCloseable {
             queue.arm();
             if (inbox.isEmpty() && commands.isEmpty() && !closing && !pollCompletions()) {
                 waits.await(isBusy() ? BUSY_TICK_NANOS : IDLE_TICK_NANOS);
+                tally.woken();
             }
         } finally {
             sleeping = false;

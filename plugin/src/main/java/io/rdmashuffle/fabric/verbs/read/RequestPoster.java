@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
+import io.rdmashuffle.fabric.WorkTally;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages;
@@ -29,6 +30,7 @@ final class RequestPoster implements AutoCloseable {
     private final SendRequests chain = new SendRequests(CHAIN_REQUESTS, 1);
     private final ReceiveRequests receive = new ReceiveRequests(1);
     private final int completionEntries;
+    private final WorkTally tally;
     /** Requests and receives whose completions the queue must have room for. */
     private int outstanding;
 
@@ -39,9 +41,11 @@ final class RequestPoster implements AutoCloseable {
      *
      * @param completionEntries of the queue that takes the completions of all connections: READs leave half of it to
      *     control messages and their answers
+     * @param tally counts what is posted
      */
-    RequestPoster(int completionEntries) {
+    RequestPoster(int completionEntries, WorkTally tally) {
         this.completionEntries = completionEntries;
+        this.tally = tally;
     }
 
     /** Empties the chain. */
@@ -95,6 +99,7 @@ final class RequestPoster implements AutoCloseable {
      */
     void postReads(Connection on) {
         chain.signaled();
+        tally.posted(chain.size());
         postChain(on);
     }
 
@@ -139,6 +144,7 @@ final class RequestPoster implements AutoCloseable {
         if (inline) {
             chain.inline();
         }
+        tally.posted(0);
         postChain(on);
     }
 

@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.verbs.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
@@ -86,6 +87,21 @@ class DataThreadTest {
         }
         assertThat(rig.thread().isAlive()).isFalse();
         assertThat(rig.queues().pairNumbers()).isEmpty();
+        assertThat(rig.thread().work().wakeUps()).isPositive();
+    }
+
+    @Test
+    void workIsCounted() throws Exception {
+        List<ReadRequest> requests = rig.submit(3);
+        int pair = rig.connect();
+        rig.queues().succeed(pair, requests.size());
+        rig.settle();
+        FabricWork work = rig.thread().work();
+        assertThat(work.reads()).isEqualTo(3);
+        assertThat(work.doorbells()).as("a query and a chain").isEqualTo(2);
+        assertThat(work.completions())
+                .as("of the query, its response and the READs")
+                .isBetween(3L, 5L);
     }
 
     @Test

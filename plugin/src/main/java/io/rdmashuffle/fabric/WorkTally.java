@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric;
+
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Counts the work of a thread that reads.
+ *
+ * <p><b>Threading:</b> thread-safe; meant to be counted in by one thread and read by any.
+ */
+public final class WorkTally {
+    private final LongAdder reads = new LongAdder();
+    private final LongAdder doorbells = new LongAdder();
+    private final LongAdder completions = new LongAdder();
+    private final LongAdder wakeUps = new LongAdder();
+
+    /** Counts one call that told a device to do so many reads; none for a message. */
+    public void posted(int count) {
+        doorbells.increment();
+        reads.add(count);
+    }
+
+    /** Counts completions. */
+    public void completed(int count) {
+        completions.add(count);
+    }
+
+    /** Counts the end of a wait. */
+    public void woken() {
+        wakeUps.increment();
+    }
+
+    /** Returns what has been counted. */
+    public FabricWork work() {
+        return new FabricWork(reads.sum(), doorbells.sum(), completions.sum(), wakeUps.sum());
+    }
+}
