@@ -5,6 +5,7 @@ import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricProvider;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
 import io.rdmashuffle.fabric.verbs.VerbsSettings;
@@ -17,6 +18,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.ServiceLoader;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -44,6 +46,9 @@ final class FabricChoice {
     static List<Fabric> open(SparkConf conf, ShuffleConfig config, PoolSettings pool, @Nullable DiskTier disk) {
         List<Fabric> fabrics = new ArrayList<>();
         FabricMode mode = config.fabricMode();
+        if (mode != FabricMode.NETTY) {
+            fabrics.addAll(provided(conf, config, disk));
+        }
         if (mode == FabricMode.AUTO || mode == FabricMode.SHM) {
             fabrics.add(new ShmFabric(
                     config.fabricShmThreads(), config.fabricMaxBytesInFlight(), config.fabricShmInPlace(), disk));
@@ -55,6 +60,21 @@ final class FabricChoice {
                 explain(mode, e);
             }
         }
+        return fabrics;
+    }
+
+    private static List<Fabric> provided(SparkConf conf, ShuffleConfig config, @Nullable DiskTier disk) {
+        List<Fabric> fabrics = new ArrayList<>();
+        // Beside the plugin's own jar, not on the class path of whatever thread comes first.
+        ServiceLoader.load(FabricProvider.class, FabricChoice.class.getClassLoader())
+                .forEach(provider -> provider.open(key -> conf.get(key, null), config.fabricMaxBytesInFlight(), disk)
+                        .ifPresent(fabric -> {
+                            LOG.info(
+                                    "Using the fabric {} of {}",
+                                    fabric.name(),
+                                    provider.getClass().getName());
+                            fabrics.add(fabric);
+                        }));
         return fabrics;
     }
 

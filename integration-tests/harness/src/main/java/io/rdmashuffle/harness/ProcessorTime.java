@@ -2,6 +2,8 @@
 package io.rdmashuffle.harness;
 
 import java.io.IOException;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -28,6 +30,37 @@ public final class ProcessorTime {
                 .filter(child -> child.info().commandLine().orElse("").contains(EXECUTOR))
                 .mapToLong(ProcessorTime::millis)
                 .sum();
+    }
+
+    /** Returns what threads of a name have used of all executors that a driver on this host started and that live. */
+    public static long millisOfExecutors(ProcessHandle driver, String thread) {
+        return driver.descendants()
+                .filter(child -> child.info().commandLine().orElse("").contains(EXECUTOR))
+                .mapToLong(child -> millisOfThreads(child, thread))
+                .sum();
+    }
+
+    /** Returns what threads of a name, at most 15 characters, have used of a process; 0 if it is gone. */
+    static long millisOfThreads(ProcessHandle process, String thread) {
+        long sum = 0;
+        try (DirectoryStream<Path> tasks =
+                Files.newDirectoryStream(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+            for (Path task : tasks) {
+                sum += millisIfNamed(task, thread);
+            }
+        } catch (IOException | DirectoryIteratorException gone) {
+            return sum;
+        }
+        return sum;
+    }
+
+    private static long millisIfNamed(Path task, String thread) {
+        try {
+            boolean named = Files.readString(task.resolve("comm")).strip().equals(thread);
+            return named ? millis(Files.readString(task.resolve("stat"))) : 0;
+        } catch (IOException gone) {
+            return 0;
+        }
     }
 
     /** Returns the milliseconds of one process, 0 if it is gone. */

@@ -3,10 +3,13 @@ package io.rdmashuffle.harness;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 @Tag("unit")
+@Timeout(60)
 class ProcessorTimeTest {
     @Test
     void userAndSystemTimeAreAddedWhateverTheNameHolds() {
@@ -17,5 +20,28 @@ class ProcessorTimeTest {
     @Test
     void aProcessThatIsThereHasUsedSome() {
         assertThat(ProcessorTime.millis(ProcessHandle.current())).isPositive();
+    }
+
+    @Test
+    void threadsAreToldApartByName() throws InterruptedException {
+        AtomicBoolean enough = new AtomicBoolean();
+        Thread busy = new Thread(
+                () -> {
+                    while (!enough.get()) {
+                        Thread.onSpinWait();
+                    }
+                },
+                "busy-thread");
+        busy.start();
+        try {
+            while (ProcessorTime.millisOfThreads(ProcessHandle.current(), "busy-thread") == 0) {
+                Thread.sleep(10);
+            }
+        } finally {
+            enough.set(true);
+            busy.join();
+        }
+        assertThat(ProcessorTime.millisOfThreads(ProcessHandle.current(), "no-such-thread"))
+                .isZero();
     }
 }

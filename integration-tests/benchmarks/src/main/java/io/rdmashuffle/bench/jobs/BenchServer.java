@@ -3,6 +3,7 @@ package io.rdmashuffle.bench.jobs;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.bench.link.LinkModel;
 import io.rdmashuffle.harness.ProcessorTime;
 import io.rdmashuffle.harness.RootCause;
 import io.rdmashuffle.harness.spark.ShuffleMeter;
@@ -94,15 +95,18 @@ public final class BenchServer {
         long garbageBefore = garbage.bytes();
         long driverBefore = ProcessorTime.millis(driver);
         long executorsBefore = ProcessorTime.millisOfExecutors(driver);
+        long linkBefore = ProcessorTime.millisOfExecutors(driver, LinkModel.THREAD);
         long started = System.nanoTime();
         long checksum = act(job);
         long millis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - started);
         long executors = ProcessorTime.millisOfExecutors(driver) - executorsBefore;
+        long link = ProcessorTime.millisOfExecutors(driver, LinkModel.THREAD) - linkBefore;
         long driverMillis = ProcessorTime.millis(driver) - driverBefore;
         ShuffleMeter.Reading after = meter.read();
         return new Measurement(
                 millis,
                 executors,
+                link,
                 driverMillis,
                 tasks.totals().minus(tasksBefore),
                 garbage.bytes() - garbageBefore,

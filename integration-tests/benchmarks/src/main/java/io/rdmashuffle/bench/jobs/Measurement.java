@@ -9,6 +9,7 @@ import java.util.Map;
  *
  * @param millis wall clock time of the action
  * @param executorCpuMillis user and system time of the executors' processes
+ * @param linkCpuMillis what of it is a modelled link's, which a device would do without a processor
  * @param driverCpuMillis the same of the driver
  * @param tasks from task metrics
  * @param garbageBytes that the executors' collectors freed
@@ -19,6 +20,7 @@ import java.util.Map;
 public record Measurement(
         long millis,
         long executorCpuMillis,
+        long linkCpuMillis,
         long driverCpuMillis,
         TaskTotals tasks,
         long garbageBytes,
@@ -28,6 +30,11 @@ public record Measurement(
     public Measurement {
         counters = Map.copyOf(counters);
         gained = Map.copyOf(gained);
+    }
+
+    /** Returns the processor time of executors but for that of a modelled link. */
+    public long processorMillis() {
+        return executorCpuMillis - linkCpuMillis;
     }
 
     /** Returns a counter as it was after the job. */

@@ -10,6 +10,7 @@ package io.rdmashuffle.bench.jobs;
  * @param bytesRead from shuffles
  * @param gcMillis of executors while a task ran
  * @param spilledBytes on disk
+ * @param fetchWaitMillis that tasks waited for blocks of others
  * @param runMillis that tasks ran, all of them together
  * @param failedTasks whose metrics are not in the others
  */
@@ -20,9 +21,10 @@ public record TaskTotals(
         long bytesRead,
         long gcMillis,
         long spilledBytes,
+        long fetchWaitMillis,
         long runMillis,
         long failedTasks) {
-    static final TaskTotals NONE = new TaskTotals(0, 0, 0, 0, 0, 0, 0, 0);
+    static final TaskTotals NONE = new TaskTotals(0, 0, 0, 0, 0, 0, 0, 0, 0);
 
     TaskTotals plus(TaskTotals more) {
         return combined(more, 1);
@@ -40,6 +42,7 @@ public record TaskTotals(
                 bytesRead + factor * other.bytesRead,
                 gcMillis + factor * other.gcMillis,
                 spilledBytes + factor * other.spilledBytes,
+                fetchWaitMillis + factor * other.fetchWaitMillis,
                 runMillis + factor * other.runMillis,
                 failedTasks + factor * other.failedTasks);
     }

@@ -26,7 +26,7 @@ final class TaskTotalsListener extends SparkListener {
     private static TaskTotals of(SparkListenerTaskEnd end) {
         TaskMetrics metrics = end.taskMetrics();
         if (metrics == null || !end.taskInfo().successful()) {
-            return new TaskTotals(0, 0, 0, 0, 0, 0, 0, 1);
+            return new TaskTotals(0, 0, 0, 0, 0, 0, 0, 0, 1);
         }
         return new TaskTotals(
                 metrics.shuffleWriteMetrics().recordsWritten(),
@@ -35,6 +35,7 @@ final class TaskTotalsListener extends SparkListener {
                 metrics.shuffleReadMetrics().totalBytesRead(),
                 metrics.jvmGCTime(),
                 metrics.diskBytesSpilled(),
+                metrics.shuffleReadMetrics().fetchWaitTime(),
                 metrics.executorRunTime(),
                 0);
     }

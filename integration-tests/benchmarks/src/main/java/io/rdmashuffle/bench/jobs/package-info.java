@@ -4,9 +4,9 @@
  * {@code bin/bench pressure} have in common. Each application is a process of its own ({@link BenchServer}); the
  * bench's own process starts no Spark and asks it over its standard streams ({@link BenchApplication}).
  *
- * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.harness}, {@code io.rdmashuffle.harness.spark}, Spark,
- * and the plugin's counters. Must never report a ratio: that is for the benches, who know
- * what is alike.
+ * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.bench.link}, {@code io.rdmashuffle.harness},
+ * {@code io.rdmashuffle.harness.spark}, Spark, and the plugin's counters. Must never report a ratio: that is for the
+ * benches, who know what is alike.
  */
 @NullMarked
 package io.rdmashuffle.bench.jobs;

@@ -62,7 +62,7 @@ final class ContenderResult {
     }
 
     Spread cpuSeconds() {
-        return figure(Measurement::executorCpuMillis).dividedBy(MILLIS);
+        return figure(Measurement::processorMillis).dividedBy(MILLIS);
     }
 
     /**

@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
  *
  * <p><b>Threading:</b> filled by picocli, then only read.
  */
-final class ShuffleOptions extends JobOptions {
+class ShuffleOptions extends JobOptions {
     private static final long ROWS = 8_000_000;
     private static final int WARMUPS = 5;
     /** A round of so many tasks warms up as much as several rounds of the others do. */

@@ -19,9 +19,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Everything that a run of the bench found out.
  *
+ * @param bench its name
  * @param settings under which it did, by name
  */
-record ShuffleReport(Map<String, Object> settings, List<CaseResult> cases) {
+record ShuffleReport(String bench, Map<String, Object> settings, List<CaseResult> cases) {
     ShuffleReport {
         cases = List.copyOf(cases);
     }
@@ -37,7 +38,7 @@ record ShuffleReport(Map<String, Object> settings, List<CaseResult> cases) {
 
     private Map<String, Object> json() {
         Map<String, Object> json = new LinkedHashMap<>();
-        json.put("bench", "shuffle");
+        json.put("bench", bench);
         json.put("settings", settings);
         json.put("cases", cases.stream().map(ShuffleReport::json).toList());
         return json;
@@ -83,6 +84,10 @@ record ShuffleReport(Map<String, Object> settings, List<CaseResult> cases) {
         Spread collected = result.figure(run -> run.tasks().gcMillis()).dividedBy(1_000);
         json.put("gcSeconds", collected);
         json.put("garbageBytes", (long) result.figure(Measurement::garbageBytes).median());
+        json.put("linkCpuSeconds", result.figure(Measurement::linkCpuMillis).dividedBy(1_000));
+        json.put(
+                "blockedSeconds",
+                result.figure(run -> run.tasks().fetchWaitMillis()).dividedBy(1_000));
         Map<String, Object> runs = new LinkedHashMap<>();
         for (Form form : Form.values()) {
             runs.put(form.name(), result.runs(form));

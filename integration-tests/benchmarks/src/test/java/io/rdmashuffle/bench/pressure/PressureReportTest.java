@@ -32,8 +32,8 @@ class PressureReportTest {
     private static final Map<String, Long> GAINED = Map.of("poolWaitMillis", 20L, "local", 5L << 20, "shm", 5L << 20);
 
     private static Measurement run(long millis, long records) {
-        TaskTotals tasks = new TaskTotals(records, 1, records, 1, 0, 0, 2_000, 0);
-        return new Measurement(millis, 1, 1, tasks, 0, 0, AFTER, GAINED);
+        TaskTotals tasks = new TaskTotals(records, 1, records, 1, 0, 0, 0, 2_000, 0);
+        return new Measurement(millis, 1, 0, 1, tasks, 0, 0, AFTER, GAINED);
     }
 
     private static PressurePoint point(Transfer transfer, String size, long oursMillis, long oursRecords) {

@@ -26,8 +26,8 @@ class ShuffleReportTest {
             CaseCatalogue.select(List.of("repartition-400-100B")).get(0);
 
     private static Measurement run(long millis, long records, Map<String, Long> counters) {
-        TaskTotals tasks = new TaskTotals(records, 500_000_000, records, 500_000_000, 40, 0, 9, 0);
-        return new Measurement(millis, millis * 2, 7, tasks, 1_000, 0, counters, Map.of());
+        TaskTotals tasks = new TaskTotals(records, 500_000_000, records, 500_000_000, 40, 0, 16, 9, 0);
+        return new Measurement(millis, millis * 2 + 500, 500, 7, tasks, 1_000, 0, counters, Map.of());
     }
 
     private static ContenderResult result(long full, long unshuffled, long fewRows, Map<String, Long> counters) {
@@ -73,7 +73,7 @@ class ShuffleReportTest {
         CaseResult result = comparison(result(3_000, 3_100, 1_000, Map.of()));
         assertThat(result.overheadRatio(Contender.SORT_DISK)).isEmpty();
         assertThat(result.withinNoise()).singleElement().asString().contains("ours is within noise (-0.10 s)");
-        assertThat(ShuffleTables.render(new ShuffleReport(Map.of(), List.of(result))))
+        assertThat(ShuffleTables.render(new ShuffleReport("shuffle", Map.of(), List.of(result))))
                 .contains("within noise")
                 .doesNotContain("Infinity");
     }
@@ -89,7 +89,8 @@ class ShuffleReportTest {
                 .asString()
                 .contains("999 records")
                 .contains("1000 records");
-        assertThat(new ShuffleReport(Map.of(), List.of(result)).acceptable()).isFalse();
+        assertThat(new ShuffleReport("shuffle", Map.of(), List.of(result)).acceptable())
+                .isFalse();
     }
 
     @Test
@@ -102,8 +103,8 @@ class ShuffleReportTest {
     @Test
     void recordsThatWereNotReadAreAnError() {
         ContenderResult ours = ours();
-        TaskTotals lost = new TaskTotals(1_000, 1, 990, 1, 0, 0, 0, 0);
-        ours.add(Form.FULL, new Measurement(5_000, 1, 1, lost, 0, 0, Map.of(), Map.of()));
+        TaskTotals lost = new TaskTotals(1_000, 1, 990, 1, 0, 0, 0, 0, 0);
+        ours.add(Form.FULL, new Measurement(5_000, 1, 0, 1, lost, 0, 0, Map.of(), Map.of()));
         assertThat(comparison(ours).disagreements()).anyMatch(line -> line.contains("read 990"));
     }
 
@@ -121,6 +122,7 @@ class ShuffleReportTest {
     void jsonHasTheAgreedFields(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("report.json");
         new ShuffleReport(
+                        "shuffle",
                         Map.of("rows", 8_000),
                         List.of(
                                 comparison(ours()),

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.bench.shuffle;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.bench.Refusals;
+import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.jobs.GarbageLog;
+import io.rdmashuffle.bench.link.LinkModel;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+
+@Tag("unit")
+class RemoteOptionsTest {
+    private final RemoteBench bench = new RemoteBench();
+    private final CommandLine commandLine = bench.commandLine();
+
+    private Map<String, String> conf(Contender contender, String... args) {
+        commandLine.parseArgs(args);
+        return bench.options.conf(contender, Path.of("/l"), Path.of("/w"), new GarbageLog(Path.of("/g")));
+    }
+
+    @Test
+    void nothingIsReadInPlaceOrFromThisHostsDisks() {
+        for (Contender contender : Contender.values()) {
+            assertThat(conf(contender)).containsEntry("spark.shuffle.readHostLocalDisk", "false");
+        }
+        assertThat(conf(Contender.OURS)).containsEntry(LinkModel.GIGABITS, "100.0");
+        assertThat(conf(Contender.SORT_DISK)).doesNotContainKey(LinkModel.GIGABITS);
+        assertThat(conf(Contender.OURS, "--unmodelled"))
+                .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
+                .doesNotContainKey(LinkModel.GIGABITS);
+    }
+
+    @Test
+    void theReportSaysWhichLink() {
+        commandLine.parseArgs("--gigabits", "25", "--delay", "7.5");
+        assertThat(bench.options.settings()).containsEntry("link", "25.0 Gb/s, 7.5 us");
+        commandLine.parseArgs("--unmodelled");
+        assertThat(bench.options.settings()).containsEntry("link", "none");
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--gigabits 0", "--gigabits -1", "--gigabits NaN", "--delay -1", "--delay 1e9", "--rows 0"})
+    void linksThatCannotBeAreRefused(String args) {
+        String[] refused = args.split(" ", -1);
+        assertThat(Refusals.of(commandLine, refused)).contains(refused[0]);
+    }
+}
