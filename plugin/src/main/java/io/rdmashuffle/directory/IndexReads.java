@@ -2,6 +2,7 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.ImmediateReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
@@ -12,9 +13,15 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +49,7 @@ final class IndexReads {
     private final Peer peer;
     private final BlockingReads reads;
     private final IndexCache cache;
+    private final ConcurrentMap<WantedRange, CompletableFuture<Void>> underWay = new ConcurrentHashMap<>();
     /** Keeps the compiler from leaving out loads whose value is not used yet. */
     @SuppressWarnings("UnusedVariable")
     private long touched;
@@ -175,11 +183,9 @@ final class IndexReads {
             }
         }
         readBatches(missing.values(), (each, bytes) -> {
-            BlockRange all = decode(each, found -> MapOutputIndex.read(found.entry(), 0, bytes));
-            if (all != null) {
-                IndexRows index = IndexRows.of(each.entry(), all);
+            IndexRows index = keep(each, bytes);
+            if (index != null) {
                 whole.put(each.entry(), index);
-                cache.put(this, each.shuffleId(), each.entry(), index);
             }
         });
         return whole;
@@ -201,35 +207,9 @@ final class IndexReads {
         void of(WantedRange wanted, List<StoredSlice> bytes);
     }
 
-    /** Reads parts of indexes, many at once; what no part was asked of is left out. */
-    private void readBatches(Collection<WantedRange> wanted, Arrival arrival) throws IOException {
-        List<WantedRange> batch = new ArrayList<>();
-        List<RemoteSlice> slices = new ArrayList<>();
-        long bytes = 0;
-        for (WantedRange each : wanted) {
-            List<RemoteSlice> parts = slicesOf(each);
-            if (parts.isEmpty()) {
-                continue;
-            }
-            long length = parts.stream().mapToLong(RemoteSlice::lengthBytes).sum();
-            if (bytes > 0 && bytes + length > BATCH_BYTES) {
-                readBatch(batch, slices, arrival);
-                batch.clear();
-                slices.clear();
-                bytes = 0;
-            }
-            batch.add(each);
-            slices.addAll(parts);
-            bytes += length;
-        }
-        if (!batch.isEmpty()) {
-            readBatch(batch, slices, arrival);
-        }
-    }
-
-    private void readBatch(List<WantedRange> wanted, List<RemoteSlice> slices, Arrival arrival) throws IOException {
-        cache.countReads(slices.size());
-        try (RemoteBytes bytes = reads.read(peer, slices)) {
+    /** Parts of indexes that are read together. */
+    private record Batch(List<WantedRange> wanted, List<RemoteSlice> slices) {
+        void take(RemoteBytes bytes, Arrival arrival) {
             int next = 0;
             for (WantedRange each : wanted) {
                 int count = slicesOf(each).size();
@@ -237,6 +217,95 @@ final class IndexReads {
                 next += count;
             }
         }
+    }
+
+    /** Divides parts of indexes among reads; what no part was asked of is left out. */
+    private static List<Batch> batches(Collection<WantedRange> wanted) {
+        List<Batch> batches = new ArrayList<>();
+        long bytes = BATCH_BYTES;
+        for (WantedRange each : wanted) {
+            List<RemoteSlice> parts = slicesOf(each);
+            if (parts.isEmpty()) {
+                continue;
+            }
+            long length = parts.stream().mapToLong(RemoteSlice::lengthBytes).sum();
+            if (bytes + length > BATCH_BYTES) {
+                batches.add(new Batch(new ArrayList<>(), new ArrayList<>()));
+                bytes = 0;
+            }
+            Batch last = batches.get(batches.size() - 1);
+            last.wanted().add(each);
+            last.slices().addAll(parts);
+            bytes += length;
+        }
+        return batches;
+    }
+
+    private void readBatches(Collection<WantedRange> wanted, Arrival arrival) throws IOException {
+        for (Batch batch : batches(wanted)) {
+            cache.countReads(batch.slices().size());
+            try (RemoteBytes bytes = reads.read(peer, batch.slices())) {
+                batch.take(bytes, arrival);
+            }
+        }
+    }
+
+    /**
+     * Begins to read the indexes that are kept whole, all at once, but those that are known or under way.
+     *
+     * @param executor takes in what has come; must run all that it is given
+     * @return completes when they are there; fails with a {@link io.rdmashuffle.fabric.ReadFailedException}
+     */
+    CompletableFuture<Void> prefetch(
+            int shuffleId, List<DirectoryEntry> entries, ImmediateReads immediate, Executor executor) {
+        CompletableFuture<Void> own = new CompletableFuture<>();
+        List<WantedRange> claimed = new ArrayList<>();
+        Set<CompletableFuture<Void>> all = new HashSet<>();
+        for (DirectoryEntry entry : entries) {
+            if (isSmall(entry) && cache.get(this, shuffleId, entry) == null) {
+                WantedRange whole = new WantedRange(shuffleId, entry, 0, entry.partitions());
+                CompletableFuture<Void> other = underWay.putIfAbsent(whole, own);
+                if (other == null) {
+                    claimed.add(whole);
+                } else {
+                    all.add(other);
+                }
+            }
+        }
+        if (!claimed.isEmpty()) {
+            all.add(own);
+            CompletableFuture<Void> unused = start(claimed, immediate, executor).whenComplete((done, failure) -> {
+                claimed.forEach(each -> underWay.remove(each, own));
+                KnownShuffle.complete(own, failure);
+            });
+        }
+        return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
+    }
+
+    private CompletableFuture<Void> start(List<WantedRange> wanted, ImmediateReads immediate, Executor executor) {
+        List<CompletableFuture<Void>> started = new ArrayList<>();
+        for (Batch batch : batches(wanted)) {
+            cache.countReads(batch.slices().size());
+            started.add(immediate.start(peer, batch.slices()).thenAcceptAsync(bytes -> keep(batch, bytes), executor));
+        }
+        return CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
+    }
+
+    private void keep(Batch batch, RemoteBytes bytes) {
+        try (bytes) {
+            batch.take(bytes, this::keep);
+        }
+    }
+
+    /** Remembers an index unless it is damaged; then whoever needs it reads it again, and says so. */
+    private @Nullable IndexRows keep(WantedRange whole, List<StoredSlice> bytes) {
+        BlockRange all = decode(whole, found -> MapOutputIndex.read(found.entry(), 0, bytes));
+        if (all == null) {
+            return null;
+        }
+        IndexRows index = IndexRows.of(whole.entry(), all);
+        cache.put(this, whole.shuffleId(), whole.entry(), index);
+        return index;
     }
 
     /** Drops what is remembered of a shuffle. */

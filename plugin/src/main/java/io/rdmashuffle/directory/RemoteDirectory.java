@@ -3,20 +3,19 @@ package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
-import java.lang.invoke.VarHandle;
-import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,9 +39,6 @@ public final class RemoteDirectory {
 
     /** A half-written record is complete after a few stores of its owner, which may be descheduled between them. */
     private static final Duration RETRY_TIMEOUT = Duration.ofMillis(500);
-
-    private static final long FIRST_PAUSE_NANOS = 20_000;
-    private static final long MAX_PAUSE_NANOS = 1_000_000;
 
     private final Peer peer;
     private final BlockingReads reads;
@@ -79,13 +75,6 @@ public final class RemoteDirectory {
     }
 
     /**
-     * An entry, and the generation of its shuffle's slot that it was read under.
-     *
-     * @param generation see {@link #watch}
-     */
-    public record Located(DirectoryEntry entry, long generation) {}
-
-    /**
      * Finds a map output; null if the peer's directory has none of that id.
      *
      * @throws IOException if the directory cannot be read or is damaged
@@ -99,16 +88,56 @@ public final class RemoteDirectory {
     public @Nullable Located locate(int shuffleId, long mapId) throws IOException {
         KnownShuffle shuffle = shuffles.get(shuffleId);
         Located located = shuffle == null ? null : shuffle.trusted(mapId);
-        return located != null
-                ? located
-                : shuffles.computeIfAbsent(shuffleId, KnownShuffle::new).refreshAndGet(mapId);
+        return located != null ? located : known(shuffleId).refreshAndGet(mapId);
+    }
+
+    /**
+     * Returns whether the peer's memory can be read where it is, tried on the place of a slot.
+     *
+     * @throws ReadFailedException if the peer is gone
+     */
+    public boolean isVisible() throws ReadFailedException {
+        try (RemoteBytes slot = RemoteBytes.inPlace(peer, List.of(tables.home(0)))) {
+            return slot != null;
+        }
+    }
+
+    private KnownShuffle known(int shuffleId) {
+        return shuffles.computeIfAbsent(shuffleId, id -> new KnownShuffle(id, peer, reads, tables, timeout, trust));
+    }
+
+    /**
+     * Begins to bring what look-ups of map outputs will need: slot, entries, and indexes that are kept whole. Waits for
+     * nothing, and brings nothing that is known or under way. What could not be brought is read when it is looked up.
+     * For peers that can only be copied from.
+     *
+     * @param executor takes in what has come; must run all that it is given
+     * @return completes when it is there; fails with a {@link ReadFailedException} if the peer cannot be read, or there
+     *     is no room to read into
+     */
+    public CompletableFuture<Void> prefetch(int shuffleId, Collection<Long> mapIds, Executor executor) {
+        KnownShuffle shuffle = known(shuffleId);
+        CompletableFuture<Void> entries = shuffle.isTrusted(mapIds)
+                ? CompletableFuture.completedFuture(null)
+                : shuffle.prefetch(reads.immediate(), executor);
+        return entries.thenCompose(
+                unused -> indexes.prefetch(shuffleId, readable(shuffle, mapIds), reads.immediate(), executor));
+    }
+
+    private List<DirectoryEntry> readable(KnownShuffle shuffle, Collection<Long> mapIds) {
+        return mapIds.stream()
+                .map(shuffle::trusted)
+                .filter(Objects::nonNull)
+                .map(Located::entry)
+                .filter(entry -> entry.isReadable(peer.readsDisk()))
+                .toList();
     }
 
     /** Has the next look-up read the slot of a shuffle of which something was found to be of another generation. */
     public void outdated(int shuffleId, long generation) {
         KnownShuffle shuffle = shuffles.get(shuffleId);
-        if (shuffle != null && shuffle.known.generation() == generation) {
-            shuffle.trustedUntil = System.nanoTime();
+        if (shuffle != null) {
+            shuffle.distrust(generation);
         }
     }
 
@@ -119,7 +148,7 @@ public final class RemoteDirectory {
         indexes.forget(shuffleId);
         KnownShuffle shuffle = shuffles.get(shuffleId);
         if (shuffle != null) {
-            shuffle.trustedUntil = System.nanoTime();
+            shuffle.distrust();
         }
     }
 
@@ -133,7 +162,7 @@ public final class RemoteDirectory {
     public @Nullable SlotWatch watch(int shuffleId, long generation) throws IOException {
         KnownShuffle shuffle = shuffles.get(shuffleId);
         // No generation comes twice, so a slot that is not the right one does not have it.
-        RemoteSlice place = shuffle == null ? tables.home(shuffleId) : shuffle.known.slot();
+        RemoteSlice place = shuffle == null ? tables.home(shuffleId) : shuffle.slot();
         RemoteBytes slot = RemoteBytes.inPlace(peer, List.of(place));
         return slot == null ? null : new SlotWatch(slot, generation);
     }
@@ -172,139 +201,5 @@ public final class RemoteDirectory {
     public boolean forget(int shuffleId) {
         indexes.forget(shuffleId);
         return shuffles.remove(shuffleId) != null && shuffles.isEmpty();
-    }
-
-    private static DirectoryFormatException damaged(String what, RuntimeException cause) {
-        DirectoryFormatException damaged = new DirectoryFormatException(what + " is damaged: " + cause.getMessage());
-        damaged.initCause(cause);
-        return damaged;
-    }
-
-    /** Entries that were read under one generation and revision, and the slot that has them. */
-    private record Known(EntryTable entries, long generation, long revision, RemoteSlice slot) {
-        @Nullable
-        Located get(long mapId) {
-            DirectoryEntry entry = entries.get(mapId);
-            return entry == null ? null : new Located(entry, generation);
-        }
-
-        Known with(List<DirectoryEntry> added) {
-            return new Known(entries.with(added), generation, revision, slot);
-        }
-    }
-
-    /** What has been read of one shuffle. */
-    private final class KnownShuffle {
-        private final int shuffleId;
-        private volatile Known known;
-        private volatile long trustedUntil = System.nanoTime();
-        private int read;
-        /** Whether the last look at the slot showed all of it. */
-        private boolean slotSeen;
-        /**
-         * Whether the last retries timed out: a record damaged for good must not cost every block of its shuffle a
-         * timeout.
-         */
-        private boolean gaveUp;
-
-        KnownShuffle(int shuffleId) {
-            this.shuffleId = shuffleId;
-            this.known = new Known(EntryTable.empty(), 0, 0, tables.home(shuffleId));
-        }
-
-        @Nullable
-        Located trusted(long mapId) {
-            // The time first: what is known is at least as new.
-            return System.nanoTime() - trustedUntil < 0 ? known.get(mapId) : null;
-        }
-
-        synchronized @Nullable Located refreshAndGet(long mapId) throws IOException {
-            Located located = trusted(mapId);
-            if (located != null) {
-                return located;
-            }
-            long deadline = System.nanoTime() + (gaveUp ? 0 : timeout.toNanos());
-            long pauseNanos = FIRST_PAUSE_NANOS;
-            try {
-                do {
-                    long now = System.nanoTime();
-                    slotSeen = false;
-                    boolean complete = readNewEntries();
-                    if (slotSeen) {
-                        trustedUntil = now + trust.toNanos();
-                    }
-                    located = known.get(mapId);
-                    if (complete || (slotSeen && located != null)) {
-                        gaveUp = gaveUp && !complete;
-                        return located;
-                    }
-                    LockSupport.parkNanos(pauseNanos);
-                    pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
-                } while (System.nanoTime() - deadline < 0);
-            } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
-                throw damaged("directory of shuffle " + shuffleId, e);
-            }
-            gaveUp = true;
-            throw new DirectoryFormatException("directory of shuffle " + shuffleId + " has had a wrong checksum for "
-                    + Quantities.duration(timeout));
-        }
-
-        /** Reads slot and entries; false when a record was caught half written. */
-        private boolean readNewEntries() throws IOException {
-            RemoteTables.Search search = tables.find(shuffleId);
-            ByteBuffer slot = search.slot();
-            slotSeen = slot != null || !search.torn();
-            if (slot == null) {
-                if (slotSeen) {
-                    startOver(0, 0, search.place());
-                }
-                return slotSeen;
-            }
-            startOver(
-                    slot.getLong(DirectoryLayout.SLOT_GENERATION),
-                    slot.getLong(DirectoryLayout.SLOT_REVISION),
-                    search.place());
-            int published = slot.getInt(DirectoryLayout.SLOT_ENTRIES);
-            if (published <= read) {
-                return true;
-            }
-            RemoteSlice segment = new RemoteSlice(
-                    slot.getInt(DirectoryLayout.SLOT_REGION),
-                    slot.getLong(DirectoryLayout.SLOT_OFFSET) + read * DirectoryLayout.RECORD_BYTES,
-                    (published - read) * DirectoryLayout.RECORD_BYTES);
-            VarHandle.acquireFence();
-            return readEntries(segment, published);
-        }
-
-        /**
-         * What was read of an earlier generation is gone at its owner: Spark may remove a shuffle and write it again.
-         * What was read of an earlier revision may have moved.
-         */
-        private void startOver(long generation, long revision, RemoteSlice place) {
-            if (generation != known.generation() || revision != known.revision()) {
-                known = new Known(EntryTable.empty(), generation, revision, place);
-                read = 0;
-            }
-        }
-
-        private boolean readEntries(RemoteSlice segment, int published) throws IOException {
-            List<DirectoryEntry> added = new ArrayList<>();
-            try (RemoteBytes bytes = reads.read(peer, List.of(segment))) {
-                MemorySlice records = bytes.memory(0);
-                for (int i = 0; i < published - read; i++) {
-                    ByteBuffer record = DirectoryLayout.snapshot(
-                            records.slice(i * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES));
-                    if (record == null) {
-                        return false;
-                    }
-                    added.add(DirectoryEntry.read(record));
-                }
-                return true;
-            } finally {
-                // Complete entries are kept, whatever follows them.
-                read += added.size();
-                known = known.with(added);
-            }
-        }
     }
 }

@@ -76,27 +76,44 @@ final class RemoteTables {
     }
 
     private Search findIn(List<DirectoryLocation> tables, int shuffleId) throws IOException {
-        List<RemoteSlice> places =
-                tables.stream().map(table -> slotOf(table, shuffleId)).toList();
-        boolean torn = false;
+        List<RemoteSlice> places = places(tables, shuffleId);
         try (RemoteBytes bytes = reads.read(peer, places)) {
-            for (int i = 0; i < places.size(); i++) {
-                // A slot that was never used is all zeros, and has no checksum.
-                if (bytes.memory(i).getInt(DirectoryLayout.SLOT_LIVE) == 0) {
-                    continue;
-                }
-                ByteBuffer slot = DirectoryLayout.snapshot(bytes.memory(i));
-                if (slot == null) {
-                    torn = true;
-                    continue;
-                }
-                int state = slot.getInt(DirectoryLayout.SLOT_LIVE);
-                if (state != 0 && state != 1) {
-                    throw new DirectoryFormatException("slot of shuffle " + shuffleId + " in unknown state " + state);
-                }
-                if (state == 1 && slot.getInt(DirectoryLayout.SLOT_SHUFFLE) == shuffleId) {
-                    return new Search(slot, places.get(i), false);
-                }
+            return search(shuffleId, places, bytes);
+        }
+    }
+
+    /** Returns where the slot of a shuffle can be in the tables that are known, at least one place. */
+    List<RemoteSlice> places(int shuffleId) {
+        return places(known, shuffleId);
+    }
+
+    private static List<RemoteSlice> places(List<DirectoryLocation> tables, int shuffleId) {
+        return tables.stream().map(table -> slotOf(table, shuffleId)).toList();
+    }
+
+    /**
+     * Looks for a shuffle in slots that have been read.
+     *
+     * @throws DirectoryFormatException if one is damaged
+     */
+    static Search search(int shuffleId, List<RemoteSlice> places, RemoteBytes bytes) throws DirectoryFormatException {
+        boolean torn = false;
+        for (int i = 0; i < places.size(); i++) {
+            // A slot that was never used is all zeros, and has no checksum.
+            if (bytes.memory(i).getInt(DirectoryLayout.SLOT_LIVE) == 0) {
+                continue;
+            }
+            ByteBuffer slot = DirectoryLayout.snapshot(bytes.memory(i));
+            if (slot == null) {
+                torn = true;
+                continue;
+            }
+            int state = slot.getInt(DirectoryLayout.SLOT_LIVE);
+            if (state != 0 && state != 1) {
+                throw new DirectoryFormatException("slot of shuffle " + shuffleId + " in unknown state " + state);
+            }
+            if (state == 1 && slot.getInt(DirectoryLayout.SLOT_SHUFFLE) == shuffleId) {
+                return new Search(slot, places.get(i), false);
             }
         }
         return new Search(null, places.get(0), torn);

@@ -36,6 +36,11 @@ public final class BlockingReads {
         this.timeout = timeout;
     }
 
+    /** Returns reads into the same leases, with the same deadline, that wait for nothing. */
+    public ImmediateReads immediate() {
+        return new ImmediateReads(leases, timeout);
+    }
+
     /**
      * Reads slices of one peer; the caller closes the result.
      *

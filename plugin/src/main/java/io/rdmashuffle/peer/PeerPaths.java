@@ -78,6 +78,13 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return routes.computeIfAbsent(executorId, Route::new).path();
     }
 
+    /** Returns the path to an executor if it was found before; null also where {@link #to} would find one. */
+    @Nullable
+    public PeerPath known(String executorId) {
+        Route route = routes.get(executorId);
+        return route == null ? null : route.known;
+    }
+
     /** Gives a path up after it failed. */
     public void failed(PeerPath path, Exception cause) {
         Route route = routes.get(path.executorId());
@@ -151,6 +158,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     private final class Route {
         private final String executorId;
         private @Nullable PeerPath path;
+        /** The same, for who does not wait while it is looked for. */
+        private volatile @Nullable PeerPath known;
+
         private boolean unreachable;
         private boolean retired;
         private long quarantinedUntil = System.nanoTime();
@@ -167,6 +177,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             // The look-up itself may have brought the news that this executor was replaced, which retires this route.
             if (member != null && !retired && !closed) {
                 path = connect(member);
+                known = path;
                 unreachable = path == null;
             }
             return path;
@@ -212,6 +223,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 path.directory().forget();
                 path.peer().close();
                 path = null;
+                known = null;
             }
         }
 

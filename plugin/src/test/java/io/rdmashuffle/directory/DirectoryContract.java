@@ -145,7 +145,7 @@ abstract class DirectoryContract {
         for (int i = 0; i < 5; i++) {
             assertThat(directory.publish(SHUFFLE, file(i))).isTrue();
         }
-        RemoteDirectory.Located first = remote.locate(SHUFFLE, 4);
+        Located first = remote.locate(SHUFFLE, 4);
         assertThat(first).isNotNull();
         try (SlotWatch watch = remote.watch(SHUFFLE, first.generation())) {
             assertThat(watch == null || watch.isCurrent()).isTrue();
@@ -156,7 +156,7 @@ abstract class DirectoryContract {
                     .as("another generation")
                     .isFalse();
         }
-        RemoteDirectory.Located again = remote.locate(SHUFFLE, 100);
+        Located again = remote.locate(SHUFFLE, 100);
         assertThat(again).isNotNull();
         assertThat(again.generation()).isGreaterThan(first.generation());
         assertThat(remote.find(SHUFFLE, 4)).isNull();
@@ -166,7 +166,7 @@ abstract class DirectoryContract {
     @Test
     void whatWasWithdrawnStaysSoWhileItsSlotIsWrittenAgain() throws Exception {
         assertThat(directory.publish(SHUFFLE, file(1))).isTrue();
-        RemoteDirectory.Located first = remote.locate(SHUFFLE, 1);
+        Located first = remote.locate(SHUFFLE, 1);
         assertThat(first).isNotNull();
         byte[] before = TestPools.bytes(slot());
         directory.withdraw(SHUFFLE);

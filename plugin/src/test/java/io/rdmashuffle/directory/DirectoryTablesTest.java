@@ -113,14 +113,14 @@ class DirectoryTablesTest {
         int second = SHUFFLE + SLOTS;
         assertThat(directory.publish(SHUFFLE, file(1))).isTrue();
         assertThat(directory.publish(second, file(2))).isTrue();
-        RemoteDirectory.Located before = remote.locate(second, 2);
+        Located before = remote.locate(second, 2);
         assertThat(before).isNotNull();
         try (SlotWatch watch = remote.watch(second, before.generation())) {
             assertThat(watch == null || watch.isCurrent()).isTrue();
             directory.withdraw(SHUFFLE);
             directory.withdraw(second);
             assertThat(directory.publish(second, file(3))).isTrue();
-            RemoteDirectory.Located after = remote.locate(second, 3);
+            Located after = remote.locate(second, 3);
             assertThat(after).isNotNull();
             assertThat(after.generation()).isNotEqualTo(before.generation());
             assertThat(remote.find(second, 2)).isNull();

@@ -4,7 +4,6 @@ package io.rdmashuffle.directory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.directory.DirectoryEntry.Place;
-import io.rdmashuffle.directory.RemoteDirectory.Located;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;

@@ -215,7 +215,7 @@ class RemoteDirectoryFuzzTest {
         BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
         RemoteDirectory remote =
                 new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20), PATIENCE);
-        RemoteDirectory.Located located = remote.locate(SHUFFLE, 100 + map);
+        Located located = remote.locate(SHUFFLE, 100 + map);
         if (located == null || located.entry().place() != Place.POOL) {
             return false;
         }

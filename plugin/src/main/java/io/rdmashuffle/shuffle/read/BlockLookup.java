@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.peer.PeerPath;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.Supplier;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Iterator;
@@ -24,6 +31,8 @@ import scala.collection.Seq;
  * <p><b>Threading:</b> one task thread.
  */
 final class BlockLookup {
+    private static final Logger LOG = LoggerFactory.getLogger(BlockLookup.class);
+
     private final ReadServices services;
     private final SlabReads slabs;
     private final long maximumBytes;
@@ -34,11 +43,10 @@ final class BlockLookup {
     /**
      * The way to the blocks of one owner.
      *
-     * @param path null if only Spark's fetch leads there
      * @param visible whether they are read where they are
-     * @param copies what they are copied in if not
+     * @param lookup ends when what is needed to find them is here, unless they are visible
      */
-    private record Way(@Nullable PeerPath path, boolean visible, List<Slab> copies) {}
+    private record Way(List<WantedBlock> blocks, PeerPath path, boolean visible, CompletableFuture<Void> lookup) {}
 
     /**
      * Prepares to look up.
@@ -71,44 +79,109 @@ final class BlockLookup {
                 remote.add(blocks);
             }
         });
-        List<Supplier<Way>> lookups = new ArrayList<>();
-        remote.forEach(blocks -> lookups.add(() -> look(blocks)));
-        List<@Nullable Way> ways = services.lookups().all(lookups);
+        List<Way> ways = ways(remote);
+        services.lookups().await(ways.stream().map(Way::lookup).toList());
         List<List<Slab>> copies = new ArrayList<>();
-        for (int i = 0; i < ways.size(); i++) {
-            take(remote.get(i), ways.get(i), copies);
-        }
+        ways.forEach(way -> take(way, copies));
         copy(copies);
     }
 
-    private void take(List<WantedBlock> blocks, @Nullable Way way, List<List<Slab>> copies) {
-        PeerPath path = way == null ? null : way.path();
-        if (way == null || path == null) {
-            others.addAll(blocks);
-        } else if (way.visible()) {
-            read(blocks, new PeerBlocks(services.paths(), path));
-        } else {
-            CopiedBlocks source = new CopiedBlocks(path, way.copies(), slabs);
-            sources.put(blocks.get(0).owner(), source);
-            blocks.stream().filter(each -> !source.has(each)).forEach(others::add);
-            copies.add(way.copies());
+    /** Finds ways to the owners, and has all peers asked at once; blocks without a way are for Spark's fetch. */
+    private List<Way> ways(List<List<WantedBlock>> remote) {
+        List<Way> ways = new ArrayList<>();
+        List<PeerPath> paths = paths(remote);
+        for (int i = 0; i < remote.size(); i++) {
+            PeerPath path = paths.get(i);
+            Way way = path == null ? null : way(remote.get(i), path);
+            if (way == null) {
+                others.addAll(remote.get(i));
+            } else {
+                ways.add(way);
+            }
+        }
+        return ways;
+    }
+
+    /** Finds paths to the owners; of those that it does not know it asks the driver, at once. */
+    private List<@Nullable PeerPath> paths(List<List<WantedBlock>> remote) {
+        List<@Nullable PeerPath> paths = new ArrayList<>();
+        List<Supplier<@Nullable PeerPath>> unknown = new ArrayList<>();
+        for (List<WantedBlock> blocks : remote) {
+            String executorId = blocks.get(0).owner().executorId();
+            PeerPath path = services.paths().known(executorId);
+            paths.add(path);
+            if (path == null) {
+                unknown.add(() -> services.paths().to(executorId));
+            }
+        }
+        List<@Nullable PeerPath> found = services.lookups().all(unknown);
+        int next = 0;
+        for (int i = 0; i < paths.size(); i++) {
+            if (paths.get(i) == null) {
+                paths.set(i, found.get(next++));
+            }
+        }
+        return paths;
+    }
+
+    /** Begins to ask a peer; null if that has failed already. */
+    private @Nullable Way way(List<WantedBlock> blocks, PeerPath path) {
+        try {
+            boolean visible = path.directory().isVisible();
+            return new Way(
+                    blocks, path, visible, visible ? CompletableFuture.completedFuture(null) : ask(blocks, path));
+        } catch (ReadFailedException e) {
+            failed(path, e);
+            return null;
         }
     }
 
-    private Way look(List<WantedBlock> blocks) {
-        PeerPath path = services.paths().to(blocks.get(0).owner().executorId());
-        if (path == null) {
-            return new Way(null, false, List.of());
+    private CompletableFuture<Void> ask(List<WantedBlock> blocks, PeerPath path) {
+        Set<Long> mapIds = new LinkedHashSet<>();
+        blocks.forEach(each -> mapIds.add(each.id().mapId()));
+        int shuffleId = blocks.get(0).id().shuffleId();
+        return path.directory().prefetch(shuffleId, mapIds, services.lookups().executor());
+    }
+
+    private void take(Way way, List<List<Slab>> copies) {
+        if (way.visible()) {
+            read(way.blocks(), new PeerBlocks(services.paths(), way.path()));
+            return;
         }
-        try (PeerBlocks probe = new PeerBlocks(services.paths(), path)) {
-            if (probe.isVisible(blocks.get(0))) {
-                return new Way(path, true, List.of());
-            }
-            if (probe.isBroken()) {
-                return new Way(null, false, List.of());
-            }
+        if (!isAnswered(way)) {
+            others.addAll(way.blocks());
+            return;
         }
-        return new Way(path, false, new SlabPlanner(services.paths(), path, maximumBytes).plan(blocks));
+        List<Slab> planned = new SlabPlanner(services.paths(), way.path(), maximumBytes).plan(way.blocks());
+        CopiedBlocks source = new CopiedBlocks(way.path(), planned, slabs);
+        sources.put(way.blocks().get(0).owner(), source);
+        way.blocks().stream().filter(each -> !source.has(each)).forEach(others::add);
+        copies.add(planned);
+    }
+
+    /** Returns whether a peer can be asked for what it has not told: false if that would take as long, and fail. */
+    private boolean isAnswered(Way way) {
+        try {
+            if (!way.lookup().isDone()) {
+                return false;
+            }
+            way.lookup().join();
+            return true;
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof ReadFailedException failure
+                    && failure.reason().isFaultOfPath()) {
+                failed(way.path(), failure);
+                return false;
+            }
+            LOG.debug("Asking executor {} again", way.path().executorId(), e);
+            return true;
+        }
+    }
+
+    private void failed(PeerPath path, ReadFailedException failure) {
+        if (failure.reason().isFaultOfPath()) {
+            services.paths().failed(path, failure);
+        }
     }
 
     /** Has blocks read where they are, as far as they are there. */

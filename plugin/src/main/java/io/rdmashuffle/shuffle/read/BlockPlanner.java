@@ -2,7 +2,7 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.BlockRange;
-import io.rdmashuffle.directory.RemoteDirectory.Located;
+import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.SlotWatch;
 import io.rdmashuffle.directory.StoredRange;
 import io.rdmashuffle.directory.WantedRange;

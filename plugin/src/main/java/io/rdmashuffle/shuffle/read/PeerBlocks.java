@@ -2,8 +2,8 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.MapOutputIndex;
-import io.rdmashuffle.directory.RemoteDirectory.Located;
 import io.rdmashuffle.directory.SlotWatch;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.fabric.ReadFailedException;
@@ -40,28 +40,6 @@ final class PeerBlocks implements BlockSource {
     PeerBlocks(PeerPaths paths, PeerPath path) {
         this.paths = paths;
         this.path = path;
-    }
-
-    /** Returns whether this peer's memory can be mapped, tried on one of its blocks. */
-    boolean isVisible(WantedBlock any) {
-        try {
-            Located located =
-                    path.directory().locate(any.id().shuffleId(), any.id().mapId());
-            return located != null && watch(any.id().shuffleId(), located.generation()) != null;
-        } catch (ReadFailedException e) {
-            broken = true;
-            if (e.reason().isFaultOfPath()) {
-                paths.failed(path, e);
-            }
-        } catch (IOException e) {
-            LOG.debug("The memory of executor {} cannot be mapped", path.executorId(), e);
-        }
-        return false;
-    }
-
-    /** Returns whether a read failed: another one would fail too, and take as long. */
-    boolean isBroken() {
-        return broken;
     }
 
     @Override

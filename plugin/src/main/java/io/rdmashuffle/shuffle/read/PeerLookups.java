@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -27,6 +28,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class PeerLookups implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PeerLookups.class);
+    private static final String LATE =
+            "Looking up the blocks of an executor has not ended in time: Spark's block transfer brings them";
     private static final int MAX_THREADS = 32;
     private static final long IDLE_SECONDS = 30;
 
@@ -71,11 +74,36 @@ public final class PeerLookups implements AutoCloseable {
         return results;
     }
 
+    /**
+     * Waits until all that was begun has ended, however it did. Throws, undeclared, an {@link InterruptedException}.
+     *
+     * @return whether all have; if not, those that have not are to be left alone
+     */
+    boolean await(List<? extends CompletableFuture<?>> begun) {
+        try {
+            CompletableFuture.allOf(begun.toArray(CompletableFuture<?>[]::new))
+                    .get(patience.toNanos(), TimeUnit.NANOSECONDS);
+            return true;
+        } catch (ExecutionException e) {
+            return true;
+        } catch (TimeoutException e) {
+            LOG.warn(LATE);
+            return false;
+        } catch (InterruptedException e) {
+            throw Unchecked.raise(e);
+        }
+    }
+
+    /** Returns what runs all that it is given, on a thread of its own or, if there is none left, on the caller's. */
+    Executor executor() {
+        return threads;
+    }
+
     private static <T> @Nullable T await(CompletableFuture<T> result, long deadline) {
         try {
             return result.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
-            LOG.warn("Looking up the blocks of an executor has not ended in time: Spark's block transfer brings them");
+            LOG.warn(LATE);
             return null;
         } catch (ExecutionException e) {
             throw Unchecked.raise(e.getCause() == null ? e : e.getCause());

@@ -3,7 +3,7 @@ package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.DirectoryEntry;
-import io.rdmashuffle.directory.RemoteDirectory.Located;
+import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.peer.PeerPath;

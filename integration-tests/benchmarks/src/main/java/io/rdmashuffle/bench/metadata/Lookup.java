@@ -2,9 +2,9 @@
 package io.rdmashuffle.bench.metadata;
 
 import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.RemoteDirectory;
-import io.rdmashuffle.directory.RemoteDirectory.Located;
 import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;

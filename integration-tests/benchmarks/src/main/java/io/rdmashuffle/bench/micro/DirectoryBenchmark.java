@@ -2,8 +2,8 @@
 package io.rdmashuffle.bench.micro;
 
 import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.RemoteDirectory;
-import io.rdmashuffle.directory.RemoteDirectory.Located;
 import io.rdmashuffle.directory.WantedRange;
 import java.io.IOException;
 import java.util.ArrayList;

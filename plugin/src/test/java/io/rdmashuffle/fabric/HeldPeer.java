@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric;
+
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Peers whose reads are held until all of them are let go at once, so that round trips can be counted.
+ *
+ * <p><b>Threading:</b> thread-safe; one thread lets go.
+ */
+public final class HeldPeer {
+    private final List<Held> held = new ArrayList<>();
+    private boolean full;
+    private long reads;
+
+    private record Held(Peer peer, ReadBatch batch) {}
+
+    /** Returns {@code peer}, which its owner closes, with its reads held here. */
+    public Peer hold(Peer peer) {
+        return (Peer) Proxy.newProxyInstance(
+                Peer.class.getClassLoader(), new Class<?>[] {Peer.class}, (proxy, method, arguments) -> {
+                    return method.getName().equals("read")
+                            ? (Object) read(peer, (ReadBatch) arguments[0])
+                            : method.invoke(peer, arguments);
+                });
+    }
+
+    private synchronized boolean read(Peer peer, ReadBatch batch) {
+        if (full) {
+            return false;
+        }
+        reads++;
+        return held.add(new Held(peer, batch));
+    }
+
+    /** Takes no read any more, or again. */
+    public synchronized void full(boolean isFull) {
+        full = isFull;
+    }
+
+    /** Returns how many reads have been begun. */
+    public synchronized long reads() {
+        return reads;
+    }
+
+    /** Returns whether reads are held. */
+    public synchronized boolean isHolding() {
+        return !held.isEmpty();
+    }
+
+    private synchronized List<Held> takeHeld() {
+        List<Held> taken = List.copyOf(held);
+        held.clear();
+        return taken;
+    }
+
+    /** Lets all reads go that are held, and waits until they have ended and their listeners have returned. */
+    public void roundTrip() throws InterruptedException {
+        List<Held> taken = takeHeld();
+        int requests =
+                taken.stream().mapToInt(each -> each.batch().requests().size()).sum();
+        CountDownLatch left = new CountDownLatch(requests);
+        for (Held each : taken) {
+            ReadBatch batch = each.batch();
+            ReadBatch counted =
+                    new ReadBatch(batch.requests(), batch.deadlineNanos(), new Counted(batch.listener(), left));
+            while (!each.peer().read(counted)) {
+                Thread.sleep(1);
+            }
+        }
+        if (!left.await(30, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("reads have not ended");
+        }
+    }
+
+    /** Fails all reads that are held. */
+    public void fail(ReadFailedException failure) {
+        for (Held each : takeHeld()) {
+            for (ReadRequest request : each.batch().requests()) {
+                request.target().close();
+                each.batch().listener().failed(request, failure);
+            }
+        }
+    }
+
+    private record Counted(ReadListener listener, CountDownLatch left) implements ReadListener {
+        @Override
+        public void succeeded(ReadRequest request) {
+            listener.succeeded(request);
+            left.countDown();
+        }
+
+        @Override
+        public void failed(ReadRequest request, ReadFailedException failure) {
+            listener.failed(request, failure);
+            left.countDown();
+        }
+    }
+}
