@@ -82,11 +82,13 @@ public final class VerbsConfig {
                 How often a packet is sent again before the queue pair gives up; 3 bits on the wire.
                 """);
     public static final ConfigEntry<Duration> CONNECT_TIMEOUT = ConfigEntry.duration(
-                    "fabric.verbs.connectTimeout", "5s")
+                    "fabric.verbs.connectTimeout", "15s")
             .between("100ms", "5min")
             .doc("""
-                Deadline of one attempt to connect a queue pair; there are two before the path counts as failed. Not
-                above `fabric.readTimeout`; the default is lowered to it.
+                Deadline of one attempt to connect a queue pair. At most 64 are under way at once, and it counts from
+                when one's turn has come; reads that wait keep their own, `fabric.readTimeout`. Linux sends a lost
+                request again after 4.6 to 6.1 s, so 15s outlast two. Not above `fabric.readTimeout`; the default is
+                lowered to it.
                 """);
     public static final ConfigEntry<Boolean> ON_DEMAND_PAGING =
             ConfigEntry.flag("fabric.verbs.onDemandPaging", "false").doc("""

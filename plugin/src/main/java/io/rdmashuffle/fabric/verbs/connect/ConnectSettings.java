@@ -8,7 +8,7 @@ import java.time.Duration;
  * How connections are made and served.
  *
  * @param tuning what connections change of the proposed values
- * @param timeout deadline of one attempt to connect
+ * @param timeout deadline of one attempt to connect, from when it begins
  * @param initiatorDepth most READs that one queue pair has under way at the device
  * @param queueDepth most READs that one queue pair has posted
  * @param readBytes longest single READ

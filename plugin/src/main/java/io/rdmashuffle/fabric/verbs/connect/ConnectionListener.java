@@ -4,12 +4,18 @@ package io.rdmashuffle.fabric.verbs.connect;
 import io.rdmashuffle.fabric.ReadFailedException;
 
 /**
- * What becomes of an attempt to connect: {@link #connected} or {@link #connectFailed}, once; {@link #broken} perhaps
- * later.
+ * What becomes of an attempt to connect: {@link #connected}, {@link #connectFailed} or {@link #notTried}, once; {@link
+ * #broken} perhaps later.
  *
  * <p><b>Threading:</b> called by the control thread, which must not be held up.
  */
 public interface ConnectionListener {
+    /** Returns whether a connection is still of use; asked when the attempt's turn comes. */
+    boolean isWanted();
+
+    /** Takes the news that the attempt did not begin, because a connection was of no use when its turn came. */
+    void notTried();
+
     /** Takes over a connection. */
     void connected(EstablishedPair pair);
 

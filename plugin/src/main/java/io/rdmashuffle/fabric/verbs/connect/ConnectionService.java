@@ -7,7 +7,7 @@ package io.rdmashuffle.fabric.verbs.connect;
  * <p><b>Threading:</b> thread-safe; returns at once.
  */
 public interface ConnectionService {
-    /** Starts to connect; the listener is told of the outcome. */
+    /** Connects, at once or when attempts that came before leave room; the listener is told of the outcome. */
     void connect(ConnectionTarget target, ConnectionListener listener);
 
     /** Disconnects a connection whose queue pair is closed, and takes its slot back. */

@@ -11,21 +11,28 @@ import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.QueueSizes;
 import java.net.InetSocketAddress;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the connections that this process reads through, step by step.
+ * Makes the connections that this process reads through, step by step, at most {@value #MAX_UNDER_WAY} at once.
  *
  * <pre>
  *  resolve address -> ADDRESS_RESOLVED -> resolve route -> ROUTE_RESOLVED -> queue pair to INIT, connect
  *  -> CONNECT_RESPONSE -> check the peer's proof, queue pair to RTR, RTS, establish -> the listener has a connection
  * </pre>
+ *
+ * <p>Attempts that come while the window is full wait in order; their time begins when their turn comes, and those that
+ * have lost their use meanwhile are not tried. What waits is bounded by its listeners, of which each has one attempt.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -37,62 +44,104 @@ final class Connector implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Connector.class);
     private static final int INLINE_BYTES = 64;
 
+    /**
+     * A kernel takes in 512 management datagrams at once for all connections of a device (recv_queue_size of ib_mad);
+     * one that is dropped comes again after 4 s and more. An attempt takes a few round trips and the control threads at
+     * both ends less than 1 ms each, so that 64 keep them busy, and eight executors that meet at one peer do not
+     * overrun it.
+     */
+    static final int MAX_UNDER_WAY = 64;
+
+    /** From so many under way on, further attempts are spread over {@link #JITTER_NANOS}. */
+    static final int CROWD = 8;
+
+    /** Executors that are told of the same peers in the same order must not ask them in step. */
+    static final long JITTER_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
     private final EventChannel events;
     private final ConnectionIds ids;
     private final long fabricId;
     private final ConnectSettings settings;
     private final LongSupplier nanoClock;
-    private final List<Attempt> attempts = new ArrayList<>();
+    private final LongUnaryOperator random;
+    private final Queue<Attempt> waiting = new ArrayDeque<>();
+    private final List<Attempt> underWay = new ArrayList<>();
     private boolean closed;
 
-    Connector(EventChannel events, ConnectionIds ids, long fabricId, ConnectSettings settings, LongSupplier nanoClock) {
+    /**
+     * Makes no connection yet.
+     *
+     * @param random draws a number from 0 on, below its argument
+     */
+    Connector(
+            EventChannel events,
+            ConnectionIds ids,
+            long fabricId,
+            ConnectSettings settings,
+            LongSupplier nanoClock,
+            LongUnaryOperator random) {
         this.events = events;
         this.ids = ids;
         this.fabricId = fabricId;
         this.settings = settings;
         this.nanoClock = nanoClock;
+        this.random = random;
     }
 
-    boolean isBusy() {
-        return !attempts.isEmpty();
+    /** Returns in how many nanoseconds {@link #serve} has something to do that no event tells of, at most so many. */
+    long nanosToWait(long idleNanos, long busyNanos) {
+        long left = underWay.isEmpty() ? idleNanos : busyNanos;
+        long now = nanoClock.getAsLong();
+        for (Attempt attempt : underWay) {
+            if (!attempt.begun) {
+                left = Math.min(left, Math.max(0, attempt.beginsAt - now));
+            }
+        }
+        return left;
     }
 
-    /** Starts an attempt; the listener is told how it ends. */
+    /** Has a connection made, at once or when its turn comes; the listener is told how that ends. */
     void start(ConnectionTarget target, ConnectionListener listener) {
         Attempt attempt = new Attempt(target, listener);
         if (closed) {
             attempt.fail(Reason.CLOSED, "verbs fabric is closed", null);
-            return;
+        } else if (!attempt.failIfPortIsDown()) {
+            waiting.add(attempt);
+            serve();
         }
-        attempts.add(attempt);
-        if (!target.rail().isActive()) {
-            attempt.fail(Reason.PEER_GONE, "the port is down", null);
-            return;
-        }
-        attempt.run(attempt::resolve);
     }
 
-    /** Fails attempts whose time is up. */
-    void expire() {
-        if (attempts.isEmpty()) {
+    /** Fails attempts whose time is up, and begins those whose turn has come. */
+    void serve() {
+        if (underWay.isEmpty() && waiting.isEmpty()) {
             return;
         }
         long now = nanoClock.getAsLong();
-        for (Attempt attempt : List.copyOf(attempts)) {
-            if (now - attempt.deadline >= 0) {
-                attempt.fail(
-                        Reason.TIMED_OUT,
-                        "no connection within " + settings.timeoutText()
-                                + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)",
-                        null);
+        for (Attempt attempt : List.copyOf(underWay)) {
+            attempt.expire(now);
+        }
+        while (underWay.size() < MAX_UNDER_WAY && !waiting.isEmpty()) {
+            Attempt next = waiting.remove();
+            if (next.listener.isWanted()) {
+                next.beginsAt = now + (underWay.size() < CROWD ? 0 : random.applyAsLong(JITTER_NANOS));
+                underWay.add(next);
+            } else {
+                LOG.debug("No connection to {}: nothing waits for it any more", next.target);
+                next.listener.notTried();
             }
+        }
+        for (Attempt attempt : List.copyOf(underWay)) {
+            attempt.beginIfDue(now);
         }
     }
 
     @Override
     public void close() {
         closed = true;
-        for (Attempt attempt : List.copyOf(attempts)) {
+        List<Attempt> left = new ArrayList<>(underWay);
+        left.addAll(waiting);
+        waiting.clear();
+        for (Attempt attempt : left) {
             attempt.fail(Reason.CLOSED, "verbs fabric is closed", null);
         }
     }
@@ -102,8 +151,10 @@ final class Connector implements AutoCloseable {
         private final ConnectionTarget target;
         private final ConnectionListener listener;
         private final Rail rail;
-        private final long deadline = nanoClock.getAsLong() + settings.timeout().toNanos();
         private final Handshake request;
+        private long beginsAt;
+        private boolean begun;
+        private long deadline;
         private @Nullable CmId id;
         private @Nullable QueuePair pair;
         private int depth;
@@ -113,6 +164,37 @@ final class Connector implements AutoCloseable {
             this.listener = listener;
             this.rail = target.rail();
             this.request = Handshake.request(fabricId, target.fabricId(), target.lane(), settings.secret());
+        }
+
+        boolean failIfPortIsDown() {
+            boolean down = !rail.isActive();
+            if (down) {
+                fail(Reason.PEER_GONE, "the port is down", null);
+            }
+            return down;
+        }
+
+        /** Takes the first step if it is time; the deadline counts from here. */
+        void beginIfDue(long now) {
+            if (begun || now - beginsAt < 0) {
+                return;
+            }
+            begun = true;
+            deadline = now + settings.timeout().toNanos();
+            // It may have gone down while this waited.
+            if (!failIfPortIsDown()) {
+                run(this::resolve);
+            }
+        }
+
+        void expire(long now) {
+            if (begun && now - deadline >= 0) {
+                fail(
+                        Reason.TIMED_OUT,
+                        "no connection within " + settings.timeoutText()
+                                + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)",
+                        null);
+            }
         }
 
         /** Runs a step; a step that throws ends the attempt. */
@@ -179,7 +261,7 @@ final class Connector implements AutoCloseable {
             connected.readyToReceive(of, settings.tuning(), ConnectSettings.RNR_TIMER, 1);
             connected.readyToSend(of, settings.tuning());
             of.establish();
-            attempts.remove(this);
+            underWay.remove(this);
             long portLimit = rail.port().attributes().maxMessageBytes();
             EstablishedPair established = new EstablishedPair(
                     rail, of, connected, rail.controlMemory().take(), depth, (int)
@@ -195,7 +277,7 @@ final class Connector implements AutoCloseable {
         }
 
         void fail(Reason reason, String why, @Nullable Throwable cause) {
-            attempts.remove(this);
+            underWay.remove(this);
             ReadFailedException failure = failure(reason, why, cause);
             LOG.debug("{}", failure.getMessage());
             try {

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BiConsumer;
@@ -71,7 +72,13 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         this.nanoClock = nanoClock;
         this.acceptor = new Acceptor(
                 ids, rails, fabricId, settings, rail -> new QueryResponder(rail, staging, this::execute, nanoClock));
-        this.connector = new Connector(events, ids, fabricId, settings, nanoClock);
+        this.connector = new Connector(
+                events,
+                ids,
+                fabricId,
+                settings,
+                nanoClock,
+                bound -> ThreadLocalRandom.current().nextLong(bound));
         this.waits = new WaitSet(1 + 2 * rails.size());
         waits.add(events.fileDescriptor());
         for (Rail rail : rails) {
@@ -130,7 +137,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         fine &= quietly(this::takeDeviceEvents);
         fine &= quietly(acceptor::serve);
         fine &= quietly(acceptor::expire);
-        fine &= quietly(connector::expire);
+        fine &= quietly(connector::serve);
         fine &= quietly(ids::endDeferred);
         if (mayWait && fine && commands.isEmpty() && !closing) {
             fine = quietly(this::sleep);
@@ -161,7 +168,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
             return;
         }
         long started = nanoClock.getAsLong();
-        boolean woken = waits.await(connector.isBusy() ? BUSY_TICK_NANOS : IDLE_TICK_NANOS);
+        boolean woken = waits.await(connector.nanosToWait(IDLE_TICK_NANOS, BUSY_TICK_NANOS));
         // A descriptor that is ready for ever, as that of a removed device, must not keep a core busy.
         instantWakes = woken && nanoClock.getAsLong() - started < INSTANT_NANOS ? instantWakes + 1 : 0;
         if (instantWakes > MAX_INSTANT_WAKES) {

@@ -46,6 +46,9 @@ public final class PeerReadChannel implements Connection.Owner {
     private final StagedReads staged;
     private @Nullable Connection connection;
     private boolean connecting;
+    /** Whether reads wait; for the control thread, which lets attempts wait for their turn. */
+    private volatile boolean wanted;
+
     private boolean closed;
     private boolean listed;
 
@@ -94,6 +97,17 @@ public final class PeerReadChannel implements Connection.Owner {
 
     /** What the control thread says, handed to the data thread. */
     private final class FromControl implements ConnectionListener {
+        @Override
+        public boolean isWanted() {
+            return wanted;
+        }
+
+        @Override
+        public void notTried() {
+            // Reads that have come since connect at the next turn.
+            execute(() -> connecting = false);
+        }
+
         @Override
         public void connected(EstablishedPair pair) {
             execute(() -> PeerReadChannel.this.connected(pair));
@@ -159,6 +173,9 @@ public final class PeerReadChannel implements Connection.Owner {
         if (!listed) {
             listed = true;
             host.list(this);
+        }
+        if (!wanted) {
+            wanted = true;
         }
         if (read.needsStaging()) {
             staged.add(read);
@@ -307,11 +324,13 @@ public final class PeerReadChannel implements Connection.Owner {
         }
         direct.expire(now);
         staged.expire(now);
+        wanted = !direct.isEmpty() || !staged.isEmpty();
     }
 
     /** Fails everything and lets nothing in any more. */
     public void close(ReadFailedException failure) {
         closed = true;
+        wanted = false;
         regions.reset();
         drop(failure, false);
         while (!direct.isEmpty()) {

@@ -40,6 +40,18 @@ final class ConnectRig implements AutoCloseable {
         final List<EstablishedPair> connected = new ArrayList<>();
         final List<ReadFailedException> failed = new ArrayList<>();
         final List<ReadFailedException> broken = new ArrayList<>();
+        boolean wanted = true;
+        int notTried;
+
+        @Override
+        public boolean isWanted() {
+            return wanted;
+        }
+
+        @Override
+        public void notTried() {
+            notTried++;
+        }
 
         @Override
         public void connected(EstablishedPair pair) {

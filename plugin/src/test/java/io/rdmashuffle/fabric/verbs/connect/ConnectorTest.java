@@ -29,12 +29,18 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ConnectorTest {
     private ConnectRig rig;
     private Connector connector;
+    private long jitterNanos;
 
     @BeforeEach
     void open() {
         rig = new ConnectRig();
         connector = new Connector(
-                rig.events, rig.ids, ConnectRig.FABRIC_ID, ConnectRig.settings(ConnectRig.SECRET), rig.clock::get);
+                rig.events,
+                rig.ids,
+                ConnectRig.FABRIC_ID,
+                ConnectRig.settings(ConnectRig.SECRET),
+                rig.clock::get,
+                bound -> Math.min(jitterNanos, bound - 1));
     }
 
     @AfterEach
@@ -51,6 +57,21 @@ class ConnectorTest {
 
     private FakeRdma.Connect request(long id) {
         return Objects.requireNonNull(rig.rdma.connectOf(id), "not asked to connect");
+    }
+
+    private boolean isBusy() {
+        return connector.nanosToWait(2, 1) < 2;
+    }
+
+    /** Returns how many attempts have begun. */
+    private long begun() {
+        return rig.rdma.calls("rdma_resolve_addr");
+    }
+
+    private void start(int count) {
+        for (int i = 0; i < count; i++) {
+            connector.start(rig.target(), rig.listener);
+        }
     }
 
     /** Goes on until the peer is asked. */
@@ -70,7 +91,7 @@ class ConnectorTest {
     private ReadFailedException onlyFailure() {
         assertThat(rig.listener.connected).isEmpty();
         assertThat(rig.listener.failed).hasSize(1);
-        assertThat(connector.isBusy()).isFalse();
+        assertThat(isBusy()).isFalse();
         assertThat(rig.rdma.queues().pairNumbers()).as("queue pairs").isEmpty();
         ReadFailedException failure = rig.listener.failed.get(0);
         assertThat(failure).hasMessageContaining("executor 7 at").hasMessageContaining("from fake0:1");
@@ -80,7 +101,7 @@ class ConnectorTest {
     @Test
     void connectsInFourSteps() {
         long id = startAndAsk();
-        assertThat(connector.isBusy()).isTrue();
+        assertThat(isBusy()).isTrue();
         FakeRdma.Connect request = request(id);
         int pair = rig.rdma.queues().pairNumbers().get(0);
         assertThat(request.pairNumber()).isEqualTo(pair);
@@ -91,7 +112,7 @@ class ConnectorTest {
         assertThat(handshake.lane()).isEqualTo(3);
         assertThat(handshake.isProven(ConnectRig.SECRET)).isTrue();
         respond(id, ConnectRig.SECRET);
-        assertThat(connector.isBusy()).isFalse();
+        assertThat(isBusy()).isFalse();
         assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_RTS);
         assertThat(rig.rdma.calls("rdma_establish")).isOne();
         assertThat(rig.listener.connected).singleElement().satisfies(established -> {
@@ -149,10 +170,10 @@ class ConnectorTest {
     void attemptFailsWhenItsTimeIsUpAndTheResponseComesTooLate() {
         long id = startAndAsk();
         rig.pass(ConnectRig.TIMEOUT.minusNanos(1));
-        connector.expire();
+        connector.serve();
         assertThat(rig.listener.failed).isEmpty();
         rig.pass(Duration.ofNanos(1));
-        connector.expire();
+        connector.serve();
         assertThat(onlyFailure())
                 .hasMessageContaining("no connection within 5 s (spark.shuffle.rdma.fabric.verbs.connectTimeout)");
         rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE);
@@ -221,5 +242,119 @@ class ConnectorTest {
         assertThat(onlyFailure().reason()).isEqualTo(Reason.CLOSED);
         connector.start(rig.target(), rig.listener);
         assertThat(rig.listener.failed).hasSize(2);
+    }
+
+    @Test
+    void noMoreThan64AreUnderWayAndTheOthersFollowInOrder() {
+        start(Connector.MAX_UNDER_WAY);
+        long first = rig.rdma.lastId();
+        ConnectRig.Listener patient = new ConnectRig.Listener();
+        ConnectRig.Listener last = new ConnectRig.Listener();
+        connector.start(rig.target(), patient);
+        connector.start(rig.target(), last);
+        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY);
+        rig.step(first, CmEvent.Type.UNREACHABLE);
+        connector.serve();
+        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY + 1);
+        rig.step(rig.rdma.lastId(), CmEvent.Type.REJECTED);
+        assertThat(patient.failed).hasSize(1);
+        connector.serve();
+        rig.step(rig.rdma.lastId(), CmEvent.Type.REJECTED);
+        assertThat(last.failed).hasSize(1);
+        assertThat(isBusy()).isTrue();
+    }
+
+    @Test
+    void connectionThatIsMadeLeavesRoomForTheNext() {
+        start(Connector.MAX_UNDER_WAY - 1);
+        long id = startAndAsk();
+        start(1);
+        respond(id, ConnectRig.SECRET);
+        connector.serve();
+        assertThat(rig.listener.connected).hasSize(1);
+        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY + 1);
+    }
+
+    @Test
+    void timeOfAnAttemptBeginsWhenItsTurnHasCome() {
+        start(Connector.MAX_UNDER_WAY);
+        ConnectRig.Listener patient = new ConnectRig.Listener();
+        connector.start(rig.target(), patient);
+        rig.pass(ConnectRig.TIMEOUT);
+        connector.serve();
+        assertThat(rig.listener.failed).hasSize(Connector.MAX_UNDER_WAY);
+        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY + 1);
+        rig.pass(ConnectRig.TIMEOUT.minusNanos(1));
+        connector.serve();
+        assertThat(patient.failed).isEmpty();
+        rig.pass(Duration.ofNanos(1));
+        connector.serve();
+        assertThat(patient.failed).hasSize(1);
+    }
+
+    @Test
+    void attemptThatHasLostItsUseIsNotTried() {
+        start(Connector.MAX_UNDER_WAY);
+        ConnectRig.Listener gone = new ConnectRig.Listener();
+        connector.start(rig.target(), gone);
+        gone.wanted = false;
+        connector.serve();
+        assertThat(gone.notTried).as("before its turn").isZero();
+        rig.step(rig.rdma.lastId(), CmEvent.Type.UNREACHABLE);
+        connector.serve();
+        assertThat(gone.notTried).isOne();
+        assertThat(gone.failed).isEmpty();
+        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY);
+    }
+
+    @Test
+    void manyAttemptsAreSpreadOverAMoment() {
+        jitterNanos = Duration.ofMillis(7).toNanos();
+        start(Connector.CROWD + 2);
+        assertThat(begun()).as("few begin at once").isEqualTo(Connector.CROWD);
+        assertThat(connector.nanosToWait(Long.MAX_VALUE, Long.MAX_VALUE)).isEqualTo(jitterNanos);
+        rig.pass(Duration.ofNanos(jitterNanos - 1));
+        connector.serve();
+        assertThat(begun()).isEqualTo(Connector.CROWD);
+        rig.pass(Duration.ofNanos(1));
+        connector.serve();
+        assertThat(begun()).isEqualTo(Connector.CROWD + 2);
+        rig.pass(ConnectRig.TIMEOUT.minusNanos(1));
+        connector.serve();
+        assertThat(rig.listener.failed)
+                .as("the others have had their time from their own beginning")
+                .hasSize(Connector.CROWD);
+    }
+
+    @Test
+    void jitterIsNeverMoreThanItsBound() {
+        jitterNanos = Long.MAX_VALUE;
+        start(Connector.CROWD + 1);
+        rig.pass(Duration.ofNanos(Connector.JITTER_NANOS));
+        connector.serve();
+        assertThat(begun()).isEqualTo(Connector.CROWD + 1);
+    }
+
+    @Test
+    void portThatGoesDownFailsWhatWaitsWhenItsTurnComes() {
+        start(Connector.MAX_UNDER_WAY);
+        ConnectRig.Listener patient = new ConnectRig.Listener();
+        connector.start(rig.target(), patient);
+        rig.rdma.portActive(false);
+        rig.pass(ConnectRig.TIMEOUT);
+        connector.serve();
+        assertThat(patient.failed)
+                .singleElement()
+                .satisfies(failure -> assertThat(failure).hasMessageContaining("the port is down"));
+        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY);
+    }
+
+    @Test
+    void closeFailsWhatWaitsToo() {
+        start(Connector.MAX_UNDER_WAY + 3);
+        connector.close();
+        assertThat(rig.listener.failed)
+                .hasSize(Connector.MAX_UNDER_WAY + 3)
+                .allSatisfy(failure -> assertThat(failure.reason()).isEqualTo(Reason.CLOSED));
     }
 }

@@ -100,6 +100,16 @@ final class FakeControl implements ConnectionService {
         attempts.remove().listener().connectFailed(new ReadFailedException(Reason.PEER_GONE, why));
     }
 
+    /** Returns whether the oldest attempt would be tried if its turn came. */
+    synchronized boolean isWanted() {
+        return attempts.element().listener().isWanted();
+    }
+
+    /** Lets the oldest attempt be dropped before its turn. */
+    synchronized void drop() {
+        attempts.remove().listener().notTried();
+    }
+
     /** Closes the ids of connections that could not be closed. */
     synchronized void abandonIdentities() {
         alive.forEach(each -> each.pair().id().close());

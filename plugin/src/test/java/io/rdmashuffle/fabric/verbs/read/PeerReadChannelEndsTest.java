@@ -68,6 +68,38 @@ class PeerReadChannelEndsTest {
     }
 
     @Test
+    void attemptIsWantedAsLongAsAReadWaitsForIt() throws Exception {
+        submitShort();
+        rig.settle();
+        assertThat(rig.control().isWanted()).isTrue();
+        rig.pass(SHORT);
+        rig.settle();
+        assertThat(rig.control().isWanted()).isFalse();
+        List<ReadRequest> later = rig.submit(1);
+        rig.control().drop();
+        rig.settle();
+        assertThat(rig.control().started())
+                .as("the later read connects, without a pause")
+                .isEqualTo(2);
+        assertThat(rig.control().isWanted()).isTrue();
+        rig.queues().succeed(rig.connect(), 1);
+        rig.settle();
+        assertThat(later).allMatch(rig.outcomes()::hasEnded);
+        assertThat(rig.outcomes().successes()).isOne();
+    }
+
+    @Test
+    void attemptOfAClosedChannelIsNotWanted() throws Exception {
+        rig.submit(1);
+        rig.settle();
+        closeChannel();
+        assertThat(rig.control().isWanted()).isFalse();
+        rig.control().drop();
+        rig.settle();
+        assertThat(rig.control().hasAttempt()).isFalse();
+    }
+
+    @Test
     void deadlineBetweenTwoAttempts() throws Exception {
         submitShort();
         rig.settle();
