@@ -13,6 +13,11 @@ public final class ReadFailedException extends IOException {
         NO_ROOM(false),
         /** The bytes are in the peer's disk tier no more, or its disk does not give them; other bytes can be read. */
         UNREADABLE(false),
+        /**
+         * There was no connection to the peer in time. That is so for many at once while a fleet starts, or for one
+         * whose request was lost: the fabric tries again by itself, and says when reads should not wait for it.
+         */
+        NOT_CONNECTED(false),
         /** The deadline passed first. */
         TIMED_OUT(true),
         /** The peer's memory is not there any more. */

@@ -253,7 +253,7 @@ class VerbsFaultTest {
         try (PeerProcess slow = PeerProcess.start(directory);
                 Peer peer = reader.fabric().connect("slow", slow.address())) {
             slow.signal("STOP");
-            assertThat(failure(peer, slow.data(), SHORT).reason()).isIn(Reason.TIMED_OUT, Reason.PEER_GONE);
+            assertThat(failure(peer, slow.data(), SHORT).reason()).isIn(Reason.TIMED_OUT, Reason.NOT_CONNECTED);
             slow.signal("CONT");
             assertThat(read(peer, slow.data(), TIMEOUT)).isEqualTo(PeerProcess.expected());
         }
@@ -338,7 +338,8 @@ class VerbsFaultTest {
                 assertThat(read(peer, all(lease), SHORT))
                         .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
             } catch (ReadFailedException e) {
-                assertThat(e.reason()).isIn(Reason.TIMED_OUT, Reason.PEER_GONE, Reason.TRANSPORT_ERROR);
+                assertThat(e.reason())
+                        .isIn(Reason.TIMED_OUT, Reason.NOT_CONNECTED, Reason.PEER_GONE, Reason.TRANSPORT_ERROR);
             } finally {
                 setLink(link, "up");
             }

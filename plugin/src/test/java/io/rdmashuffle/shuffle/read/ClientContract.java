@@ -303,13 +303,13 @@ abstract class ClientContract {
         assertThat(fabric.connections()).isEqualTo(2);
     }
 
-    /** What an owner says of its disk tier is about those bytes, and not about the path. */
+    /** What an owner says of its disk tier is about those bytes; a connection may be made later. */
     @Test
-    void aPeerWithoutRoomOrWithAnUnreadableDiskIsNotToBlame() throws Exception {
+    void aPeerWithoutRoomWithAnUnreadableDiskOrNotYetConnectedIsNotToBlame() throws Exception {
         OneSidedBlockClient client = client(LONG, LONG);
         List<String> ids = blocksWithBytes();
         int fetched = 0;
-        for (Reason reason : List.of(Reason.NO_ROOM, Reason.UNREADABLE)) {
+        for (Reason reason : List.of(Reason.NO_ROOM, Reason.UNREADABLE, Reason.NOT_CONNECTED)) {
             fabric.reason = reason;
             fabric.failing = true;
             fetched += 3;

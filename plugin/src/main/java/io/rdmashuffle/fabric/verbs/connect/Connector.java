@@ -4,6 +4,7 @@ package io.rdmashuffle.fabric.verbs.connect;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.ConnectionParameters;
@@ -64,6 +65,7 @@ final class Connector implements AutoCloseable {
     private final ConnectSettings settings;
     private final LongSupplier nanoClock;
     private final LongUnaryOperator random;
+    private final LogLimit<Rail> timeoutLines;
     private final Queue<Attempt> waiting = new ArrayDeque<>();
     private final List<Attempt> underWay = new ArrayList<>();
     private boolean closed;
@@ -86,6 +88,7 @@ final class Connector implements AutoCloseable {
         this.settings = settings;
         this.nanoClock = nanoClock;
         this.random = random;
+        this.timeoutLines = new LogLimit<>(nanoClock);
     }
 
     /** Returns in how many nanoseconds {@link #serve} has something to do that no event tells of, at most so many. */
@@ -189,11 +192,7 @@ final class Connector implements AutoCloseable {
 
         void expire(long now) {
             if (begun && now - deadline >= 0) {
-                fail(
-                        Reason.TIMED_OUT,
-                        "no connection within " + settings.timeoutText()
-                                + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)",
-                        null);
+                failInTime("no answer within " + settings.timeoutText());
             }
         }
 
@@ -223,8 +222,14 @@ final class Connector implements AutoCloseable {
                 case ROUTE_RESOLVED -> connect(of);
                 case CONNECT_RESPONSE -> establish(of, event);
                 case REJECTED -> fail(Reason.PEER_GONE, "refused: " + Handshake.meaningOf(event.privateData()), null);
-                case ADDRESS_ERROR, ROUTE_ERROR, UNREACHABLE, DISCONNECTED ->
-                    fail(Reason.PEER_GONE, event.describe(), null);
+                case ADDRESS_ERROR, ROUTE_ERROR, UNREACHABLE -> {
+                    if (Errno.ETIMEDOUT.is(-event.status())) {
+                        failInTime(event.describe());
+                    } else {
+                        fail(Reason.PEER_GONE, event.describe(), null);
+                    }
+                }
+                case DISCONNECTED -> fail(Reason.PEER_GONE, event.describe(), null);
                 default -> fail(Reason.TRANSPORT_ERROR, event.describe(), null);
             }
         }
@@ -274,6 +279,20 @@ final class Connector implements AutoCloseable {
             if (event.type() == CmEvent.Type.DISCONNECTED || event.type() == CmEvent.Type.DEVICE_REMOVAL) {
                 listener.broken(established, failure(Reason.PEER_GONE, "connection ended: " + event.describe(), null));
             }
+        }
+
+        /** Ends an attempt whose time is up: here, or in the kernel, which is given as long for its steps. */
+        private void failInTime(String why) {
+            String told = why + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)";
+            int others = timeoutLines.take(rail);
+            if (others != LogLimit.SILENT) {
+                LOG.warn(
+                        "No connection to {}: {}; meanwhile Spark's block transfer serves it ({} others before)",
+                        target,
+                        told,
+                        others);
+            }
+            fail(Reason.NOT_CONNECTED, told, null);
         }
 
         void fail(Reason reason, String why, @Nullable Throwable cause) {

@@ -92,12 +92,16 @@ final class MemoryReads {
         return true;
     }
 
-    /** Fails reads whose deadline has passed and of which nothing is outstanding. */
-    void expire(long now) {
+    /**
+     * Fails reads whose deadline has passed and of which nothing is outstanding.
+     *
+     * @param connecting whether it is a connection that they have waited for
+     */
+    void expire(long now, boolean connecting) {
         for (int left = waiting.size(); left > 0; left--) {
             PendingRead read = take();
             if (read.isExpired(now) && !read.isOutstanding()) {
-                reads.fail(read, StagedReads.expired(peer));
+                reads.fail(read, StagedReads.expired(peer, connecting));
             } else {
                 waiting.add(read);
             }

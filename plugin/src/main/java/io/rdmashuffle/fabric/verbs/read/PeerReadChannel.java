@@ -170,6 +170,9 @@ public final class PeerReadChannel implements Connection.Owner {
             reads.fail(read, closedFailure());
             return;
         }
+        if (pause.isAfterTimeout() && !connecting && connection == null && divertIfPaused(read)) {
+            return;
+        }
         if (!listed) {
             listed = true;
             host.list(this);
@@ -182,6 +185,18 @@ public final class PeerReadChannel implements Connection.Owner {
         } else {
             direct.add(read);
         }
+    }
+
+    /** Has a read go another way if no connection is tried for a while; returns whether it does. */
+    private boolean divertIfPaused(PendingRead read) {
+        long now = nanoClock.getAsLong();
+        boolean paused = !pause.isOver(now);
+        if (paused) {
+            String why = describePeer() + " did not answer in time, and is asked again later"
+                    + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)";
+            restartOrFail(read, new ReadFailedException(Reason.NOT_CONNECTED, why), true, now);
+        }
+        return paused;
     }
 
     /** Connects if that is what the reads wait for, otherwise posts what fits; returns whether anything was done. */
@@ -281,7 +296,11 @@ public final class PeerReadChannel implements Connection.Owner {
     private void connectFailed(ReadFailedException failure) {
         connecting = false;
         long now = nanoClock.getAsLong();
-        pause.startAfterFailure(now);
+        if (failure.reason() == Reason.NOT_CONNECTED) {
+            pause.startAfterTimeout(now);
+        } else {
+            pause.startAfterFailure(now);
+        }
         LOG.debug("No connection to {}", target, failure);
         for (int left = direct.size(); left > 0; left--) {
             restartOrFail(direct.take(), failure, true, now);
@@ -322,8 +341,8 @@ public final class PeerReadChannel implements Connection.Owner {
             pauseAndDrop(expiredFailure());
             return;
         }
-        direct.expire(now);
-        staged.expire(now);
+        direct.expire(now, connecting);
+        staged.expire(now, connecting);
         wanted = !direct.isEmpty() || !staged.isEmpty();
     }
 
@@ -401,12 +420,13 @@ public final class PeerReadChannel implements Connection.Owner {
         if (retry && mayRetry) {
             read.channels().submitAfter(read, target.lane());
         } else {
-            reads.fail(read, expired && retry ? expiredFailure() : failure);
+            boolean late = expired && retry && failure.reason().isFaultOfPath();
+            reads.fail(read, late ? expiredFailure() : failure);
         }
     }
 
     private ReadFailedException expiredFailure() {
-        return StagedReads.expired(describePeer());
+        return StagedReads.expired(describePeer(), false);
     }
 
     private ReadFailedException closedFailure() {

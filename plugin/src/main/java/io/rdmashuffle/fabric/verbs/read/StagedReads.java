@@ -299,13 +299,17 @@ final class StagedReads {
                 || (oldest != null && oldest.isLate(now));
     }
 
-    /** Fails reads whose deadline has passed and of which nothing is asked or outstanding. */
-    void expire(long now) {
+    /**
+     * Fails reads whose deadline has passed and of which nothing is asked or outstanding.
+     *
+     * @param connecting whether it is a connection that they have waited for
+     */
+    void expire(long now, boolean connecting) {
         int kept = asking || staged != null ? askedReads : 0;
         for (int left = waiting.size(); left > 0; left--) {
             PendingRead read = take();
             if (kept <= 0 && read.isExpired(now) && !read.isOutstanding()) {
-                reads.fail(read, refusals == 0 ? expired(peer) : noRoom());
+                reads.fail(read, refusals == 0 ? expired(peer, connecting) : noRoom());
             } else {
                 waiting.add(read);
             }
@@ -313,11 +317,16 @@ final class StagedReads {
         }
     }
 
-    /** Returns the failure of a read whose deadline has passed. */
-    static ReadFailedException expired(String peer) {
+    /**
+     * Returns the failure of a read whose deadline has passed.
+     *
+     * @param connecting whether it has waited for a connection
+     */
+    static ReadFailedException expired(String peer, boolean connecting) {
         return new ReadFailedException(
-                Reason.TIMED_OUT,
-                peer + " did not deliver within the read's deadline (spark.shuffle.rdma.fabric.readTimeout)");
+                connecting ? Reason.NOT_CONNECTED : Reason.TIMED_OUT,
+                peer + (connecting ? " was not connected" : " did not deliver")
+                        + " within the read's deadline (spark.shuffle.rdma.fabric.readTimeout)");
     }
 
     private ReadFailedException noRoom() {

@@ -142,10 +142,21 @@ class ConnectorTest {
     @EnumSource(names = {"ADDRESS_ERROR", "ROUTE_ERROR", "UNREACHABLE", "DISCONNECTED"})
     void errorOfAStepMeansThatThePeerIsGone(CmEvent.Type type) {
         long id = startAndAsk();
-        rig.rdma.event(id, type, -Errno.ETIMEDOUT.number(), new byte[0]);
+        rig.rdma.event(id, type, -Errno.EHOSTUNREACH.number(), new byte[0]);
         rig.dispatch();
         assertThat(onlyFailure().reason()).isEqualTo(Reason.PEER_GONE);
         assertThat(rig.rdma.isOpen(id)).isFalse();
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"ADDRESS_ERROR", "ROUTE_ERROR", "UNREACHABLE"})
+    void stepThatRanOutOfTimeInTheKernelIsNoFaultOfThePath(CmEvent.Type type) {
+        long id = startAndAsk();
+        rig.rdma.event(id, type, -Errno.ETIMEDOUT.number(), new byte[0]);
+        rig.dispatch();
+        ReadFailedException failure = onlyFailure();
+        assertThat(failure.reason()).isEqualTo(Reason.NOT_CONNECTED);
+        assertThat(failure.reason().isFaultOfPath()).isFalse();
     }
 
     @Test
@@ -174,8 +185,10 @@ class ConnectorTest {
         assertThat(rig.listener.failed).isEmpty();
         rig.pass(Duration.ofNanos(1));
         connector.serve();
-        assertThat(onlyFailure())
-                .hasMessageContaining("no connection within 5 s (spark.shuffle.rdma.fabric.verbs.connectTimeout)");
+        ReadFailedException failure = onlyFailure();
+        assertThat(failure.reason().isFaultOfPath()).isFalse();
+        assertThat(failure)
+                .hasMessageContaining("no answer within 5 s (spark.shuffle.rdma.fabric.verbs.connectTimeout)");
         rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE);
         assertThat(rig.events.nextEvent()).as("the id is gone").isNull();
     }

@@ -98,7 +98,7 @@ class ControlThreadTest {
         step();
         assertThat(rig.listener.failed)
                 .singleElement()
-                .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.TIMED_OUT));
+                .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.NOT_CONNECTED));
     }
 
     @Test

@@ -100,6 +100,11 @@ final class FakeControl implements ConnectionService {
         attempts.remove().listener().connectFailed(new ReadFailedException(Reason.PEER_GONE, why));
     }
 
+    /** Lets the oldest attempt run out of time. */
+    synchronized void timeOut() {
+        attempts.remove().listener().connectFailed(new ReadFailedException(Reason.NOT_CONNECTED, "no answer"));
+    }
+
     /** Returns whether the oldest attempt would be tried if its turn came. */
     synchronized boolean isWanted() {
         return attempts.element().listener().isWanted();

@@ -63,7 +63,7 @@ class PeerReadChannelEndsTest {
         rig.settle();
         rig.pass(SHORT);
         rig.settle();
-        assertOnlyFailure(Reason.TIMED_OUT);
+        assertOnlyFailure(Reason.NOT_CONNECTED);
         assertThat(rig.control().hasAttempt()).as("the attempt goes on").isTrue();
     }
 

@@ -148,7 +148,7 @@ class PeerReadChannelTest {
         rig.settle();
         assertThat(rig.outcomes().failures())
                 .singleElement()
-                .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.TIMED_OUT));
+                .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.NOT_CONNECTED));
         int late = rig.control().accept();
         rig.settle();
         List<ReadRequest> requests = rig.submit(1);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * Lets one line about a subject be logged a minute, and counts the others.
+ *
+ * <p><b>Threading:</b> one thread.
+ *
+ * @param <K> what lines are about; the one that was first logged longest ago is forgotten when there are too many
+ */
+final class LogLimit<K> {
+    /** Means that the line is not to be logged. */
+    static final int SILENT = -1;
+
+    static final int MAX_SUBJECTS = 1024;
+    static final long INTERVAL_NANOS = TimeUnit.MINUTES.toNanos(1);
+
+    private final LongSupplier nanoClock;
+    private final Map<K, Line> lines;
+
+    /** When a line was logged, and how many were not since. */
+    private static final class Line {
+        private long loggedAt;
+        private int silent;
+
+        Line(long loggedAt) {
+            this.loggedAt = loggedAt;
+        }
+    }
+
+    LogLimit(LongSupplier nanoClock) {
+        this.nanoClock = nanoClock;
+        this.lines = new LinkedHashMap<>() {
+            private static final long serialVersionUID = 1L;
+
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<K, Line> eldest) {
+                return size() > MAX_SUBJECTS;
+            }
+        };
+    }
+
+    /** Returns how many lines about a subject were left out before this one; {@link #SILENT} if this one is, too. */
+    int take(K subject) {
+        long now = nanoClock.getAsLong();
+        Line line = lines.get(subject);
+        if (line == null) {
+            lines.put(subject, new Line(now));
+            return 0;
+        }
+        if (now - line.loggedAt < INTERVAL_NANOS) {
+            line.silent++;
+            return SILENT;
+        }
+        int silent = line.silent;
+        line.silent = 0;
+        line.loggedAt = now;
+        return silent;
+    }
+}
