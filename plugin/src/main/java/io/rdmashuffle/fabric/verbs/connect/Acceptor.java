@@ -32,9 +32,6 @@ import org.slf4j.LoggerFactory;
 final class Acceptor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Acceptor.class);
 
-    /** Peers times lanes; an executor serves all others. */
-    private static final int MAX_SERVED = 1 << 14;
-
     /** A request is remembered for so many others after it, and refused when it is played back. */
     private static final int REMEMBERED_NONCES = 1 << 16;
 
@@ -142,7 +139,7 @@ final class Acceptor implements AutoCloseable {
         if (settings.secret().isRequired() && !(request.isProven(settings.secret()) && isFresh(request))) {
             return Handshake.Refusal.NOT_PROVEN;
         }
-        return served.size() >= MAX_SERVED ? Handshake.Refusal.TOO_MANY : null;
+        return served.size() >= ConnectSettings.MAX_SERVED ? Handshake.Refusal.TOO_MANY : null;
     }
 
     private boolean isFresh(Handshake request) {
@@ -169,7 +166,7 @@ final class Acceptor implements AutoCloseable {
                     1,
                     resources,
                     settings.retries(),
-                    ConnectSettings.RNR_RETRIES,
+                    ConnectSettings.QUESTION_RNR_RETRIES,
                     request.answer(settings.secret())));
             Served added = new Served(id, responder, responder.add(pair));
             served.put(lane, added);

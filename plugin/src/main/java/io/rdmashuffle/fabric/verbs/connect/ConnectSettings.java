@@ -16,13 +16,20 @@ import java.time.Duration;
  */
 public record ConnectSettings(
         QueuePairTuning tuning, Duration timeout, int initiatorDepth, int queueDepth, int readBytes, Secret secret) {
-    /** How often a SEND is repeated while the peer has no receive posted. */
-    static final int RNR_RETRIES = 6;
+    /** Most queue pairs that peers read through: peers times lanes; an executor serves all others. */
+    static final int MAX_SERVED = 1 << 14;
+
+    /** How often an answer is repeated while the reader has no receive posted: it posts one before it asks. */
+    static final int ANSWER_RNR_RETRIES = 6;
 
     /**
-     * A query that finds no receive posted comes again after 20.48 ms, six times: long enough for a garbage collection.
-     * The connection manager would say 655 ms.
+     * How often a reader's SEND is repeated while this side has no receive posted: 7 stands for without end. A pause of
+     * this process must not tear down the connections of a fleet that meets it for the first time; a read that waits
+     * for its answer has a deadline.
      */
+    static final int QUESTION_RNR_RETRIES = 7;
+
+    /** A query that finds no receive posted comes again after 20.48 ms. The connection manager would say 655 ms. */
     static final int RNR_TIMER = 22;
 
     private static final int MAX_RETRIES = 7;

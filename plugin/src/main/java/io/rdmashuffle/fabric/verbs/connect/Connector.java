@@ -248,7 +248,12 @@ final class Connector implements AutoCloseable {
             int initiatorDepth =
                     Math.min(settings.initiatorDepth(), rail.limits().maxReadsAsInitiator());
             of.connect(new ConnectionParameters(
-                    created, initiatorDepth, 1, settings.retries(), ConnectSettings.RNR_RETRIES, request.encoded()));
+                    created,
+                    initiatorDepth,
+                    1,
+                    settings.retries(),
+                    ConnectSettings.ANSWER_RNR_RETRIES,
+                    request.encoded()));
         }
 
         private void establish(CmId of, CmEvent event) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
-import io.rdmashuffle.fabric.verbs.device.ControlMemory;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages;
@@ -14,13 +13,9 @@ import io.rdmashuffle.verbs.CompletionChannel;
 import io.rdmashuffle.verbs.CompletionQueue;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.QueueSizes;
-import io.rdmashuffle.verbs.ReceiveRequests;
 import io.rdmashuffle.verbs.SendRequests;
-import io.rdmashuffle.verbs.SharedReceiveQueue;
 import io.rdmashuffle.verbs.WorkCompletions;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -32,8 +27,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Responds, on one rail, to what peers ask: where this process's regions are, and to stage what lies in its disk tier.
  *
- * <p>Messages of all peers come through one shared receive queue, so receive memory does not grow with their number. A
- * peer has one response under way at a time; what it asks meanwhile is served after that.
+ * <p>Messages of all peers come through one shared receive queue. A peer has one response under way at a time; what it
+ * asks meanwhile is served after that.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -41,10 +36,9 @@ import org.slf4j.LoggerFactory;
  */
 final class QueryResponder implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(QueryResponder.class);
-    /** Each of hundreds of peers may ask and release at once; one that finds no receive comes again after 20 ms. */
-    private static final int RECEIVES = 128;
+    /** All receives may complete at once, and one response to each peer. */
+    private static final int COMPLETIONS = SharedReceives.MAX_RECEIVES + ConnectSettings.MAX_SERVED;
 
-    private static final int COMPLETIONS = 1 << 12;
     private static final int POLLED = 32;
     private static final long RESPONSE = 1L << 32;
     private static final long EXPIRY_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -52,11 +46,9 @@ final class QueryResponder implements AutoCloseable {
     private final Rail rail;
     private final CompletionChannel channel;
     private final CompletionQueue queue;
-    private final SharedReceiveQueue shared;
+    private final SharedReceives receives;
     private final WorkCompletions completions = new WorkCompletions(POLLED);
-    private final ReceiveRequests receive = new ReceiveRequests(1);
     private final SendRequests response = new SendRequests(1, 1);
-    private final List<ControlMemory.Slot> messageSlots = new ArrayList<>();
     private final Map<Integer, Querier> queriers = new HashMap<>();
     private final StagingService staging;
     private final Executor control;
@@ -75,13 +67,9 @@ final class QueryResponder implements AutoCloseable {
         this.nanoClock = nanoClock;
         this.nextExpiry = nanoClock.getAsLong();
         this.channel = rail.context().createCompletionChannel();
-        this.queue = rail.context()
-                .createCompletionQueue(Math.min(COMPLETIONS, rail.limits().maxCompletions()), channel);
-        this.shared = rail.domain().createSharedReceiveQueue(RECEIVES);
-        for (int i = 0; i < RECEIVES; i++) {
-            messageSlots.add(rail.controlMemory().take());
-            postReceive(i);
-        }
+        int entries = Math.min(COMPLETIONS, rail.limits().maxCompletions());
+        this.queue = rail.context().createCompletionQueue(entries, channel);
+        this.receives = new SharedReceives(rail, entries);
     }
 
     Rail rail() {
@@ -93,7 +81,7 @@ final class QueryResponder implements AutoCloseable {
     }
 
     QueuePair createQueuePair() {
-        return rail.domain().createQueuePair(new QueueSizes(4, 0, 1, 0), queue, queue, shared);
+        return rail.domain().createQueuePair(new QueueSizes(4, 0, 1, 0), queue, queue, receives.queue());
     }
 
     /** Serves what comes through a queue pair from now on. */
@@ -134,9 +122,19 @@ final class QueryResponder implements AutoCloseable {
 
     /** Responds to what has come. */
     void serve() {
+        receives.postAgain();
         while (queue.poll(completions) > 0) {
-            for (int i = 0; i < completions.count(); i++) {
+            handleAll();
+        }
+    }
+
+    /** Handles each completion of a poll, also if one before it cannot be handled: the device does not tell again. */
+    private void handleAll() {
+        for (int i = 0; i < completions.count(); i++) {
+            try {
                 handle(i);
+            } catch (RuntimeException e) {
+                LOG.warn("Cannot handle a message on queue pair {}", completions.queuePairNumber(i), e);
             }
         }
     }
@@ -150,9 +148,7 @@ final class QueryResponder implements AutoCloseable {
         if (queue.poll(completions) == 0) {
             return true;
         }
-        for (int i = 0; i < completions.count(); i++) {
-            handle(i);
-        }
+        handleAll();
         return false;
     }
 
@@ -166,10 +162,10 @@ final class QueryResponder implements AutoCloseable {
         int message = (int) id;
         try {
             if (completions.succeeded(completion)) {
-                take(pairNumber, messageSlots.get(message).address(), completions.lengthBytes(completion));
+                take(pairNumber, receives.address(message), completions.lengthBytes(completion));
             }
         } finally {
-            postReceive(message);
+            receives.post(message);
         }
     }
 
@@ -283,20 +279,12 @@ final class QueryResponder implements AutoCloseable {
         return StagingMessages.ANSWER_BYTES;
     }
 
-    private void postReceive(int message) {
-        ControlMemory.Slot slot = messageSlots.get(message);
-        receive.clear();
-        receive.add(message, slot.address(), ControlMemory.SLOT_BYTES, slot.localKey());
-        shared.post(receive);
-    }
-
     @Override
     public void close() {
-        shared.close();
+        receives.close();
         queue.close();
         channel.close();
         completions.close();
-        receive.close();
         response.close();
     }
 }

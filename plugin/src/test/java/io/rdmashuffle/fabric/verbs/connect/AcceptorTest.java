@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.verbs.connect.StagingService.Outcome;
 import io.rdmashuffle.fabric.verbs.device.FakeQueues;
+import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
@@ -38,7 +39,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
 class AcceptorTest {
-    private static final int RECEIVES = 128;
+    private static final int RECEIVES = FakeRdma.MAX_SHARED_RECEIVES;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
@@ -105,6 +106,9 @@ class AcceptorTest {
         byte[] answer = Objects.requireNonNull(rig.rdma.acceptOf(id), "not accepted");
         assertThat(request.isAnsweredBy(answer, ConnectRig.SECRET)).isTrue();
         assertThat(rig.rdma.queues().state(onlyPair())).isEqualTo(VerbsConstants.IBV_QPS_RTS);
+        assertThat(Objects.requireNonNull(rig.rdma.acceptedWith(id)).rnrRetries())
+                .as("without end")
+                .isEqualTo(7);
         rig.step(id, CmEvent.Type.ESTABLISHED);
         rig.step(id, CmEvent.Type.TIMEWAIT_EXIT);
         assertThat(rig.rdma.queues().pairNumbers()).hasSize(1);

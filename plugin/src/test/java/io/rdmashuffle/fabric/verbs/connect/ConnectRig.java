@@ -26,10 +26,10 @@ final class ConnectRig implements AutoCloseable {
     static final Secret SECRET = Secret.of(new byte[] {1, 2, 3});
     static final Duration TIMEOUT = Duration.ofSeconds(5);
 
-    final FakeRdma rdma = new FakeRdma();
-    final EventChannel events = EventChannel.open(rdma.library());
-    final Rail rail = FakeRdma.rail(events, 0);
-    final CompletionQueue completions = rail.context().createCompletionQueue(64, null);
+    final FakeRdma rdma;
+    final EventChannel events;
+    final Rail rail;
+    final CompletionQueue completions;
     final ConnectionIds ids = new ConnectionIds();
     final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5);
     final Listener listener = new Listener();
@@ -67,6 +67,17 @@ final class ConnectRig implements AutoCloseable {
         public void broken(EstablishedPair pair, ReadFailedException failure) {
             broken.add(failure);
         }
+    }
+
+    ConnectRig() {
+        this(new FakeRdma());
+    }
+
+    ConnectRig(FakeRdma rdma) {
+        this.rdma = rdma;
+        this.events = EventChannel.open(rdma.library());
+        this.rail = FakeRdma.rail(events, 0);
+        this.completions = rail.context().createCompletionQueue(64, null);
     }
 
     static ConnectSettings settings(Secret secret) {

@@ -20,11 +20,15 @@ final class ManualStaging implements StagingService {
     private final Deque<Job> jobs = new ArrayDeque<>();
     private final List<Lease> returned = new ArrayList<>();
     private boolean full;
+    private boolean broken;
 
     private record Job(List<RemoteSlice> ranges, Listener listener) {}
 
     @Override
     public boolean stage(List<RemoteSlice> ranges, Listener listener) {
+        if (broken) {
+            throw new IllegalStateException("injected");
+        }
         return !full && jobs.add(new Job(ranges, listener));
     }
 
@@ -41,6 +45,10 @@ final class ManualStaging implements StagingService {
 
     void full(boolean refuses) {
         full = refuses;
+    }
+
+    void broken(boolean throwsUp) {
+        broken = throwsUp;
     }
 
     int waiting() {

@@ -228,6 +228,13 @@ public final class FakeQueues implements ContextOps {
         return true;
     }
 
+    /** Has the oldest receive end without a message, as when the queue pair that took it fails. */
+    public synchronized void failReceive(int number, int status) {
+        Pair pair = numbered(number);
+        Receive receive = receives(pair).remove();
+        complete(pair, new Completion(receive.id, status, VerbsConstants.IBV_WC_RECV, 0, number));
+    }
+
     private void complete(Pair pair, Completion completion) {
         Queue<Completion> queue = completions.get(pair.queue);
         if (queue == null || queue.size() >= capacity.getOrDefault(pair.queue, 0)) {

@@ -55,6 +55,7 @@ public final class FakeRdma implements AutoCloseable {
     public static final int MAX_WORK_REQUESTS = 4096;
     public static final int MAX_READS_AS_INITIATOR = 8;
     public static final int MAX_READS_AS_TARGET = 6;
+    public static final int MAX_SHARED_RECEIVES = 300;
     private static final int OBJECT_BYTES = 1024;
 
     private final List<NativeBuffer> memory = new ArrayList<>();
@@ -64,13 +65,14 @@ public final class FakeRdma implements AutoCloseable {
     private final Queue<Long> cmEvents = new ArrayDeque<>();
     private final Queue<long[]> asyncEvents = new ArrayDeque<>();
     private final Map<Long, Connect> connects = new HashMap<>();
-    private final Map<Long, byte[]> accepts = new HashMap<>();
+    private final Map<Long, Connect> accepts = new HashMap<>();
     private final Map<Long, byte[]> rejects = new HashMap<>();
     private final List<Long> ids = new ArrayList<>();
     private final long context;
     private final FakeQueues queues = new FakeQueues();
     private boolean portActive = true;
     private int maxCompletions = 1 << 10;
+    private int maxSharedReceives = MAX_SHARED_RECEIVES;
     private int numbers = 100;
 
     private final VerbsLibrary library = new VerbsLibrary(
@@ -78,9 +80,10 @@ public final class FakeRdma implements AutoCloseable {
             proxy(RdmaCm.class, (self, method, arguments) -> call(method, arguments)),
             ignored -> queues);
 
-    /** What rdma_connect was given. */
+    /** What rdma_connect or rdma_accept was given. */
     @SuppressWarnings("ArrayRecordComponent") // a copy, read once
-    public record Connect(int pairNumber, int initiatorDepth, int responderResources, byte[] privateData) {}
+    public record Connect(
+            int pairNumber, int initiatorDepth, int responderResources, int rnrRetries, byte[] privateData) {}
 
     public FakeRdma() {
         context = object();
@@ -127,6 +130,11 @@ public final class FakeRdma implements AutoCloseable {
         maxCompletions = entries;
     }
 
+    /** Sets how many receives a shared queue may have. */
+    public synchronized void maxSharedReceives(int receives) {
+        maxSharedReceives = receives;
+    }
+
     /** Returns how often a function was called. */
     public synchronized long calls(String function) {
         return calls.stream().filter(function::equals).count();
@@ -144,6 +152,12 @@ public final class FakeRdma implements AutoCloseable {
 
     /** Returns the private data that an id was accepted with, null if it was not. */
     public synchronized byte @Nullable [] acceptOf(long id) {
+        Connect accept = accepts.get(id);
+        return accept == null ? null : accept.privateData();
+    }
+
+    /** Returns what an id was accepted with, null if it was not. */
+    public synchronized @Nullable Connect acceptedWith(long id) {
         return accepts.get(id);
     }
 
@@ -239,7 +253,7 @@ public final class FakeRdma implements AutoCloseable {
                 yield 0;
             }
             case "rdma_accept" -> {
-                accepts.put(arguments[0], connect(arguments[1]).privateData());
+                accepts.put(arguments[0], connect(arguments[1]));
                 yield 0;
             }
             case "rdma_reject" -> {
@@ -260,6 +274,7 @@ public final class FakeRdma implements AutoCloseable {
                 RawMemory.getInt(parameters + rdma_conn_param.qp_num),
                 RawMemory.getByte(parameters + rdma_conn_param.initiator_depth),
                 RawMemory.getByte(parameters + rdma_conn_param.responder_resources),
+                RawMemory.getByte(parameters + rdma_conn_param.rnr_retry_count),
                 bytes(
                         RawMemory.getLong(parameters + rdma_conn_param.private_data),
                         Byte.toUnsignedInt(RawMemory.getByte(parameters + rdma_conn_param.private_data_len))));
@@ -345,6 +360,7 @@ public final class FakeRdma implements AutoCloseable {
     private long queryDevice(long attributes) {
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_wr, MAX_WORK_REQUESTS);
         RawMemory.putInt(attributes + ibv_device_attr.max_cqe, maxCompletions);
+        RawMemory.putInt(attributes + ibv_device_attr.max_srq_wr, maxSharedReceives);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_init_rd_atom, MAX_READS_AS_INITIATOR);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_rd_atom, MAX_READS_AS_TARGET);
         return 0;
