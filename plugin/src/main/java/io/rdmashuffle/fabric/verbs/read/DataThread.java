@@ -17,8 +17,6 @@ import io.rdmashuffle.verbs.WorkCompletions;
 import io.rdmashuffle.verbs.WorkFailedException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -59,7 +57,7 @@ public final class DataThread implements Runnable, AutoCloseable {
     private final Queue<Runnable> commands = new ConcurrentLinkedQueue<>();
 
     private final Connections connections = new Connections();
-    private final List<PeerReadChannel> channels = new ArrayList<>();
+    private final ActiveChannels channels = new ActiveChannels();
     private final WorkTally tally = new WorkTally();
     private final RequestPoster poster;
     private final PeerReadChannel.Host host = new ChannelHost();
@@ -101,8 +99,18 @@ public final class DataThread implements Runnable, AutoCloseable {
     /** What channels need of this. */
     private final class ChannelHost implements PeerReadChannel.Host {
         @Override
-        public void list(PeerReadChannel added) {
-            channels.add(added);
+        public void opened(PeerReadChannel channel) {
+            channels.opened(channel);
+        }
+
+        @Override
+        public void activate(PeerReadChannel channel) {
+            channels.add(channel);
+        }
+
+        @Override
+        public void closed(PeerReadChannel channel) {
+            channels.closed(channel);
         }
 
         @Override
@@ -124,6 +132,11 @@ public final class DataThread implements Runnable, AutoCloseable {
         public RequestPoster poster() {
             return poster;
         }
+    }
+
+    /** Returns the channels of this thread; for its tests. */
+    ActiveChannels channels() {
+        return channels;
     }
 
     /** Returns the rail that reads go over. */
@@ -223,10 +236,10 @@ public final class DataThread implements Runnable, AutoCloseable {
         worked |= takeReads();
         worked |= pollCompletions();
         now = nanoClock.getAsLong();
-        worked |= advanceChannels();
+        worked |= channels.advance(now);
         if (now - nextExpiry >= 0) {
             nextExpiry = now + BUSY_TICK_NANOS;
-            expireChannels();
+            channels.expire(now);
         }
         return worked;
     }
@@ -249,25 +262,6 @@ public final class DataThread implements Runnable, AutoCloseable {
             read = after;
         }
         return any;
-    }
-
-    private boolean advanceChannels() {
-        boolean any = false;
-        for (int i = 0; i < channels.size(); i++) {
-            any |= channels.get(i).advance(now);
-        }
-        return any;
-    }
-
-    private void expireChannels() {
-        for (int i = channels.size() - 1; i >= 0; i--) {
-            PeerReadChannel each = channels.get(i);
-            if (each.isClosed()) {
-                channels.remove(i);
-            } else {
-                each.expire(now);
-            }
-        }
     }
 
     private boolean pollCompletions() {
@@ -308,7 +302,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         try {
             queue.arm();
             if (inbox.isEmpty() && commands.isEmpty() && !closing && !pollCompletions()) {
-                waits.await(isBusy() ? BUSY_TICK_NANOS : IDLE_TICK_NANOS);
+                waits.await(channels.isBusy() ? BUSY_TICK_NANOS : IDLE_TICK_NANOS);
                 tally.woken();
             }
         } finally {
@@ -319,27 +313,18 @@ public final class DataThread implements Runnable, AutoCloseable {
         }
     }
 
-    private boolean isBusy() {
-        for (int i = 0; i < channels.size(); i++) {
-            if (channels.get(i).isBusy()) {
-                return true;
-            }
-        }
-        return false;
-    }
-
     /** Ends all reads; the last act of the data thread. */
     private void closeChannels() {
         runCommands();
         takeReads();
         ReadFailedException failure = closedFailure();
-        for (PeerReadChannel each : channels) {
+        channels.forEachOpen(each -> {
             try {
                 each.close(failure);
             } catch (RuntimeException | Error e) {
                 LOG.error("Could not close the channel to {}", each.describePeer(), e);
             }
-        }
+        });
         PendingRead late = inbox.close();
         while (late != null) {
             PendingRead after = late.next;

@@ -44,18 +44,26 @@ public final class PeerReadChannel implements Connection.Owner {
     private final ConnectionListener fromControl = new FromControl();
     private final MemoryReads direct;
     private final StagedReads staged;
+    private final FailedReads failed;
     private @Nullable Connection connection;
     private boolean connecting;
     /** Whether reads wait; for the control thread, which lets attempts wait for their turn. */
     private volatile boolean wanted;
 
     private boolean closed;
-    private boolean listed;
+    private boolean opened;
+    private boolean active;
 
     /** What a channel needs of its data thread. */
     interface Host {
-        /** Has the data thread look after a channel, until it is closed. */
-        void list(PeerReadChannel channel);
+        /** Has a channel closed with the data thread, unless it is closed before. */
+        void opened(PeerReadChannel channel);
+
+        /** Has the data thread look after a channel, until it has nothing left to do. */
+        void activate(PeerReadChannel channel);
+
+        /** Forgets a channel, which is closed. */
+        void closed(PeerReadChannel channel);
 
         /** Runs something on the data thread; for any thread. */
         void execute(Runnable command);
@@ -80,6 +88,7 @@ public final class PeerReadChannel implements Connection.Owner {
         RegionQueries queries = new FromReads();
         this.direct = new MemoryReads(reads, regions, target.rail(), describePeer(), queries);
         this.staged = new StagedReads(reads, regions, target.rail(), describePeer(), queries);
+        this.failed = new FailedReads(reads, describePeer(), target.lane());
     }
 
     /** What reads need of this. */
@@ -164,19 +173,25 @@ public final class PeerReadChannel implements Connection.Owner {
         return closed;
     }
 
+    /** Takes note that the data thread does not look after this until there is something to do again. */
+    void deactivated() {
+        active = false;
+    }
+
     /** Takes a read, which ends here or on another channel. */
     public void add(PendingRead read) {
         if (closed) {
             reads.fail(read, closedFailure());
             return;
         }
-        if (pause.isAfterTimeout() && !connecting && connection == null && divertIfPaused(read)) {
-            return;
+        if (pause.isAfterTimeout() && !connecting && connection == null) {
+            long now = nanoClock.getAsLong();
+            if (!pause.isOver(now)) {
+                failed.divert(read, now);
+                return;
+            }
         }
-        if (!listed) {
-            listed = true;
-            host.list(this);
-        }
+        activate();
         if (!wanted) {
             wanted = true;
         }
@@ -187,16 +202,15 @@ public final class PeerReadChannel implements Connection.Owner {
         }
     }
 
-    /** Has a read go another way if no connection is tried for a while; returns whether it does. */
-    private boolean divertIfPaused(PendingRead read) {
-        long now = nanoClock.getAsLong();
-        boolean paused = !pause.isOver(now);
-        if (paused) {
-            String why = describePeer() + " did not answer in time, and is asked again later"
-                    + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)";
-            restartOrFail(read, new ReadFailedException(Reason.NOT_CONNECTED, why), true, now);
+    private void activate() {
+        if (!opened) {
+            opened = true;
+            host.opened(this);
         }
-        return paused;
+        if (!active) {
+            active = true;
+            host.activate(this);
+        }
     }
 
     /** Connects if that is what the reads wait for, otherwise posts what fits; returns whether anything was done. */
@@ -266,7 +280,7 @@ public final class PeerReadChannel implements Connection.Owner {
         pause.reset();
         if (staged.isReading() && staged.isLate(nanoClock.getAsLong())) {
             // Bytes may have come from memory that the peer has used anew.
-            broken(on, expiredFailure());
+            broken(on, failed.expired());
             return;
         }
         RequestPoster poster = host.poster();
@@ -303,10 +317,10 @@ public final class PeerReadChannel implements Connection.Owner {
         }
         LOG.debug("No connection to {}", target, failure);
         for (int left = direct.size(); left > 0; left--) {
-            restartOrFail(direct.take(), failure, true, now);
+            failed.restartOrFail(direct.take(), failure, true, now);
         }
         for (int left = staged.size(); left > 0; left--) {
-            restartOrFail(staged.take(), failure, true, now);
+            failed.restartOrFail(staged.take(), failure, true, now);
         }
     }
 
@@ -338,7 +352,7 @@ public final class PeerReadChannel implements Connection.Owner {
         }
         late |= staged.isLate(now);
         if (late) {
-            pauseAndDrop(expiredFailure());
+            pauseAndDrop(failed.expired());
             return;
         }
         direct.expire(now, connecting);
@@ -358,6 +372,7 @@ public final class PeerReadChannel implements Connection.Owner {
         while (!staged.isEmpty()) {
             reads.fail(staged.take(), failure);
         }
+        host.closed(this);
     }
 
     /**
@@ -388,45 +403,11 @@ public final class PeerReadChannel implements Connection.Owner {
         poster.forgetReceives(dropped);
         long now = nanoClock.getAsLong();
         for (PendingRead read = ended.poll(); read != null; read = ended.poll()) {
-            endOutstanding(read, failure, retry, released, now);
+            failed.endOutstanding(read, failure, retry, released, now);
         }
         if (released) {
             control.closeIdentity(dropped.established());
         }
-    }
-
-    /**
-     * Deals with a read that was outstanding on a connection that is gone.
-     *
-     * @param released whether the device has let go of its target
-     */
-    private void endOutstanding(
-            PendingRead read, ReadFailedException failure, boolean retry, boolean released, long now) {
-        if (released) {
-            restartOrFail(read, failure, retry, now);
-        } else {
-            reads.abandon(read, failure);
-        }
-    }
-
-    /**
-     * Deals with a read of which nothing is under way any more.
-     *
-     * @param retry whether it may start again
-     */
-    private void restartOrFail(PendingRead read, ReadFailedException failure, boolean retry, long now) {
-        boolean expired = read.isExpired(now);
-        boolean mayRetry = read.rewindForRetry(now);
-        if (retry && mayRetry) {
-            read.channels().submitAfter(read, target.lane());
-        } else {
-            boolean late = expired && retry && failure.reason().isFaultOfPath();
-            reads.fail(read, late ? expiredFailure() : failure);
-        }
-    }
-
-    private ReadFailedException expiredFailure() {
-        return StagedReads.expired(describePeer(), false);
     }
 
     private ReadFailedException closedFailure() {

@@ -193,6 +193,29 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         return request;
     }
 
+    /** Hands a read over that goes through a channel of the test's own to the first data thread. */
+    ReadRequest submit(ReadRequest request, PeerReadChannel through, long timeoutNanos) {
+        ReadBatch batch = new ReadBatch(List.of(request), now() + timeoutNanos, outcomes);
+        if (!reads.tryAdmit(batch)) {
+            throw new AssertionError("there is no room in flight");
+        }
+        thread().submit(reads.lend(batch, request, new Through(through, thread())));
+        return request;
+    }
+
+    /** Has all reads go through one channel. */
+    private record Through(PeerReadChannel channel, DataThread thread) implements PendingRead.Channels {
+        @Override
+        public void add(PendingRead read, int lane) {
+            channel.add(read);
+        }
+
+        @Override
+        public void submitAfter(PendingRead read, int failedLane) {
+            thread.submit(read);
+        }
+    }
+
     /** Hands over so many reads of one piece each. */
     List<ReadRequest> submit(int count) throws InterruptedException {
         List<ReadRequest> requests = new ArrayList<>();
