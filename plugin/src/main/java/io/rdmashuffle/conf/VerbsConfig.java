@@ -90,6 +90,13 @@ public final class VerbsConfig {
                 request again after 4.6 to 6.1 s, so 15s outlast two. Not above `fabric.readTimeout`; the default is
                 lowered to it.
                 """);
+    public static final ConfigEntry<Duration> IDLE_TIMEOUT = ConfigEntry.duration("fabric.verbs.idleTimeout", "5min")
+            .between("0ms", "1d")
+            .doc("""
+                A queue pair through which nothing was read for so long, or up to an eighth longer, is closed by its
+                reader, and opened again by the next read. It takes memory and a place in the network card's cache at
+                both ends; opening one takes some milliseconds. 0 keeps it until the peer is gone.
+                """);
     public static final ConfigEntry<Boolean> ON_DEMAND_PAGING =
             ConfigEntry.flag("fabric.verbs.onDemandPaging", "false").doc("""
                 Register the pool without pinning it, where the device can take page faults; slower on first use, and no
@@ -109,6 +116,7 @@ public final class VerbsConfig {
             ACK_TIMEOUT,
             RETRY_COUNT,
             CONNECT_TIMEOUT,
+            IDLE_TIMEOUT,
             ON_DEMAND_PAGING);
 
     private final Map<ConfigEntry<?>, Object> values;
@@ -170,6 +178,11 @@ public final class VerbsConfig {
 
     public Duration connectTimeout() {
         return get(CONNECT_TIMEOUT);
+    }
+
+    /** Returns after how long a queue pair is closed through which nothing was read; zero if never. */
+    public Duration idleTimeout() {
+        return get(IDLE_TIMEOUT);
     }
 
     public boolean onDemandPaging() {

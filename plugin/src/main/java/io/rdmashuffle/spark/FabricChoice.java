@@ -134,6 +134,7 @@ final class FabricChoice {
                 verbs.readBytes(),
                 tuning,
                 verbs.connectTimeout(),
+                verbs.idleTimeout(),
                 config.fabricMaxBytesInFlight(),
                 config.fabricMaxBytesStaged(),
                 config.fabricReadTimeout(),

@@ -110,6 +110,7 @@ class ShuffleConfigTest {
         assertThat(verbs.ackTimeout()).isEqualTo(18);
         assertThat(verbs.retryCount()).isEqualTo(5);
         assertThat(verbs.connectTimeout()).isEqualTo(Duration.ofSeconds(6));
+        assertThat(verbs.idleTimeout()).isEqualTo(Duration.ofMinutes(9));
         assertThat(verbs.onDemandPaging()).isTrue();
     }
 
@@ -172,6 +173,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "fabric.verbs.ackTimeout", "18");
         settings.put(PREFIX + "fabric.verbs.retryCount", "5");
         settings.put(PREFIX + "fabric.verbs.connectTimeout", "6s");
+        settings.put(PREFIX + "fabric.verbs.idleTimeout", "9min");
         settings.put(PREFIX + "fabric.verbs.onDemandPaging", "true");
 
         ShuffleConfig config = ShuffleConfig.read(settings);

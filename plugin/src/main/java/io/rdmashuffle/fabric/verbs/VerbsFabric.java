@@ -64,7 +64,8 @@ public final class VerbsFabric implements Fabric {
             for (Rail rail : rails) {
                 for (int i = 0; i < settings.threads(); i++) {
                     int lane = dataThreads.size();
-                    dataThreads.add(new DataThread(lane, rail, control, reads, settings.pollTime(), System::nanoTime));
+                    dataThreads.add(new DataThread(
+                            lane, rail, control, reads, settings.pollTime(), settings.idleTimeout(), System::nanoTime));
                 }
             }
             complete = true;

@@ -20,6 +20,7 @@ import java.util.Optional;
  * @param readBytes longest single READ; longer requests are split
  * @param tuning what connections change of the proposed values
  * @param connectTimeout deadline of one attempt to connect
+ * @param idleTimeout after how long a queue pair is closed through which nothing was read; zero if never
  * @param maxBytesInFlight bound on bytes being read at once
  * @param maxBytesStaged bound on bytes of the disk tier that lie in memory for peers to read
  * @param readTimeout how long peers may read them
@@ -35,6 +36,7 @@ public record VerbsSettings(
         int readBytes,
         QueuePairTuning tuning,
         Duration connectTimeout,
+        Duration idleTimeout,
         long maxBytesInFlight,
         long maxBytesStaged,
         Duration readTimeout,

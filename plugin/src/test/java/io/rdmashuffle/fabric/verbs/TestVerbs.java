@@ -31,6 +31,7 @@ final class TestVerbs {
                 new QueuePairTuning(
                         14, 7, QueuePairTuning.AS_PROPOSED, QueuePairTuning.AS_PROPOSED, QueuePairTuning.AS_PROPOSED),
                 CONNECT_TIMEOUT,
+                Duration.ZERO,
                 maxBytesInFlight,
                 maxBytesInFlight / 4,
                 Duration.ofSeconds(30),

@@ -244,6 +244,7 @@ public final class FabricBench extends Tool {
                     8 << 20,
                     QueuePairTuning.DEFAULT,
                     Duration.ofSeconds(20),
+                    Duration.ZERO,
                     POOL_BYTES,
                     POOL_BYTES / 4,
                     Duration.ofSeconds(30),

@@ -49,7 +49,7 @@ final class ActiveChannels {
                 // The last one was visited already.
                 active.set(i, active.get(active.size() - 1));
                 active.remove(active.size() - 1);
-                each.deactivated();
+                each.deactivated(now);
             }
         }
         return any;
@@ -60,6 +60,14 @@ final class ActiveChannels {
         for (int i = active.size() - 1; i >= 0; i--) {
             visits++;
             active.get(i).expire(now);
+        }
+    }
+
+    /** Has each channel that is not active close a connection through which nothing was read for so long. */
+    void closeIdle(long now, long idleNanos) {
+        for (PeerReadChannel each : open) {
+            visits++;
+            each.closeIfIdle(now, idleNanos);
         }
     }
 

@@ -42,11 +42,14 @@ public final class DataThread implements Runnable, AutoCloseable {
     private static final long BUSY_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final long IDLE_TICK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+    private static final int IDLE_CHECKS = 8;
+
     private final int lane;
     private final Rail rail;
     private final ConnectionService control;
     private final PendingReads reads;
     private final long pollNanos;
+    private final long idleNanos;
     private final LongSupplier nanoClock;
     private final CompletionChannel channel;
     private final CompletionQueue queue;
@@ -66,12 +69,14 @@ public final class DataThread implements Runnable, AutoCloseable {
     private volatile boolean ended;
     private long now;
     private long nextExpiry;
+    private long nextIdleCheck;
 
     /**
      * Creates the queue on the rail's device; {@link #run} serves it.
      *
      * @param lane this thread's place among the fabric's data threads
      * @param pollTime how long to look for completions before sleeping
+     * @param idleTimeout after how long a connection is closed through which nothing was read; zero if never
      */
     public DataThread(
             int lane,
@@ -79,15 +84,18 @@ public final class DataThread implements Runnable, AutoCloseable {
             ConnectionService control,
             PendingReads reads,
             Duration pollTime,
+            Duration idleTimeout,
             LongSupplier nanoClock) {
         this.lane = lane;
         this.rail = rail;
         this.control = control;
         this.reads = reads;
         this.pollNanos = pollTime.toNanos();
+        this.idleNanos = idleTimeout.toNanos();
         this.nanoClock = nanoClock;
         this.now = nanoClock.getAsLong();
         this.nextExpiry = now;
+        this.nextIdleCheck = now;
         this.channel = rail.context().createCompletionChannel();
         int entries = Math.min(MAX_COMPLETIONS, rail.limits().maxCompletions());
         this.queue = rail.context().createCompletionQueue(entries, channel);
@@ -240,6 +248,11 @@ public final class DataThread implements Runnable, AutoCloseable {
         if (now - nextExpiry >= 0) {
             nextExpiry = now + BUSY_TICK_NANOS;
             channels.expire(now);
+        }
+        if (idleNanos > 0 && now - nextIdleCheck >= 0) {
+            // All channels are looked at, but so seldom that their number does not matter.
+            nextIdleCheck = now + idleNanos / IDLE_CHECKS;
+            channels.closeIdle(now, idleNanos);
         }
         return worked;
     }

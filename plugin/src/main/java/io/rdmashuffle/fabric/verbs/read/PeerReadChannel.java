@@ -21,6 +21,7 @@ import org.slf4j.LoggerFactory;
  *  idle -- a read waits --> connecting -- connected --> querying regions -- response --> posting
  *   ^                         |                          |                                |
  *   +---- after a pause ------+--- refused, failed ------+----- lost, deadline passed ----+
+ *   +---- at once ------------------------------------------------ nothing was read for long
  * </pre>
  *
  * <p>Connected on first use. A connection that breaks takes nothing else with it: its queue pair is destroyed, what was
@@ -53,6 +54,7 @@ public final class PeerReadChannel implements Connection.Owner {
     private boolean closed;
     private boolean opened;
     private boolean active;
+    private long idleSince;
 
     /** What a channel needs of its data thread. */
     interface Host {
@@ -174,8 +176,18 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     /** Takes note that the data thread does not look after this until there is something to do again. */
-    void deactivated() {
+    void deactivated(long now) {
         active = false;
+        idleSince = now;
+    }
+
+    /** Closes a connection through which nothing was read for so long; the next read opens another without a pause. */
+    void closeIfIdle(long now, long idleNanos) {
+        if (connection == null || active || now - idleSince < idleNanos) {
+            return;
+        }
+        LOG.debug("Closing the connection to {}: nothing was read for {} s", target, (now - idleSince) / 1_000_000_000);
+        drop(new ReadFailedException(Reason.CLOSED, "nothing was read for long"), false);
     }
 
     /** Takes a read, which ends here or on another channel. */
@@ -304,6 +316,7 @@ public final class PeerReadChannel implements Connection.Owner {
         regions.reset();
         staged.connected(made);
         connection = made;
+        idleSince = nanoClock.getAsLong();
         LOG.debug("Connected to {}", target);
     }
 

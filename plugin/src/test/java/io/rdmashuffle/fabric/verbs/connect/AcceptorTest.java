@@ -145,6 +145,16 @@ class AcceptorTest {
     }
 
     @Test
+    void peersThatComeAndGoLeaveTheirSlotsBehind() {
+        long registrations = rig.rdma.calls("ibv_reg_mr");
+        for (int i = 0; i < 1000; i++) {
+            rig.step(ask(handshake(0).encoded()), CmEvent.Type.DISCONNECTED);
+        }
+        assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
+        assertThat(rig.rdma.calls("ibv_reg_mr")).as("blocks of control memory").isLessThanOrEqualTo(registrations + 1);
+    }
+
+    @Test
     void requestThatCannotBeAcceptedLeavesNothing() {
         rig.rdma.fail("rdma_accept", Errno.EINVAL);
         long id = ask(handshake(0).encoded());

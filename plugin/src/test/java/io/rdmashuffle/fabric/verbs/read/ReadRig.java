@@ -41,6 +41,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
     static final int MAX_READ_BYTES = 4096;
     static final int SOURCE_BYTES = 64 << 10;
     static final long TIMEOUT_NANOS = Duration.ofSeconds(30).toNanos();
+    static final Duration IDLE_TIMEOUT = Duration.ofMinutes(40);
     private static final int FIRST_PAUSE_MILLIS = 51;
 
     private final FakeRdma rdma;
@@ -71,7 +72,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         this.control = new FakeControl(events, depth, MAX_READ_BYTES);
         this.outcomes = new Outcomes(rdma.queues());
         for (int lane = 0; lane < lanes; lane++) {
-            DataThread thread = new DataThread(lane, rail, control, reads, Duration.ZERO, clock::get);
+            DataThread thread = new DataThread(lane, rail, control, reads, Duration.ZERO, IDLE_TIMEOUT, clock::get);
             threads.add(thread);
             channels.add(thread.createChannel("7", 77, InetSocketAddress.createUnresolved("peer", 1)));
         }
