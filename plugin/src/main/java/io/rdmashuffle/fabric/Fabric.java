@@ -38,6 +38,18 @@ public interface Fabric extends RegionListener, AutoCloseable {
      */
     Peer connect(String peerId, byte[] address) throws PeerUnreachableException;
 
+    /**
+     * Ends what a process reads here that has left the membership, and lets it read no more until it is {@link #admit
+     * admitted} again; returns at once, and takes effect within a second. Where the kernel shares memory rather than
+     * this process serving it, there is nothing to end: such a fabric leaves it to the kernel, and says so.
+     *
+     * @param address what that process's fabric of the same name announced
+     */
+    void revoke(byte[] address);
+
+    /** Lets a process read here that has announced itself, also if it was revoked before; returns at once. */
+    void admit(byte[] address);
+
     /** Returns whether some of what is read is copied into memory of this process, rather than used where it lies. */
     boolean copies();
 

@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +31,7 @@ import org.slf4j.LoggerFactory;
  * Chooses for each peer the best fabric that reaches it, and remembers which do not.
  *
  * <p>A path that failed is given up for a while, during which Spark's block transfer serves that peer; then it is tried
- * again.
+ * again. A member that leaves is not read from any more, and reads here no more.
  *
  * <p><b>Threading:</b> thread-safe; connecting to one peer does not hold up the others.
  *
@@ -128,19 +129,33 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     }
 
     @Override
-    public void memberAdded(Member member) {}
+    public void memberAdded(Member member) {
+        forEachAddress(member, Fabric::admit);
+    }
 
+    /** Reads from it no more, and has the fabrics end what it reads here. */
     @Override
     public void memberRemoved(Member member) {
         Route route = routes.remove(member.executorId());
         if (route != null) {
             route.retire();
         }
+        forEachAddress(member, Fabric::revoke);
     }
 
     @Override
     public void memberReplaced(Member before, Member after) {
         memberRemoved(before);
+        memberAdded(after);
+    }
+
+    private void forEachAddress(Member member, BiConsumer<Fabric, byte[]> action) {
+        for (Fabric fabric : fabrics) {
+            byte[] address = member.address(fabric.name());
+            if (address != null) {
+                action.accept(fabric, address);
+            }
+        }
     }
 
     @Override

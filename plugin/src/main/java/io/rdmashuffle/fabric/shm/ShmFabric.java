@@ -124,6 +124,17 @@ public final class ShmFabric implements Fabric {
         return new ShmPeer(peerId, remote, copyThreads, inPlace);
     }
 
+    /**
+     * Does nothing: peers map files of this process, and what they have mapped the kernel does not take back. They are
+     * processes of the same host and user; the files themselves go with this process.
+     */
+    @Override
+    public void revoke(byte[] address) {}
+
+    /** Does nothing, since nothing is revoked. */
+    @Override
+    public void admit(byte[] address) {}
+
     @Override
     public boolean copies() {
         return !inPlace;

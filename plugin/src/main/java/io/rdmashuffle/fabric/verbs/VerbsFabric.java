@@ -159,6 +159,24 @@ public final class VerbsFabric implements Fabric {
     }
 
     @Override
+    public void revoke(byte[] address) {
+        try {
+            control.revoke(VerbsAddress.decode(address).fabricId());
+        } catch (PeerUnreachableException e) {
+            LOG.debug("A process that left had an address that does not tell which it is", e);
+        }
+    }
+
+    @Override
+    public void admit(byte[] address) {
+        try {
+            control.admit(VerbsAddress.decode(address).fabricId());
+        } catch (PeerUnreachableException e) {
+            LOG.debug("A process that came has an address that does not tell which it is", e);
+        }
+    }
+
+    @Override
     public boolean copies() {
         return true;
     }

@@ -140,6 +140,16 @@ final class FlakyFabric implements Fabric {
     }
 
     @Override
+    public void revoke(byte[] address) {
+        real.revoke(address);
+    }
+
+    @Override
+    public void admit(byte[] address) {
+        real.admit(address);
+    }
+
+    @Override
     public boolean copies() {
         return real.copies();
     }

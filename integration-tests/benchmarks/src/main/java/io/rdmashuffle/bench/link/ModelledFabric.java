@@ -61,6 +61,16 @@ final class ModelledFabric implements Fabric {
     }
 
     @Override
+    public void revoke(byte[] address) {
+        memory.revoke(address);
+    }
+
+    @Override
+    public void admit(byte[] address) {
+        memory.admit(address);
+    }
+
+    @Override
     public boolean copies() {
         return true;
     }

@@ -35,6 +35,9 @@ final class Acceptor implements AutoCloseable {
     /** A request is remembered for so many others after it, and refused when it is played back. */
     private static final int REMEMBERED_NONCES = 1 << 16;
 
+    /** As the registry remembers them; an executor comes and goes a few times an hour at most. */
+    static final int REMEMBERED_REVOKED = 1 << 13;
+
     private final ConnectionIds ids;
     private final long fabricId;
     private final ConnectSettings settings;
@@ -42,6 +45,9 @@ final class Acceptor implements AutoCloseable {
     private final Map<Rail, QueryResponder> responderByRail = new HashMap<>();
     private final Map<PeerLane, Served> served = new HashMap<>();
     private final LinkedHashSet<ByteBuffer> nonces = new LinkedHashSet<>();
+    /** Processes that have left the membership, by fabric id. */
+    private final LinkedHashSet<Long> revoked = new LinkedHashSet<>();
+
     private boolean closed;
 
     Acceptor(
@@ -139,7 +145,29 @@ final class Acceptor implements AutoCloseable {
         if (settings.secret().isRequired() && !(request.isProven(settings.secret()) && isFresh(request))) {
             return Handshake.Refusal.NOT_PROVEN;
         }
+        if (revoked.contains(request.from())) {
+            return Handshake.Refusal.NOT_A_MEMBER;
+        }
         return served.size() >= ConnectSettings.MAX_SERVED ? Handshake.Refusal.TOO_MANY : null;
+    }
+
+    /** Ends all queue pairs that a process reads through, and refuses its requests until it is admitted. */
+    void revoke(long of) {
+        revoked.remove(of);
+        if (revoked.size() == REMEMBERED_REVOKED) {
+            revoked.remove(revoked.iterator().next());
+        }
+        revoked.add(of);
+        for (PeerLane lane : List.copyOf(served.keySet())) {
+            if (lane.fabricId() == of) {
+                end(lane, "it left the application");
+            }
+        }
+    }
+
+    /** Takes the requests of a process again that was revoked. */
+    void admit(long of) {
+        revoked.remove(of);
     }
 
     private boolean isFresh(Handshake request) {

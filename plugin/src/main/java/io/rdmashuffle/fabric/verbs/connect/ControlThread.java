@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
  * devices.
  *
  * <p><b>Threading:</b> {@link #run} is the control thread's, on which everything that it calls runs; {@link #connect},
- * {@link #closeIdentity} and {@link #stop} are for any thread, {@link #close} for one when {@link #run} has returned.
+ * {@link #closeIdentity}, {@link #revoke}, {@link #admit} and {@link #stop} are for any thread, {@link #close} for one
+ * when {@link #run} has returned.
  *
  * <p><b>Ownership:</b> owns acceptor and attempts; event channel and rails are the fabric's.
  */
@@ -104,6 +105,16 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
             pair.rail().controlMemory().release(pair.slot());
             ids.end(pair.rail(), pair.id());
         });
+    }
+
+    /** Ends what a process reads here, in the next step, and refuses it until it is admitted. For any thread. */
+    public void revoke(long fabricId) {
+        execute(() -> acceptor.revoke(fabricId));
+    }
+
+    /** Lets a process connect that was revoked before. For any thread. */
+    public void admit(long fabricId) {
+        execute(() -> acceptor.admit(fabricId));
     }
 
     /** Serves until {@link #stop}. */

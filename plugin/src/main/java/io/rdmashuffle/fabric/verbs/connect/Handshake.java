@@ -50,7 +50,8 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
         ANOTHER_PROCESS("another process listens there now"),
         NOT_PROVEN("it does not know this application's secret (spark.authenticate)"),
         TOO_MANY("it serves as many peers as it can"),
-        NOT_READY("it is shutting down");
+        NOT_READY("it is shutting down"),
+        NOT_A_MEMBER("it has been told that this executor left the application");
 
         private static final Refusal[] BY_NUMBER = values();
 

@@ -114,6 +114,46 @@ class ControlThreadTest {
     }
 
     @Test
+    void processThatLeftIsCutOffInTheNextStep() {
+        long id = rig.rdma.requestedId();
+        Handshake request = Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE);
+        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
+        step();
+        control.revoke(ConnectRig.PEER_FABRIC_ID);
+        step();
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+        assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
+        long again = rig.rdma.requestedId();
+        rig.rdma.event(again, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
+        step();
+        assertThat(rig.rdma.rejectOf(again)).isNotNull();
+        control.admit(ConnectRig.PEER_FABRIC_ID);
+        long admitted = rig.rdma.requestedId();
+        rig.rdma.event(admitted, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
+        step();
+        assertThat(rig.rdma.acceptOf(admitted)).isNotNull();
+        rig.rdma.event(admitted, CmEvent.Type.DISCONNECTED);
+        step();
+    }
+
+    /** The thread sleeps for a second at most, but does not have to sleep until then. */
+    @Test
+    void sleepingThreadCutsOffAProcessThatLeft() throws Exception {
+        ran = true;
+        Thread thread = new Thread(control, "rdma-control-test");
+        long id = rig.rdma.requestedId();
+        Handshake request = Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE);
+        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
+        thread.start();
+        await(() -> rig.rdma.acceptOf(id) != null);
+        control.revoke(ConnectRig.PEER_FABRIC_ID);
+        await(() -> !rig.rdma.isOpen(id));
+        control.stop();
+        thread.join(30_000);
+        assertThat(thread.isAlive()).isFalse();
+    }
+
+    @Test
     void deviceEventsArePassedOn() {
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ERR, null);
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ACTIVE, null);

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What every fabric does with processes that have left the membership; each provider runs it by extending it. */
+@Tag("contract")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+public abstract class RevocationContract {
+    private static final Duration LONG = Duration.ofSeconds(30);
+    private static final long BYTES_IN_FLIGHT = 64 << 10;
+    private static final int BYTES = 1000;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
+
+    private Node owner;
+    private Node reader;
+    private Node other;
+    private Lease data;
+
+    /** Creates a fabric with this bound. */
+    protected abstract Fabric fabric(long maxBytesInFlight);
+
+    /** Returns whether a process can keep others from reading, rather than leaving that to the kernel. */
+    protected abstract boolean revokes();
+
+    @BeforeEach
+    void open() throws InterruptedException {
+        owner = new Node(directory, fabric(BYTES_IN_FLIGHT));
+        reader = new Node(directory, fabric(BYTES_IN_FLIGHT));
+        other = new Node(directory, fabric(BYTES_IN_FLIGHT));
+        data = TestPools.filled(owner.pool(), BYTES, new Random(8));
+    }
+
+    @AfterEach
+    void close() {
+        if (data != null) {
+            data.close();
+        }
+        for (Node node : new Node[] {reader, other, owner}) {
+            if (node != null) {
+                node.close();
+            }
+        }
+    }
+
+    private boolean reads(Node through, Peer peer) throws Exception {
+        BlockingReads reads = new BlockingReads(new ReceiveLeases(through.pool(), Duration.ZERO), LONG);
+        RemoteSlice slice = new RemoteSlice(data.region().id(), data.offset(), BYTES);
+        try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
+            assertThat(TestPools.bytes(bytes.memory(0)))
+                    .isEqualTo(TestPools.bytes(data.memory().slice(0, BYTES)));
+            return true;
+        } catch (ReadFailedException e) {
+            return false;
+        }
+    }
+
+    /** Reads until that works, or does not any more: what is revoked takes effect a moment later. */
+    private void await(Peer peer, boolean works) throws Exception {
+        while (reads(reader, peer) != works) {
+            Thread.sleep(20);
+        }
+    }
+
+    @Test
+    void processThatLeftReadsNoMoreUntilItIsAdmittedAgain() throws Exception {
+        try (Peer peer = reader.connect(owner);
+                Peer another = other.connect(owner)) {
+            await(peer, true);
+            assertThat(reads(other, another)).isTrue();
+            owner.fabric().revoke(reader.fabric().localAddress());
+            await(peer, !revokes());
+            assertThat(reads(other, another)).as("another process").isTrue();
+            owner.fabric().admit(reader.fabric().localAddress());
+            await(peer, true);
+        }
+    }
+
+    @Test
+    void processThatLeftBeforeItsFirstReadIsRefused() throws Exception {
+        owner.fabric().revoke(reader.fabric().localAddress());
+        try (Peer peer = reader.connect(owner);
+                Peer another = other.connect(owner)) {
+            await(peer, !revokes());
+            assertThat(reads(other, another)).isTrue();
+        }
+    }
+
+    @Test
+    void addressesThatAreNoneAreIgnored() throws Exception {
+        owner.fabric().revoke(new byte[] {1, 2, 3});
+        owner.fabric().admit(new byte[0]);
+        try (Peer peer = reader.connect(owner)) {
+            assertThat(reads(reader, peer)).isTrue();
+        }
+    }
+
+    @Test
+    void closedFabricRevokesNothing() {
+        byte[] address = reader.fabric().localAddress();
+        owner.fabric().close();
+        owner.fabric().revoke(address);
+        owner.fabric().admit(address);
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.shm;
+
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.RevocationContract;
+
+/** What is shared by the kernel is not revoked, and says so. */
+class ShmRevocationTest extends RevocationContract {
+    @Override
+    protected Fabric fabric(long maxBytesInFlight) {
+        return new ShmFabric(1, maxBytesInFlight, true);
+    }
+
+    @Override
+    protected boolean revokes() {
+        return false;
+    }
+}
