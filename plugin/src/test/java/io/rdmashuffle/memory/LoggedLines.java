@@ -10,7 +10,7 @@ import org.apache.logging.log4j.core.Logger;
 import org.apache.logging.log4j.core.appender.AbstractAppender;
 import org.apache.logging.log4j.core.config.Property;
 
-/** What a class logs at WARN and above, until this is closed. */
+/** What a class logs at WARN and above, or another level, until this is closed. */
 public final class LoggedLines extends AbstractAppender implements AutoCloseable {
     private final List<String> lines = new CopyOnWriteArrayList<>();
     private final Logger logger;
@@ -21,11 +21,16 @@ public final class LoggedLines extends AbstractAppender implements AutoCloseable
     }
 
     public static LoggedLines of(Class<?> type) {
+        return of(type, Level.WARN);
+    }
+
+    /** Takes what a class logs at a level and above. */
+    public static LoggedLines of(Class<?> type, Level level) {
         LoggedLines lines = new LoggedLines((Logger) LogManager.getLogger(type));
         lines.start();
         lines.logger.addAppender(lines);
         // After the appender, which gives the logger the root's level; that is ERROR until Spark has set up logging.
-        lines.logger.setLevel(Level.WARN);
+        lines.logger.setLevel(level);
         return lines;
     }
 

@@ -39,6 +39,26 @@ final class TestVerbs {
                 secret);
     }
 
+    /** Returns settings with other times. */
+    static VerbsSettings settings(Duration connectTimeout, Duration idleTimeout) {
+        VerbsSettings usual = settings(8 << 20);
+        return new VerbsSettings(
+                usual.ports(),
+                usual.threads(),
+                usual.pollTime(),
+                usual.initiatorDepth(),
+                usual.queueDepth(),
+                usual.readBytes(),
+                usual.tuning(),
+                connectTimeout,
+                idleTimeout,
+                usual.maxBytesInFlight(),
+                usual.maxBytesStaged(),
+                usual.readTimeout(),
+                usual.onDemandPaging(),
+                usual.secret());
+    }
+
     /** Opens a fabric, or skips the test with the reason why there is none. */
     static VerbsFabric open(VerbsSettings settings) {
         try {

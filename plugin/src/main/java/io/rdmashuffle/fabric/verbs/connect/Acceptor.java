@@ -8,6 +8,8 @@ import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.ConnectionParameters;
 import io.rdmashuffle.verbs.QueuePair;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +44,7 @@ final class Acceptor implements AutoCloseable {
     private final ConnectionIds ids;
     private final long fabricId;
     private final ConnectSettings settings;
+    private final LogLimit<Refused> refusalLines;
     private final List<QueryResponder> responders = new ArrayList<>();
     private final Map<Rail, QueryResponder> responderByRail = new HashMap<>();
     private final Map<PeerLane, Served> served = new HashMap<>();
@@ -55,10 +59,12 @@ final class Acceptor implements AutoCloseable {
             List<Rail> rails,
             long fabricId,
             ConnectSettings settings,
-            Function<Rail, QueryResponder> responderOf) {
+            Function<Rail, QueryResponder> responderOf,
+            LongSupplier nanoClock) {
         this.ids = ids;
         this.fabricId = fabricId;
         this.settings = settings;
+        this.refusalLines = new LogLimit<>(nanoClock);
         for (Rail rail : rails) {
             QueryResponder responder = responderOf.apply(rail);
             responders.add(responder);
@@ -75,6 +81,9 @@ final class Acceptor implements AutoCloseable {
             return querier.pair();
         }
     }
+
+    /** What lines about refusals are about. */
+    private record Refused(@Nullable InetAddress host, Handshake.Refusal why) {}
 
     int fileDescriptor(Rail rail) {
         return responder(rail).fileDescriptor();
@@ -118,7 +127,7 @@ final class Acceptor implements AutoCloseable {
                 .orElse(null);
         if (refusal != null || request == null || responder == null) {
             Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_READY : refusal;
-            LOG.info("Refused a queue pair from {}: {}", id.remoteAddress(), told);
+            tellOfRefusal(id.remoteAddress(), told);
             try (id) {
                 id.reject(Handshake.refusal(told));
             }
@@ -129,6 +138,16 @@ final class Acceptor implements AutoCloseable {
         } catch (RuntimeException e) {
             LOG.warn("Could not accept a queue pair from {}", id.remoteAddress(), e);
             id.close();
+        }
+    }
+
+    /** A peer that is refused asks again and again: one line a minute of each host and reason. */
+    private void tellOfRefusal(@Nullable InetSocketAddress peer, Handshake.Refusal told) {
+        int others = refusalLines.take(new Refused(peer == null ? null : peer.getAddress(), told));
+        if (others == LogLimit.SILENT) {
+            LOG.debug("Refused a queue pair from {}: {}", peer, told);
+        } else {
+            LOG.info("Refused a queue pair from {}: {} ({} more of that host before)", peer, told, others);
         }
     }
 

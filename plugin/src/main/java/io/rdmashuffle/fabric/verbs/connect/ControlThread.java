@@ -72,7 +72,12 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         this.deviceEvents = deviceEvents;
         this.nanoClock = nanoClock;
         this.acceptor = new Acceptor(
-                ids, rails, fabricId, settings, rail -> new QueryResponder(rail, staging, this::execute, nanoClock));
+                ids,
+                rails,
+                fabricId,
+                settings,
+                rail -> new QueryResponder(rail, staging, this::execute, nanoClock),
+                nanoClock);
         this.connector = new Connector(
                 events,
                 ids,

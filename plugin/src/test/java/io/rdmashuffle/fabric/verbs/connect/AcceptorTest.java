@@ -15,6 +15,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.LoggedLines;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
@@ -22,8 +23,10 @@ import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import org.apache.logging.log4j.Level;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -55,7 +58,8 @@ class AcceptorTest {
                 List.of(rig.rail),
                 ConnectRig.FABRIC_ID,
                 ConnectRig.settings(ConnectRig.SECRET),
-                rig::responder);
+                rig::responder,
+                rig.clock::get);
     }
 
     @AfterEach
@@ -131,6 +135,25 @@ class AcceptorTest {
         assertRefused(once.encoded(), Handshake.Refusal.NOT_PROVEN);
         acceptor.close();
         assertRefused(handshake(1).encoded(), Handshake.Refusal.NOT_READY);
+    }
+
+    @Test
+    void refusalsOfAHostAreToldOnceAMinute() {
+        try (LoggedLines lines = LoggedLines.of(Acceptor.class, Level.INFO)) {
+            for (int i = 0; i < 5; i++) {
+                assertRefused(new byte[0], Handshake.Refusal.NOT_A_HANDSHAKE);
+            }
+            assertRefused(Handshake.request(1, 99, 0, ConnectRig.SECRET).encoded(), Handshake.Refusal.ANOTHER_PROCESS);
+            assertThat(lines.all())
+                    .hasSize(2)
+                    .anySatisfy(line -> assertThat(line).contains("192.0.2.1", "NOT_A_HANDSHAKE", "(0 more"))
+                    .anySatisfy(line -> assertThat(line).contains("ANOTHER_PROCESS"));
+            rig.pass(Duration.ofMinutes(1));
+            assertRefused(new byte[0], Handshake.Refusal.NOT_A_HANDSHAKE);
+            assertThat(lines.all())
+                    .hasSize(3)
+                    .anySatisfy(line -> assertThat(line).contains("NOT_A_HANDSHAKE", "(4 more"));
+        }
     }
 
     @Test

@@ -9,6 +9,7 @@ import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.LoggedLines;
 import io.rdmashuffle.verbs.CmEvent;
 import java.time.Duration;
 import java.util.Objects;
@@ -303,6 +304,29 @@ class ConnectorTest {
         rig.pass(Duration.ofNanos(1));
         connector.serve();
         assertThat(patient.failed).hasSize(1);
+    }
+
+    @Test
+    void attemptsThatRunOutOfTimeAreToldOnceAMinute() {
+        try (LoggedLines lines = LoggedLines.of(Connector.class)) {
+            for (int i = 0; i < 3; i++) {
+                start(4);
+                rig.pass(ConnectRig.TIMEOUT);
+                connector.serve();
+            }
+            assertThat(lines.all())
+                    .singleElement()
+                    .satisfies(line -> assertThat(line)
+                            .contains("executor 7", "spark.shuffle.rdma.fabric.verbs.connectTimeout", "(0 others"));
+            rig.pass(Duration.ofMinutes(1));
+            start(1);
+            rig.pass(ConnectRig.TIMEOUT);
+            connector.serve();
+            assertThat(lines.all())
+                    .hasSize(2)
+                    .last()
+                    .satisfies(line -> assertThat(line).contains("(11 others"));
+        }
     }
 
     @Test
