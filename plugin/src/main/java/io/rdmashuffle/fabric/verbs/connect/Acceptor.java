@@ -179,8 +179,17 @@ final class Acceptor implements AutoCloseable {
         revoked.add(of);
         for (PeerLane lane : List.copyOf(served.keySet())) {
             if (lane.fabricId() == of) {
-                end(lane, "it left the application");
+                revoke(lane);
             }
+        }
+    }
+
+    /** Ends a queue pair whatever becomes of the others; one that cannot be destroyed is in error at least. */
+    private void revoke(PeerLane lane) {
+        try {
+            end(lane, "it left the application");
+        } catch (RuntimeException e) {
+            LOG.warn("Could not close a queue pair of a process that left the application", e);
         }
     }
 

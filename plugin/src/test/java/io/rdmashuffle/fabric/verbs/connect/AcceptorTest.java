@@ -167,26 +167,6 @@ class AcceptorTest {
         assertThat(rig.rdma.queues().pairNumbers()).as("another lane").hasSize(2);
     }
 
-    private static Handshake from(long fabricId, int lane) {
-        return Handshake.request(fabricId, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET);
-    }
-
-    @Test
-    void processThatLeftReadsThroughNoQueuePairAndIsRefusedUntilItComesAgain() {
-        long first = ask(handshake(0).encoded());
-        long second = ask(handshake(1).encoded());
-        long other = ask(from(33, 0).encoded());
-        acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
-        assertThat(rig.rdma.isOpen(first)).isFalse();
-        assertThat(rig.rdma.isOpen(second)).isFalse();
-        assertThat(rig.rdma.isOpen(other)).isTrue();
-        assertThat(rig.rdma.queues().pairNumbers()).as("that of the other").hasSize(1);
-        assertRefused(handshake(0).encoded(), Handshake.Refusal.NOT_A_MEMBER);
-        acceptor.admit(ConnectRig.PEER_FABRIC_ID);
-        ask(handshake(0).encoded());
-        assertThat(rig.rdma.queues().pairNumbers()).hasSize(2);
-    }
-
     @Test
     void processThatLeftKeepsNothingStaged() throws Exception {
         try (Pool pool = TestPools.create(directory, 1 << 20, 1 << 20, rig.rail::register)) {
@@ -197,18 +177,6 @@ class AcceptorTest {
             acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
             assertThat(rig.staging.returned()).hasSize(1);
         }
-    }
-
-    @Test
-    void processesThatLeftAreRememberedUpToABound() {
-        for (int i = 0; i <= Acceptor.REMEMBERED_REVOKED; i++) {
-            acceptor.revoke(1000 + i);
-            // Twice is not two.
-            acceptor.revoke(1000 + i);
-        }
-        assertRefused(from(1001, 0).encoded(), Handshake.Refusal.NOT_A_MEMBER);
-        ask(from(1000, 0).encoded());
-        assertThat(rig.rdma.queues().pairNumbers()).as("forgotten").hasSize(1);
     }
 
     @Test

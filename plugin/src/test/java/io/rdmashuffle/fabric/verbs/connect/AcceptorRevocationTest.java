@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.verbs.CmEvent;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What becomes of processes that have left the membership, on a fake connection manager and device. */
+@Tag("unit")
+@Timeout(30)
+@ExtendWith(LeakCheck.class)
+class AcceptorRevocationTest {
+    private ConnectRig rig;
+    private Acceptor acceptor;
+
+    @BeforeEach
+    void open() {
+        rig = new ConnectRig();
+        acceptor = new Acceptor(
+                rig.ids,
+                List.of(rig.rail),
+                ConnectRig.FABRIC_ID,
+                ConnectRig.settings(ConnectRig.SECRET),
+                rig::responder,
+                rig.clock::get);
+    }
+
+    @AfterEach
+    void close() {
+        acceptor.close();
+        rig.close();
+    }
+
+    private static Handshake handshake(int lane) {
+        return Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET);
+    }
+
+    private static Handshake from(long fabricId, int lane) {
+        return Handshake.request(fabricId, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET);
+    }
+
+    /** Has a peer ask to connect; returns the id of the request. */
+    private long ask(byte[] privateData) {
+        long id = rig.rdma.requestedId();
+        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, privateData);
+        acceptor.onRequest(Objects.requireNonNull(rig.events.nextEvent(), "no event"));
+        return id;
+    }
+
+    private void assertRefused(byte[] privateData, Handshake.Refusal refusal) {
+        long id = ask(privateData);
+        byte[] told = Objects.requireNonNull(rig.rdma.rejectOf(id), "not rejected");
+        assertThat(Handshake.meaningOf(told)).isEqualTo(refusal.meaning());
+        assertThat(rig.rdma.acceptOf(id)).isNull();
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+    }
+
+    @Test
+    void processThatLeftReadsThroughNoQueuePairAndIsRefusedUntilItComesAgain() {
+        long first = ask(handshake(0).encoded());
+        long second = ask(handshake(1).encoded());
+        long other = ask(from(33, 0).encoded());
+        acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
+        assertThat(rig.rdma.isOpen(first)).isFalse();
+        assertThat(rig.rdma.isOpen(second)).isFalse();
+        assertThat(rig.rdma.isOpen(other)).isTrue();
+        assertThat(rig.rdma.queues().pairNumbers()).as("that of the other").hasSize(1);
+        assertRefused(handshake(0).encoded(), Handshake.Refusal.NOT_A_MEMBER);
+        acceptor.admit(ConnectRig.PEER_FABRIC_ID);
+        ask(handshake(0).encoded());
+        assertThat(rig.rdma.queues().pairNumbers()).hasSize(2);
+    }
+
+    @Test
+    void queuePairOfAProcessThatLeftIsInErrorIfItCannotBeDestroyed() {
+        ask(handshake(0).encoded());
+        ask(handshake(1).encoded());
+        rig.rdma.fail("ibv_destroy_qp", Errno.EIO);
+        acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
+        rig.rdma.repair("ibv_destroy_qp");
+        assertThat(rig.rdma.queues().pairNumbers())
+                .hasSize(2)
+                .allSatisfy(pair -> assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_ERR));
+        rig.rdma.queues().pairNumbers().forEach(rig.rdma.queues()::forget);
+    }
+
+    @Test
+    void processesThatLeftAreRememberedUpToABound() {
+        for (int i = 0; i <= Acceptor.REMEMBERED_REVOKED; i++) {
+            acceptor.revoke(1000 + i);
+            // Twice is not two.
+            acceptor.revoke(1000 + i);
+        }
+        assertRefused(from(1001, 0).encoded(), Handshake.Refusal.NOT_A_MEMBER);
+        ask(from(1000, 0).encoded());
+        assertThat(rig.rdma.queues().pairNumbers()).as("forgotten").hasSize(1);
+    }
+}
