@@ -41,6 +41,11 @@ public final class ReadFailedException extends IOException {
         public boolean isFaultOfPath() {
             return faultOfPath;
         }
+
+        /** Returns whether other reads on the same path would now fail or wait as long, whoever is to blame. */
+        public boolean concernsPath() {
+            return faultOfPath || this == NOT_CONNECTED;
+        }
     }
 
     private final Reason reason;

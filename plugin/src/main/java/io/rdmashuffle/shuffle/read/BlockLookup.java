@@ -169,7 +169,7 @@ final class BlockLookup {
             return true;
         } catch (CompletionException e) {
             if (e.getCause() instanceof ReadFailedException failure
-                    && failure.reason().isFaultOfPath()) {
+                    && failure.reason().concernsPath()) {
                 failed(way.path(), failure);
                 return false;
             }

@@ -161,10 +161,11 @@ final class SlabReads implements AutoCloseable {
     }
 
     private void giveUp(PeerPath path, ReadFailedException failure) {
-        if (!failure.reason().isFaultOfPath()) {
-            LOG.debug("Blocks of executor {} come over Spark's block transfer", path.executorId(), failure);
-        } else if (broken.add(path.executorId())) {
+        boolean isFirst = failure.reason().concernsPath() && broken.add(path.executorId());
+        if (isFirst && failure.reason().isFaultOfPath()) {
             paths.failed(path, failure);
+        } else {
+            LOG.debug("Blocks of executor {} come over Spark's block transfer", path.executorId(), failure);
         }
     }
 

@@ -49,6 +49,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple3;
 
 @Tag("unit")
@@ -185,8 +187,11 @@ class SlabReadsTest {
         assertThat(waits).isNotEmpty();
     }
 
-    @Test
-    void onePathThatFailsCostsOneSlab() throws Exception {
+    @ParameterizedTest
+    @EnumSource(
+            value = Reason.class,
+            names = {"PEER_GONE", "NOT_CONNECTED"})
+    void onePathThatFailsCostsOneSlab(Reason reason) throws Exception {
         PeerPath dead = path("1");
         PeerPath alive = path("2");
         List<Slab> slabs = new ArrayList<>();
@@ -194,7 +199,7 @@ class SlabReadsTest {
             slabs.add(slab(i % 2 == 0 ? dead : alive, i));
         }
         reads.addAll(slabs);
-        fail(Reason.PEER_GONE);
+        fail(reason);
         assertThat(reads.await(slabs.get(0))).isNull();
         for (int i = 1; i < 6; i++) {
             if (i % 2 == 1) {
