@@ -49,6 +49,11 @@ public record Member(String executorId, UUID incarnation, Map<String, byte[]> ad
         return copy(addresses);
     }
 
+    /** Returns all addresses, ordered by fabric name, for writing them; they must not be changed. */
+    Map<String, byte[]> addressesInPlace() {
+        return addresses;
+    }
+
     /** Returns a copy of the address for one fabric, null if the executor does not offer it. */
     public byte @Nullable [] address(String fabric) {
         byte[] address = addresses.get(fabric);

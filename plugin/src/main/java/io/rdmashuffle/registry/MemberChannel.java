@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.registry;
 
+import java.util.concurrent.CompletableFuture;
+
 /**
  * The driver's way to push to one member.
  *
@@ -8,6 +10,20 @@ package io.rdmashuffle.registry;
  */
 @FunctionalInterface
 public interface MemberChannel {
-    /** Sends a message and forgets it. It may get lost; what is thrown is logged once per member and ignored. */
-    void send(RegistryMessage message);
+    /**
+     * Sends a message, as {@link RegistryCodec} wrote it, and forgets it. It may get lost; what is thrown is logged
+     * once per member and ignored.
+     */
+    void send(byte[] message);
+
+    /**
+     * Sends a message and hears whether it came.
+     *
+     * @return done when the member has taken the message; fails when it has not within a deadline of the channel's.
+     *     Where a channel cannot tell, done when it is sent
+     */
+    default CompletableFuture<Void> deliver(byte[] message) {
+        send(message);
+        return CompletableFuture.completedFuture(null);
+    }
 }

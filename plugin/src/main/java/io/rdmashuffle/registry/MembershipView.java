@@ -4,14 +4,15 @@ package io.rdmashuffle.registry;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
-import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,10 @@ import org.jspecify.annotations.Nullable;
  * as numbers, their content is applied at once. While {@code ahead} is not empty a message is missing and the view is
  * stale.
  *
+ * <p>An answer of version v may contain a part of later changes: the driver answers with what is registered now, and a
+ * peer with what has reached it. What it says counts as of v; against the update of v itself it wins, and every later
+ * update, which arrives in the end, wins against it.
+ *
  * <p><b>Threading:</b> not safe; {@link RegistryAgent} guards it.
  */
 final class MembershipView {
@@ -30,15 +35,14 @@ final class MembershipView {
 
     private final String ownExecutorId;
     private final MembershipEvents events;
-    /** Members, and removals that are newer than {@link #complete}. */
-    private final Map<String, Entry> entries = new HashMap<>();
+    private final MemberTable table = new MemberTable();
+    /** Versions of what was heard of executor ids, removals too, where they are above {@link #complete}. */
+    private final Map<String, Long> newer = new HashMap<>();
 
     private final TreeSet<Long> ahead = new TreeSet<>();
     private long complete;
     /** A snapshot of at least this version is needed because updates before it are lost; 0 if none are. */
-    private long lostBelow;
-
-    private record Entry(long version, @Nullable Member member) {}
+    private long needed;
 
     /** Changes of {@code ownExecutorId} are ignored. */
     MembershipView(String ownExecutorId, MembershipEvents events) {
@@ -48,92 +52,162 @@ final class MembershipView {
 
     @Nullable
     Member member(String executorId) {
-        Entry entry = entries.get(executorId);
-        return entry == null ? null : entry.member();
+        return table.get(executorId);
     }
 
+    /** Returns a copy, without the own executor. */
     List<Member> members() {
-        List<Member> members = new ArrayList<>();
-        for (Entry entry : entries.values()) {
-            Member member = entry.member();
-            if (member != null) {
-                members.add(member);
-            }
-        }
-        return members;
+        return table.all();
     }
 
-    /** Returns the version up to which nothing is missing. */
+    /** Returns those of a range of hashes, in their order, without the own executor. */
+    List<Member> members(HashRange range) {
+        return table.in(range);
+    }
+
+    /** Returns the members, without the own executor; for looking at some of them without a copy. */
+    MemberTable table() {
+        return table;
+    }
+
+    /** Returns the version up to which nothing is missing; meaningless while a snapshot is needed. */
     long completeVersion() {
         return complete;
     }
 
     /** Returns whether an update is missing. */
     boolean isStale() {
-        return !ahead.isEmpty() || lostBelow > 0;
+        return !ahead.isEmpty() || needed > 0;
+    }
+
+    /** Returns whether so much is missing that only a snapshot helps. */
+    boolean needsSnapshot() {
+        return needed > 0;
+    }
+
+    /** Returns the least version of a snapshot that makes this view no longer stale. */
+    long repairVersion() {
+        long version = ahead.isEmpty() ? 0 : ahead.last();
+        while (ahead.contains(version)) {
+            version--;
+        }
+        return Math.max(needed, version);
+    }
+
+    /** Says that all changes up to this version have happened: what has not arrived is lost. */
+    void require(long version) {
+        if (version > complete) {
+            needed = Math.max(needed, version);
+        }
     }
 
     void apply(MembershipUpdate update) {
-        if (update.version() <= complete || !ahead.add(update.version())) {
+        long version = update.version();
+        if (version <= complete || !ahead.add(version)) {
             return;
         }
-        update.removed().forEach(executorId -> set(executorId, update.version(), null));
-        update.added().forEach(member -> set(member.executorId(), update.version(), member));
+        remove(update.removed(), version, version - 1);
+        put(update.added(), version, version - 1);
         advance();
         if (ahead.size() > MAX_AHEAD) {
-            lostBelow = ahead.first();
-            complete = lostBelow - 1;
-            advance();
+            needed = Math.max(needed, ahead.last());
+            ahead.clear();
         }
     }
 
     /** An answer older than what is complete says nothing new. */
     void apply(LookupReply reply) {
-        if (reply.version() >= complete) {
-            set(reply.executorId(), reply.version(), reply.member());
-            advance();
+        long version = reply.version();
+        if (version < complete) {
+            return;
+        }
+        Member member = reply.member();
+        if (member == null) {
+            remove(List.of(reply.executorId()), version, version);
+        } else if (member.executorId().equals(reply.executorId())) {
+            put(List.of(member), version, version);
         }
     }
 
     void apply(Snapshot snapshot) {
-        if (snapshot.version() < complete) {
+        long version = snapshot.version();
+        if (version < complete) {
             return;
         }
-        Set<String> present = new HashSet<>();
-        for (Member member : snapshot.members()) {
-            present.add(member.executorId());
-            set(member.executorId(), snapshot.version(), member);
+        int present = put(snapshot.members(), version, version);
+        if (table.size() > present) {
+            removeOthers(snapshot);
         }
-        for (String executorId : List.copyOf(entries.keySet())) {
-            if (!present.contains(executorId)) {
-                set(executorId, snapshot.version(), null);
-            }
-        }
-        complete = snapshot.version();
-        if (complete >= lostBelow) {
-            lostBelow = 0;
-        }
+        complete = version;
         advance();
     }
 
-    private void set(String executorId, long version, @Nullable Member member) {
-        Entry before = entries.get(executorId);
-        if (executorId.equals(ownExecutorId) || (before != null && before.version() > version)) {
-            return;
+    private void removeOthers(Snapshot snapshot) {
+        Set<String> present =
+                snapshot.members().stream().map(Member::executorId).collect(Collectors.toSet());
+        List<String> others = table.all().stream()
+                .map(Member::executorId)
+                .filter(id -> !present.contains(id))
+                .toList();
+        remove(others, snapshot.version(), snapshot.version());
+    }
+
+    /**
+     * Takes in members as of {@code version} unless something newer than {@code newest} was heard of them.
+     *
+     * @return how many
+     */
+    private int put(Collection<Member> members, long version, long newest) {
+        Map<String, Member> accepted = new LinkedHashMap<>();
+        for (Member member : members) {
+            String executorId = member.executorId();
+            if (accepts(executorId, newest)) {
+                remember(executorId, version);
+                Member known = accepted.getOrDefault(executorId, table.get(executorId));
+                accepted.put(executorId, member);
+                if (!Objects.equals(known, member)) {
+                    events.add(known, member);
+                }
+            }
         }
-        Member known = before == null ? null : before.member();
-        entries.put(executorId, new Entry(version, member));
-        if (!Objects.equals(known, member)) {
-            events.add(known, member);
+        table.putAll(accepted.values());
+        return accepted.size();
+    }
+
+    private void remove(Collection<String> executorIds, long version, long newest) {
+        Set<String> accepted = executorIds.stream()
+                .filter(executorId -> accepts(executorId, newest))
+                .collect(Collectors.toSet());
+        for (String executorId : accepted) {
+            remember(executorId, version);
+            Member known = table.get(executorId);
+            if (known != null) {
+                events.add(known, null);
+            }
+        }
+        table.removeAll(accepted);
+    }
+
+    private boolean accepts(String executorId, long newest) {
+        Long heard = newer.get(executorId);
+        return !executorId.equals(ownExecutorId) && (heard == null || heard <= newest);
+    }
+
+    private void remember(String executorId, long version) {
+        if (version > complete) {
+            newer.put(executorId, version);
         }
     }
 
-    /** Moves {@link #complete} over everything that has arrived and drops removals that no late update can undo. */
+    /** Moves {@link #complete} over everything that has arrived and drops versions that no late update can be below. */
     private void advance() {
         ahead.headSet(complete, true).clear();
         while (ahead.remove(complete + 1)) {
             complete++;
         }
-        entries.values().removeIf(entry -> entry.member() == null && entry.version() <= complete);
+        if (complete >= needed) {
+            needed = 0;
+        }
+        newer.values().removeIf(version -> version <= complete);
     }
 }

@@ -7,15 +7,22 @@ import com.esotericsoftware.kryo.kryo5.io.Input;
 import com.esotericsoftware.kryo.kryo5.io.Output;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryMessage.EncodedUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryMessage.Taken;
+import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -43,7 +50,12 @@ final class MessageSerializers {
             StatisticsRequest.class,
             StatisticsReply.class,
             ShufflesHeld.class,
-            ShufflesGone.class);
+            ShufflesGone.class,
+            Welcome.class,
+            SnapshotRequest.class,
+            SnapshotBehind.class,
+            Relay.class,
+            Taken.class);
 
     static final int MAX_MEMBERS = 65_536;
     static final int MAX_COUNTERS = 1024;
@@ -93,30 +105,70 @@ final class MessageSerializers {
                 id++);
         kryo.register(
                 ShufflesGone.class,
-                serializer((out, m) -> writeShuffles(out, m.shuffleIds()), in -> new ShufflesGone(readShuffles(in))),
-                id);
+                serializer(
+                        (out, m) -> {
+                            out.writeVarLong(m.version(), true);
+                            writeShuffles(out, m.shuffleIds());
+                        },
+                        in -> new ShufflesGone(readVersion(in), readShuffles(in))),
+                id++);
+        registerSpreading(kryo, id);
         return kryo;
+    }
+
+    /** How a change reaches every member of a large cluster. */
+    private static void registerSpreading(Kryo kryo, int firstId) {
+        int id = firstId;
+        kryo.register(
+                Welcome.class,
+                serializer(
+                        (out, m) -> {
+                            out.writeVarLong(m.version(), true);
+                            writeMembers(out, m.sources(), Welcome.MAX_SOURCES);
+                        },
+                        in -> new Welcome(readVersion(in), readMembers(in, Welcome.MAX_SOURCES))),
+                id++);
+        kryo.register(SnapshotRequest.class, serializer((out, m) -> {}, in -> new SnapshotRequest()), id++);
+        kryo.register(
+                SnapshotBehind.class,
+                serializer((out, m) -> out.writeVarLong(m.version(), true), in -> new SnapshotBehind(readVersion(in))),
+                id++);
+        kryo.register(Relay.class, serializer(MessageSerializers::writeRelay, MessageSerializers::readRelay), id++);
+        kryo.register(Taken.class, serializer((out, m) -> {}, in -> new Taken()), id);
+    }
+
+    private static void writeRelay(Output out, Relay relay) {
+        out.writeInt((int) relay.range().first());
+        out.writeInt((int) relay.range().last());
+        out.writeBytes(relay.update().body());
+    }
+
+    private static Relay readRelay(Input in) {
+        HashRange range = new HashRange(Integer.toUnsignedLong(in.readInt()), Integer.toUnsignedLong(in.readInt()));
+        int start = in.position();
+        MembershipUpdate update = readUpdate(in);
+        return new Relay(range, new EncodedUpdate(update, Arrays.copyOfRange(in.getBuffer(), start, in.position())));
     }
 
     private static void writeSnapshot(Output out, Snapshot snapshot) {
         out.writeVarLong(snapshot.version(), true);
-        writeMembers(out, snapshot.members());
+        writeMembers(out, snapshot.members(), MAX_MEMBERS);
     }
 
     private static Snapshot readSnapshot(Input in) {
-        return new Snapshot(readVersion(in), readMembers(in));
+        return new Snapshot(readVersion(in), readMembers(in, MAX_MEMBERS));
     }
 
     private static void writeUpdate(Output out, MembershipUpdate update) {
         out.writeVarLong(update.version(), true);
-        writeMembers(out, update.added());
+        writeMembers(out, update.added(), MAX_MEMBERS);
         BoundedFields.writeCount(out, update.removed().size(), MAX_MEMBERS, "removed members");
         update.removed().forEach(id -> writeName(out, id));
     }
 
     private static MembershipUpdate readUpdate(Input in) {
         long version = readVersion(in);
-        List<Member> added = readMembers(in);
+        List<Member> added = readMembers(in, MAX_MEMBERS);
         int count = BoundedFields.readCount(in, MAX_MEMBERS, "removed members");
         List<String> removed = new ArrayList<>();
         for (int i = 0; i < count; i++) {
@@ -170,13 +222,13 @@ final class MessageSerializers {
         return shuffleIds;
     }
 
-    private static void writeMembers(Output out, List<Member> members) {
-        BoundedFields.writeCount(out, members.size(), MAX_MEMBERS, "members");
+    private static void writeMembers(Output out, List<Member> members, int max) {
+        BoundedFields.writeCount(out, members.size(), max, "members");
         members.forEach(member -> writeMember(out, member));
     }
 
-    private static List<Member> readMembers(Input in) {
-        int count = BoundedFields.readCount(in, MAX_MEMBERS, "members");
+    private static List<Member> readMembers(Input in, int max) {
+        int count = BoundedFields.readCount(in, max, "members");
         List<Member> members = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             members.add(readMember(in));
@@ -188,7 +240,7 @@ final class MessageSerializers {
         writeName(out, member.executorId());
         out.writeLong(member.incarnation().getMostSignificantBits());
         out.writeLong(member.incarnation().getLeastSignificantBits());
-        Map<String, byte[]> addresses = member.addresses();
+        Map<String, byte[]> addresses = member.addressesInPlace();
         BoundedFields.writeCount(out, addresses.size(), Member.MAX_FABRICS, "fabrics");
         addresses.forEach((fabric, address) -> {
             writeName(out, fabric);

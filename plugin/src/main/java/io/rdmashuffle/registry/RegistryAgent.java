@@ -6,10 +6,15 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
+import io.rdmashuffle.registry.RegistryMessage.Welcome;
+import io.rdmashuffle.registry.SnapshotSearch.Found;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -24,10 +29,11 @@ import org.slf4j.LoggerFactory;
  * An executor's side: announces the executor, keeps a view of the others, and asks the driver about those it misses.
  *
  * <p><b>Threading:</b> safe. It has no thread of its own: questions are asked on the thread that looks up, without a
- * lock held, and take at most {@code spark.shuffle.rdma.registry.timeout}; while the driver does not answer, most
- * lookups do not even try. Listeners hear of changes one at a time and in order.
+ * lock held, and each takes at most {@code spark.shuffle.rdma.registry.timeout}; while the driver does not answer, most
+ * lookups do not even try. What is to be passed on is sent by the thread that brought it. Listeners hear of changes one
+ * at a time and in order.
  *
- * <p><b>Ownership:</b> the channel stays the caller's.
+ * <p><b>Ownership:</b> the channels stay the caller's.
  */
 public final class RegistryAgent implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryAgent.class);
@@ -36,6 +42,9 @@ public final class RegistryAgent implements AutoCloseable {
 
     private final String ownExecutorId;
     private final DriverLink driver;
+    private final SnapshotSearch search;
+    private final RelayDuties duties;
+    private final int directMembers;
     private final SingleFlight flights = new SingleFlight();
     private final MembershipEvents events = new MembershipEvents();
 
@@ -45,6 +54,10 @@ public final class RegistryAgent implements AutoCloseable {
     /** Members that could not be reached: the next lookup asks the driver although the view has them. */
     private final Set<String> doubted = new HashSet<>();
 
+    private final SnapshotSources sources = new SnapshotSources();
+    /** Whether the latest snapshot came from the driver, which knows of members that no update has told of yet. */
+    private boolean snapshotFromDriver;
+
     private @Nullable Member self;
     private boolean announced;
     private boolean refused;
@@ -53,15 +66,29 @@ public final class RegistryAgent implements AutoCloseable {
     /**
      * Creates an agent without members.
      *
-     * @param timeout of one question to the driver
+     * @param timeout of one question to the driver, and of those to peers before it
      */
-    public RegistryAgent(String ownExecutorId, DriverChannel driver, Duration timeout) {
-        this(ownExecutorId, driver, timeout, System::nanoTime);
+    public RegistryAgent(String ownExecutorId, DriverChannel driver, PeerChannel peers, Duration timeout) {
+        this(ownExecutorId, driver, peers, timeout, RegistryServer.DIRECT_MEMBERS, System::nanoTime);
     }
 
-    RegistryAgent(String ownExecutorId, DriverChannel driver, Duration timeout, LongSupplier nanoClock) {
+    /**
+     * For tests and simulations.
+     *
+     * @param directMembers in place of {@link RegistryServer#DIRECT_MEMBERS}
+     */
+    public RegistryAgent(
+            String ownExecutorId,
+            DriverChannel driver,
+            PeerChannel peers,
+            Duration timeout,
+            int directMembers,
+            LongSupplier nanoClock) {
         this.ownExecutorId = Member.checkName("executor id", ownExecutorId);
         this.driver = new DriverLink(driver, timeout, nanoClock);
+        this.search = new SnapshotSearch(peers, this.driver);
+        this.duties = new RelayDuties(ownExecutorId, peers);
+        this.directMembers = directMembers;
         this.view = new MembershipView(ownExecutorId, events);
         this.answers = new RecentAnswers(nanoClock);
     }
@@ -91,13 +118,29 @@ public final class RegistryAgent implements AutoCloseable {
 
     /** Announces what {@link #announce} was given unless the driver has it; cheap when it has, or is not answering. */
     public boolean ensureAnnounced() {
-        if (wantsSnapshot()) {
-            flights.run(ANNOUNCE_FLIGHT, this::announceNow, driver.timeout());
-            events.deliver();
+        boolean wanted;
+        synchronized (lock) {
+            wanted = mayAsk() && !announced;
+        }
+        if (wanted) {
+            catchUp();
         }
         synchronized (lock) {
             return announced;
         }
+    }
+
+    /**
+     * Asks for what is known to be missing, if anything is: the driver in a small cluster, else up to three peers, and
+     * the driver if none can be reached or all have been behind three times.
+     *
+     * @return whether nothing is known to be missing; else call it again a little later
+     */
+    public boolean repair() {
+        if (lacks()) {
+            catchUp();
+        }
+        return !lacks();
     }
 
     /** Takes in a change that the driver pushed; any order, any number of times. */
@@ -112,6 +155,48 @@ public final class RegistryAgent implements AutoCloseable {
     }
 
     /**
+     * Takes in a change that the driver or a peer pushed, and passes it on to members of its range. While this executor
+     * needs a snapshot it does not know them: it passes the change on after {@link #repair}.
+     */
+    public void onRelay(Relay relay) {
+        boolean knowsMembers;
+        synchronized (lock) {
+            if (closed) {
+                return;
+            }
+            view.apply(relay.update().content());
+            knowsMembers = !view.needsSnapshot();
+            if (!knowsMembers) {
+                duties.hold(relay);
+            }
+        }
+        if (knowsMembers) {
+            passOn(relay);
+        }
+        events.deliver();
+    }
+
+    /** Returns this executor's answer to a peer that asks for a snapshot of at least a version. */
+    public RegistryMessage snapshotFor(long atLeast) {
+        synchronized (lock) {
+            Member own = self;
+            if (closed || own == null || !announced || view.needsSnapshot() || view.completeVersion() < atLeast) {
+                return new SnapshotBehind(view.completeVersion());
+            }
+            List<Member> all = new ArrayList<>(view.members());
+            all.add(own);
+            return new Snapshot(view.completeVersion(), all);
+        }
+    }
+
+    /** Returns the version up to which this executor has missed nothing. */
+    public long completeVersion() {
+        synchronized (lock) {
+            return view.needsSnapshot() ? 0 : view.completeVersion();
+        }
+    }
+
+    /**
      * Returns the member of that executor id: from the view, or else by asking the driver once. Empty if there is none
      * or the driver does not answer in time; an empty answer holds for a second.
      */
@@ -121,10 +206,12 @@ public final class RegistryAgent implements AutoCloseable {
                 return current(executorId);
             }
         }
-        if (wantsSnapshot()) {
-            flights.run(ANNOUNCE_FLIGHT, this::announceNow, driver.timeout());
-            settleBySnapshot(executorId);
-        } else {
+        boolean settled = false;
+        if (lacks()) {
+            catchUp();
+            settled = settleBySnapshot(executorId);
+        }
+        if (!settled) {
             flights.run(executorId, () -> lookUpNow(executorId), driver.timeout());
         }
         events.deliver();
@@ -143,16 +230,25 @@ public final class RegistryAgent implements AutoCloseable {
         }
     }
 
-    /** Asks the driver which of these shuffles have been removed; none if it does not answer. */
+    /**
+     * Asks the driver which of these shuffles have been removed; none if it does not answer. Its answer also tells
+     * whether a change of the membership was missed, which is made up for before this returns.
+     */
     public Set<Integer> removedShuffles(Set<Integer> held) {
-        if (closed || held.isEmpty()) {
-            return Set.of();
+        synchronized (lock) {
+            if (closed || (held.isEmpty() && !announced)) {
+                return Set.of();
+            }
         }
         // What does not fit into a message is asked about once older ones are gone.
         Set<Integer> asked =
                 held.stream().sorted().limit(MessageSerializers.MAX_SHUFFLES).collect(Collectors.toSet());
         RegistryMessage answer = driver.ask(new ShufflesHeld(asked));
         if (answer instanceof ShufflesGone gone) {
+            synchronized (lock) {
+                view.require(gone.version());
+            }
+            repair();
             asked.retainAll(gone.shuffleIds());
             return asked;
         }
@@ -197,19 +293,36 @@ public final class RegistryAgent implements AutoCloseable {
                 || (view.member(executorId) != null && !doubted.contains(executorId));
     }
 
-    private boolean wantsSnapshot() {
+    /** Only with the lock held: whether the driver may take or has taken this executor. */
+    private boolean mayAsk() {
+        return !closed && self != null && !refused;
+    }
+
+    private boolean lacks() {
         synchronized (lock) {
-            return !closed && self != null && !refused && (!announced || view.isStale());
+            return mayAsk() && (!announced || view.isStale());
         }
+    }
+
+    /** Announces this executor if need be and asks for a snapshot if one is needed then. */
+    private void catchUp() {
+        flights.run(
+                ANNOUNCE_FLIGHT,
+                () -> {
+                    announceNow();
+                    pullNow();
+                },
+                driver.timeout());
+        events.deliver();
     }
 
     private void announceNow() {
         Member member;
         synchronized (lock) {
             member = self;
-        }
-        if (member == null || !wantsSnapshot()) {
-            return;
+            if (member == null || !mayAsk() || announced) {
+                return;
+            }
         }
         RegistryMessage answer = driver.ask(new Announce(member));
         synchronized (lock) {
@@ -219,7 +332,11 @@ public final class RegistryAgent implements AutoCloseable {
                 return;
             }
             if (answer instanceof Snapshot snapshot) {
-                view.apply(snapshot);
+                takeSnapshot(snapshot, true);
+                announced |= latest;
+            } else if (answer instanceof Welcome welcome) {
+                sources.name(welcome.sources());
+                view.require(welcome.version());
                 announced |= latest;
             } else if (answer instanceof AnnounceRefused refusal && latest) {
                 refused = true;
@@ -232,15 +349,72 @@ public final class RegistryAgent implements AutoCloseable {
         }
     }
 
-    /** A snapshot says of every executor whether it is a member: no need to ask about this one. */
-    private void settleBySnapshot(String executorId) {
-        if (wantsSnapshot()) {
-            return;
-        }
+    /** Asks peers, then the driver, for what the view lacks. */
+    private void pullNow() {
+        long version;
+        List<Member> asked;
         synchronized (lock) {
-            if (announced) {
+            if (!mayAsk() || !announced || !view.isStale()) {
+                return;
+            }
+            version = view.repairVersion();
+            asked = sources.next(view.table(), directMembers);
+        }
+        Found found = search.search(asked, version);
+        Snapshot snapshot = found.snapshot();
+        if (snapshot != null) {
+            take(snapshot, found.fromDriver());
+        } else if (!found.fromDriver()) {
+            synchronized (lock) {
+                sources.behind();
+            }
+        }
+    }
+
+    private void take(Snapshot snapshot, boolean fromDriver) {
+        List<Relay> relays;
+        synchronized (lock) {
+            if (closed) {
+                return;
+            }
+            takeSnapshot(snapshot, fromDriver);
+            relays = view.needsSnapshot() ? List.of() : duties.release();
+        }
+        relays.forEach(this::passOn);
+    }
+
+    /** Only with the lock held. */
+    private void takeSnapshot(Snapshot snapshot, boolean fromDriver) {
+        view.apply(snapshot);
+        snapshotFromDriver = fromDriver;
+        sources.done();
+    }
+
+    private void passOn(Relay relay) {
+        List<Member> members;
+        synchronized (lock) {
+            members = view.members(relay.range());
+        }
+        duties.passOn(relay, members);
+    }
+
+    /**
+     * The driver's snapshot says of every executor whether it is a member: no need to ask about this one. Nor is there
+     * where the driver does not answer.
+     */
+    private boolean settleBySnapshot(String executorId) {
+        boolean lacks = lacks();
+        synchronized (lock) {
+            if (!announced) {
+                return mayAsk();
+            }
+            if (view.member(executorId) == null && (lacks || !snapshotFromDriver)) {
+                return false;
+            }
+            if (!lacks) {
                 settle(executorId);
             }
+            return true;
         }
     }
 

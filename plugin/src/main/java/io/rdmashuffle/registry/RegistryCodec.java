@@ -5,7 +5,10 @@ import com.esotericsoftware.kryo.kryo5.Kryo;
 import com.esotericsoftware.kryo.kryo5.io.Input;
 import com.esotericsoftware.kryo.kryo5.io.Output;
 import com.esotericsoftware.kryo.kryo5.util.Pool;
+import io.rdmashuffle.registry.RegistryMessage.EncodedUpdate;
+import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.zip.CRC32C;
 
 /**
@@ -16,7 +19,7 @@ import java.util.zip.CRC32C;
  *  +---------------+----+----+---------------+---------------+----------------------------+
  *  | magic "RSRG"  |ver |type| body length   | CRC32C        | body: fields through Kryo  |
  *  +---------------+----+----+---------------+---------------+----------------------------+
- *    big endian     1    1..8  int32, bytes    of bytes 4..9 and the body
+ *    big endian     1    1..15 int32, bytes    of bytes 4..9 and the body
  * </pre>
  *
  * <p>Kryo is used with registration required and one explicit serializer per message; the type is chosen by the header,
@@ -29,7 +32,7 @@ public final class RegistryCodec {
     /** First bytes of every message: "RSRG". */
     static final int MAGIC = 0x52535247;
     /** Version of the protocol; driver and executors of one application run the same jar. */
-    static final byte VERSION = 1;
+    static final byte VERSION = 2;
 
     static final int HEADER_BYTES = 14;
     /** Longest message: half of the default of {@code spark.rpc.message.maxSize}. */
@@ -66,6 +69,12 @@ public final class RegistryCodec {
             throw new RegistryCodecException(
                     "cannot encode a " + message.getClass().getSimpleName() + " of the registry", e);
         }
+    }
+
+    /** Writes a change whose bytes many {@link RegistryMessage.Relay}s share. Throws as {@link #encode} does. */
+    EncodedUpdate encodeOnce(MembershipUpdate update) {
+        byte[] message = encode(update);
+        return new EncodedUpdate(update, Arrays.copyOfRange(message, HEADER_BYTES, message.length));
     }
 
     /** Reads a message. Throws {@link RegistryCodecException} if {@code bytes} are not exactly one. */

@@ -9,19 +9,22 @@ import org.jspecify.annotations.Nullable;
 /**
  * What driver and executors tell each other; {@link RegistryCodec} turns messages into bytes.
  *
- * <p>Versions count the changes of the membership that the driver saw: version 0 is the empty membership, and each
- * change adds one.
+ * <p>Versions count the updates that the driver has sent: version 0 is the empty membership, and each update, which
+ * may hold many changes, adds one.
  *
  * <p><b>Threading:</b> all messages are immutable.
  */
 public sealed interface RegistryMessage {
-    /** Executor to driver: here I am. Answered by {@link Snapshot} or {@link AnnounceRefused}. May be repeated. */
+    /**
+     * Executor to driver: here I am. Answered by {@link Snapshot}, {@link Welcome} or {@link AnnounceRefused}. May be
+     * repeated.
+     */
     record Announce(Member member) implements RegistryMessage {}
 
     /** Driver's answer to an announcement that came after the end of its incarnation. */
     record AnnounceRefused(String reason) implements RegistryMessage {}
 
-    /** Driver's answer to an announcement: all members, the announcer included, as of {@code version}. */
+    /** All members as of {@code version}, the receiver included; some of them may be newer. From driver or peer. */
     record Snapshot(long version, List<Member> members) implements RegistryMessage {
         public Snapshot {
             members = List.copyOf(members);
@@ -29,8 +32,8 @@ public sealed interface RegistryMessage {
     }
 
     /**
-     * Driver to all other members: the change that led from {@code version - 1} to {@code version}. A member in
-     * {@code added} replaces an earlier one of the same executor id.
+     * Driver to all members: what led from {@code version - 1} to {@code version}; each executor id comes once, as it
+     * was in the end. A member in {@code added} replaces an earlier one of the same executor id.
      */
     record MembershipUpdate(long version, List<Member> added, List<String> removed) implements RegistryMessage {
         public MembershipUpdate {
@@ -65,10 +68,81 @@ public sealed interface RegistryMessage {
         }
     }
 
-    /** Driver's answer: those of the shuffles asked about that have been removed. */
-    record ShufflesGone(Set<Integer> shuffleIds) implements RegistryMessage {
+    /**
+     * Driver's answer: those of the shuffles asked about that have been removed.
+     *
+     * @param version of an update that has reached everyone by now; who lacks it must ask for a snapshot
+     */
+    record ShufflesGone(long version, Set<Integer> shuffleIds) implements RegistryMessage {
         public ShufflesGone {
             shuffleIds = Set.copyOf(shuffleIds);
+        }
+    }
+
+    /**
+     * Driver's answer to an announcement in a large cluster: ask one of these members for a snapshot of at least
+     * {@code version}. Later updates come by themselves.
+     */
+    record Welcome(long version, List<Member> sources) implements RegistryMessage {
+        /** Most members to ask. */
+        static final int MAX_SOURCES = 16;
+
+        public Welcome {
+            sources = List.copyOf(sources);
+        }
+    }
+
+    /** Executor to driver: all members, please, as no peer could tell. Answered by {@link Snapshot}. */
+    record SnapshotRequest() implements RegistryMessage {}
+
+    /** A member's answer to a peer that asks for a snapshot newer than it has; {@code version} is what it has. */
+    record SnapshotBehind(long version) implements RegistryMessage {}
+
+    /**
+     * Driver or member to member: take this in and pass it on to the other members in {@code range}; a range of one
+     * hash asks for nothing to be passed on.
+     */
+    record Relay(HashRange range, EncodedUpdate update) implements RegistryMessage {}
+
+    /** The answer to what needs none but that it came. */
+    record Taken() implements RegistryMessage {}
+
+    /**
+     * A change of the membership, and its bytes as the driver wrote them: whoever passes it on copies these.
+     *
+     * <p><b>Threading:</b> immutable; the bytes are not copied and must not be changed.
+     */
+    final class EncodedUpdate {
+        private final MembershipUpdate content;
+        private final byte[] body;
+
+        EncodedUpdate(MembershipUpdate content, byte[] body) {
+            this.content = content;
+            this.body = body;
+        }
+
+        MembershipUpdate content() {
+            return content;
+        }
+
+        /** Returns the fields of the message, without its header. */
+        byte[] body() {
+            return body;
+        }
+
+        @Override
+        public boolean equals(@Nullable Object other) {
+            return other instanceof EncodedUpdate that && content.equals(that.content);
+        }
+
+        @Override
+        public int hashCode() {
+            return content.hashCode();
+        }
+
+        @Override
+        public String toString() {
+            return content.toString();
         }
     }
 }

@@ -3,59 +3,101 @@ package io.rdmashuffle.registry;
 
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryMessage.EncodedUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
+import io.rdmashuffle.registry.RegistryMessage.Welcome;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntPredicate;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The driver's side: knows every member, answers announcements and lookups at once, and pushes each change to all
- * others.
+ * The driver's side: knows every member, answers announcements and lookups at once, and tells all members of changes,
+ * many at a time.
  *
  * <p>It receives one announcement per executor, one lookup per miss and now and then the shuffles that an executor
- * holds, never a message per map output.
+ * holds, never a message per map output. Up to {@link #DIRECT_MEMBERS} members it answers an announcement with all of
+ * them and sends each update itself; above, it names members that have a snapshot, and hands updates to a few members
+ * that pass them on ({@link RelayFanout}).
  *
- * <p><b>Threading:</b> safe. Pushes are sent without a lock held, so two of them may overtake each other; executors put
- * them in order by version.
+ * <p><b>Threading:</b> safe. Nothing is sent to members but by {@link #flush}, without a lock held; updates may
+ * overtake each other, executors put them in order by version.
  *
- * <p><b>Ownership:</b> keeps the channel of each member until that member is removed or announces itself anew.
+ * <p><b>Ownership:</b> keeps the channel of each member until that member is removed or announces itself anew. Owns no
+ * thread: who created it calls {@code flush}.
  */
 public final class RegistryServer {
+    /** Most members that the driver tells of changes itself. */
+    public static final int DIRECT_MEMBERS = 64;
+    /**
+     * How long after the first change to {@link #flush}: a scheduler starts executors by the hundred, and what is
+     * missing meanwhile is looked up.
+     */
+    public static final Duration FLUSH_DELAY = Duration.ofMillis(50);
+
     private static final Logger LOG = LoggerFactory.getLogger(RegistryServer.class);
     /** Far more than can still have an announcement in flight. */
     private static final int MAX_DEPARTED = 4096;
+    /** Members named to one that joins. */
+    private static final int SOURCES = 3;
 
     private final Object lock = new Object();
     private final Map<String, Registration> registrations = new LinkedHashMap<>();
     private final DepartedMembers departed = new DepartedMembers(MAX_DEPARTED);
     private final AtomicLong messagesReceived = new AtomicLong();
+    private final RegistryCodec codec = new RegistryCodec();
+    private final Random random = new Random();
     private final IntPredicate shuffleExists;
-    private long version;
+    private final Runnable changed;
+    private final int directMembers;
+    private final FlushTimes flushes;
+    /** Executor ids that have changed since the last flush. */
+    private final Set<String> pending = new LinkedHashSet<>();
+    /** Members of the latest update, of which some may be gone: what later ones may ask. */
+    private List<Registration> established = List.of();
 
-    /** Creates a registry without members, to which every shuffle exists. */
-    public RegistryServer() {
-        this(shuffleId -> true);
-    }
+    private long version;
 
     /**
      * Creates a registry without members.
      *
      * @param shuffleExists whether a shuffle has not been removed yet; called on any thread, must not block
+     * @param changed called at the first change after a flush, on any thread; must not block, and call {@link #flush}
+     *     from another thread, {@link #FLUSH_DELAY} later
      */
-    public RegistryServer(IntPredicate shuffleExists) {
+    public RegistryServer(IntPredicate shuffleExists, Runnable changed) {
+        this(shuffleExists, changed, DIRECT_MEMBERS, System::nanoTime);
+    }
+
+    /**
+     * For tests and simulations.
+     *
+     * @param directMembers in place of {@link #DIRECT_MEMBERS}
+     */
+    public RegistryServer(IntPredicate shuffleExists, Runnable changed, int directMembers, LongSupplier nanoClock) {
         this.shuffleExists = shuffleExists;
+        this.changed = changed;
+        this.directMembers = directMembers;
+        this.flushes = new FlushTimes(nanoClock);
     }
 
     private static final class Registration {
@@ -69,13 +111,21 @@ public final class RegistryServer {
             this.channel = channel;
         }
 
-        void push(MembershipUpdate update) {
+        void send(byte[] update) {
             try {
                 channel.send(update);
             } catch (RuntimeException e) {
                 if (isFirstFailure()) {
                     LOG.warn("Cannot push membership changes to {}; its lookups will ask the driver", member, e);
                 }
+            }
+        }
+
+        CompletableFuture<Void> deliver(byte[] relay) {
+            try {
+                return channel.deliver(relay);
+            } catch (RuntimeException e) {
+                return CompletableFuture.failedFuture(e);
             }
         }
 
@@ -100,18 +150,24 @@ public final class RegistryServer {
             return lookedUp(lookup.executorId());
         }
         if (request instanceof ShufflesHeld held) {
-            return new ShufflesGone(held.shuffleIds().stream()
+            Set<Integer> gone = held.shuffleIds().stream()
                     .filter(id -> !shuffleExists.test(id))
-                    .collect(Collectors.toSet()));
+                    .collect(Collectors.toSet());
+            synchronized (lock) {
+                return new ShufflesGone(flushes.settled(), gone);
+            }
+        }
+        if (request instanceof SnapshotRequest) {
+            synchronized (lock) {
+                return snapshot();
+            }
         }
         LOG.warn("Ignoring an unexpected {}", request.getClass().getSimpleName());
         return null;
     }
 
-    /** Forgets an executor that Spark lost and tells the others; unknown ones are remembered as gone. */
+    /** Forgets an executor that Spark lost; unknown ones are remembered as gone. The next flush tells the others. */
     public void memberRemoved(String executorId) {
-        List<Registration> others;
-        MembershipUpdate update;
         synchronized (lock) {
             Registration removed = registrations.remove(executorId);
             if (removed == null) {
@@ -122,11 +178,61 @@ public final class RegistryServer {
                 return;
             }
             departed.add(executorId, removed.member.incarnation());
-            version++;
-            update = new MembershipUpdate(version, List.of(), List.of(executorId));
-            others = List.copyOf(registrations.values());
+            if (!isFirstChange(executorId)) {
+                return;
+            }
         }
-        others.forEach(other -> other.push(update));
+        changed.run();
+    }
+
+    /**
+     * Makes one update of all changes since the last and tells the members; does nothing if there are none. Encodes on
+     * the calling thread, which so must be none of Spark's.
+     */
+    public void flush() {
+        MembershipUpdate update;
+        List<Registration> members;
+        synchronized (lock) {
+            if (pending.isEmpty()) {
+                return;
+            }
+            version++;
+            List<Member> added = new ArrayList<>();
+            List<String> removed = new ArrayList<>();
+            for (String executorId : pending) {
+                Registration registration = registrations.get(executorId);
+                if (registration == null) {
+                    removed.add(executorId);
+                } else {
+                    added.add(registration.member);
+                }
+            }
+            pending.clear();
+            update = new MembershipUpdate(version, added, removed);
+            flushes.add(version);
+            members = List.copyOf(registrations.values());
+            established = members;
+        }
+        if (members.size() <= directMembers) {
+            byte[] message = codec.encode(update);
+            members.forEach(member -> member.send(message));
+        } else {
+            spread(codec.encodeOnce(update), members);
+        }
+    }
+
+    private void spread(EncodedUpdate update, List<Registration> members) {
+        Map<String, Registration> byId = new HashMap<>();
+        members.forEach(each -> byId.put(each.member.executorId(), each));
+        MemberTable table = new MemberTable();
+        table.putAll(members.stream().map(each -> each.member).toList());
+        RelayFanout fanout = new RelayFanout(update, (to, relay) -> {
+            Registration registration = byId.get(to.executorId());
+            return registration == null
+                    ? CompletableFuture.failedFuture(new IllegalStateException(to + " is no member"))
+                    : registration.deliver(codec.encode(relay));
+        });
+        fanout.spread(HashRange.ALL, table.all(), RelayParts.NO_HASH);
     }
 
     /** Returns all members, in the order of their first announcements. */
@@ -136,7 +242,7 @@ public final class RegistryServer {
         }
     }
 
-    /** Returns the number of membership changes so far. */
+    /** Returns the number of updates so far. */
     public long version() {
         synchronized (lock) {
             return version;
@@ -150,32 +256,48 @@ public final class RegistryServer {
 
     private RegistryMessage announced(Member member, MemberChannel channel) {
         String executorId = member.executorId();
-        List<Registration> others = new ArrayList<>();
-        MembershipUpdate update;
-        Snapshot answer;
+        RegistryMessage answer;
         synchronized (lock) {
             if (departed.contains(member)) {
                 LOG.info("Refused an announcement of {}: it has been removed from the application", member);
                 return new AnnounceRefused(member + " has been removed from the application");
             }
             Registration before = registrations.put(executorId, new Registration(member, channel));
-            if (before != null && before.member.equals(member)) {
-                return new Snapshot(version, members());
-            }
             if (before != null && !before.member.incarnation().equals(member.incarnation())) {
                 departed.add(executorId, before.member.incarnation());
             }
-            version++;
-            update = new MembershipUpdate(version, List.of(member), List.of());
-            answer = new Snapshot(version, members());
-            registrations.forEach((id, registration) -> {
-                if (!id.equals(executorId)) {
-                    others.add(registration);
-                }
-            });
+            answer = registrations.size() <= directMembers ? snapshot() : welcome(executorId);
+            if ((before != null && before.member.equals(member)) || !isFirstChange(executorId)) {
+                return answer;
+            }
         }
-        others.forEach(other -> other.push(update));
+        changed.run();
         return answer;
+    }
+
+    /** Only with the lock held: notes a change and returns whether it is the first since the last flush. */
+    private boolean isFirstChange(String executorId) {
+        boolean first = pending.isEmpty();
+        pending.add(executorId);
+        return first;
+    }
+
+    /** Only with the lock held: what is registered now, which may be ahead of the version. */
+    private Snapshot snapshot() {
+        return new Snapshot(version, members());
+    }
+
+    /** Only with the lock held: members drawn from those that earlier updates have told of. */
+    private Welcome welcome(String joining) {
+        Map<String, Member> sources = new LinkedHashMap<>();
+        for (int i = 0; i < Welcome.MAX_SOURCES && sources.size() < SOURCES && !established.isEmpty(); i++) {
+            Registration drawn = established.get(random.nextInt(established.size()));
+            String executorId = drawn.member.executorId();
+            if (registrations.get(executorId) == drawn && !executorId.equals(joining)) {
+                sources.put(executorId, drawn.member);
+            }
+        }
+        return new Welcome(version, List.copyOf(sources.values()));
     }
 
     private LookupReply lookedUp(String executorId) {

@@ -20,4 +20,14 @@ public interface RegistryWire {
     default MemberChannel toMember(MemberChannel channel) {
         return channel;
     }
+
+    /** Returns how many members the driver serves itself. */
+    default int directMembers() {
+        return RegistryServer.DIRECT_MEMBERS;
+    }
+
+    /** Returns an executor's way to others over this wire. */
+    default PeerChannel toPeers(PeerChannel channel) {
+        return channel;
+    }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.MemberChannel;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
@@ -15,7 +17,12 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
@@ -27,14 +34,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.concurrent.Future;
+import scala.jdk.javaapi.FutureConverters;
 
 /**
  * The registry's place on the driver: an RPC endpoint that executors announce themselves to, and a listener for those
  * that Spark loses.
  *
- * <p><b>Threading:</b> thread-safe.
+ * <p><b>Threading:</b> thread-safe. What members must know of changes is encoded and sent by one daemon thread, never
+ * by Spark's.
  *
- * <p><b>Ownership:</b> owns endpoint and listener; {@link #close()} takes both away.
+ * <p><b>Ownership:</b> owns endpoint, listener and thread; {@link #close()} takes all away.
  */
 final class DriverEndpoint implements AutoCloseable {
     static final String ENDPOINT = "rdma-shuffle-registry";
@@ -47,6 +56,10 @@ final class DriverEndpoint implements AutoCloseable {
     private final RegistryServer registry;
     private final Map<String, RpcEndpointRef> endpoints = new ConcurrentHashMap<>();
     private final RegistryWire wire;
+    /** Encodes updates and sends them. */
+    private final ScheduledExecutorService flusher =
+            Executors.newSingleThreadScheduledExecutor(new DaemonThreads("registry"));
+
     private final RpcEndpointRef self;
     private final RemovalListener removals = new RemovalListener();
 
@@ -55,7 +68,8 @@ final class DriverEndpoint implements AutoCloseable {
         this.context = context;
         this.rpcEnv = rpcEnv;
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
-        this.registry = new RegistryServer(tracker::containsShuffle);
+        this.registry =
+                new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
         this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
         context.addSparkListener(removals);
     }
@@ -98,17 +112,54 @@ final class DriverEndpoint implements AutoCloseable {
     public void close() {
         context.removeSparkListener(removals);
         rpcEnv.stop(self);
+        flusher.shutdownNow();
+    }
+
+    private void flushSoon() {
+        try {
+            var unused =
+                    flusher.schedule(this::flushOrLog, RegistryServer.FLUSH_DELAY.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("The application ends; a change of its members is not sent", e);
+        }
+    }
+
+    private void flushOrLog() {
+        try {
+            registry.flush();
+        } catch (RuntimeException e) {
+            LOG.warn("Cannot send a change of the members; executors find out at their next sweep", e);
+        }
     }
 
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
         if (message instanceof Announce announce && replyTo != null) {
             endpoints.put(announce.member().executorId(), replyTo);
         }
-        return registry.handle(message, wire.toMember(update -> {
-            if (replyTo != null) {
-                replyTo.send(new RegistryEnvelope(codec.encode(update), null));
+        return registry.handle(message, wire.toMember(new RpcMember(replyTo)));
+    }
+
+    /** Pushes to an executor over Spark's RPC, along the connection that the executor opened. */
+    private record RpcMember(@Nullable RpcEndpointRef endpoint) implements MemberChannel {
+        /** An executor that does not take a message by then is passed over. */
+        private static final Duration DELIVERY_TIMEOUT = Duration.ofSeconds(5);
+
+        @Override
+        public void send(byte[] message) {
+            if (endpoint != null) {
+                endpoint.send(new RegistryEnvelope(message, null));
             }
-        }));
+        }
+
+        @Override
+        public CompletableFuture<Void> deliver(byte[] message) {
+            if (endpoint == null) {
+                return CompletableFuture.failedFuture(new IllegalStateException("no way back to the executor"));
+            }
+            return FutureConverters.asJava(RegistryAsk.start(endpoint, message, DELIVERY_TIMEOUT))
+                    .toCompletableFuture()
+                    .thenAccept(answer -> {});
+        }
     }
 
     private final class RemovalListener extends SparkListener {

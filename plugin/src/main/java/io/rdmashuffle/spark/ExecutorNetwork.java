@@ -11,8 +11,10 @@ import io.rdmashuffle.registry.RegistryAgent;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryUnavailableException;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.read.BlockCopies;
@@ -28,6 +30,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.network.BlockTransferService;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
 import org.apache.spark.util.RpcUtils;
@@ -48,6 +51,8 @@ final class ExecutorNetwork implements AutoCloseable {
     private final RegistryCodec codec = new RegistryCodec();
     private final Supplier<Map<ShuffleCounter, Long>> statistics;
     private final RpcEndpointRef self;
+    private final PeerTransfer transfer;
+    private final PeerMessages messages;
     private final RegistryAgent agent;
     private final PeerPaths paths;
     private final OneSidedBlockClient client;
@@ -71,8 +76,16 @@ final class ExecutorNetwork implements AutoCloseable {
             RegistryWire wire) {
         this.rpcEnv = env.rpcEnv();
         this.statistics = statistics;
-        this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
-        this.agent = new RegistryAgent(env.executorId(), wire.toDriver(driver(env)), config.registryTimeout());
+        BlockTransferService blocks = env.blockManager().blockTransferService();
+        this.transfer = new PeerTransfer(blocks, codec);
+        this.agent = new RegistryAgent(
+                env.executorId(),
+                wire.toDriver(driver(env)),
+                wire.toPeers(transfer),
+                config.registryTimeout(),
+                wire.directMembers(),
+                System::nanoTime);
+        this.messages = new PeerMessages(agent, codec, transfer.threads());
         ReceiveLeases leases = new ReceiveLeases(memory.pool().memory(), config.poolReserveTimeout());
         this.paths = new PeerPaths(
                 memory.fabrics(),
@@ -104,12 +117,21 @@ final class ExecutorNetwork implements AutoCloseable {
                 config.fabricReadTimeout(),
                 counters,
                 config.fetchVerifyChecksum());
-        this.member = new Member(env.executorId(), memory.incarnation(), memory.addresses());
+        Map<String, byte[]> addresses = new HashMap<>(memory.addresses());
+        addresses.put(PeerAddress.NAME, new PeerAddress(blocks.hostName(), blocks.port()).encode());
+        this.member = new Member(env.executorId(), memory.incarnation(), addresses);
+        this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
     }
 
     /** Announces this executor to the driver; not used in local mode, which has no peers. */
     void announce() {
         agent.announce(member);
+        messages.repairSoon();
+    }
+
+    /** Returns what other executors reach. */
+    PeerMessages messages() {
+        return messages;
     }
 
     ReadServices readServices() {
@@ -119,6 +141,7 @@ final class ExecutorNetwork implements AutoCloseable {
     /** Announces again if the driver has not taken it yet; cheap when it has. */
     void ensureAnnounced() {
         agent.ensureAnnounced();
+        messages.repairSoon();
     }
 
     /** Asks the driver which of these shuffles have been removed; none if it does not answer. */
@@ -133,6 +156,8 @@ final class ExecutorNetwork implements AutoCloseable {
     @Override
     public void close() {
         agent.close();
+        messages.close();
+        transfer.close();
         client.close();
         lookups.close();
         paths.close();
@@ -170,6 +195,10 @@ final class ExecutorNetwork implements AutoCloseable {
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
         if (message instanceof MembershipUpdate update) {
             agent.onMessage(update);
+            messages.repairSoon();
+        } else if (message instanceof Relay relay) {
+            messages.take(relay);
+            return new Taken();
         } else if (message instanceof StatisticsRequest) {
             Map<String, Long> named = new HashMap<>();
             statistics.get().forEach((counter, value) -> named.put(counter.name(), value));

@@ -183,6 +183,13 @@ final class ExecutorRuntime implements AutoCloseable {
         return held == null ? null : held.incoming();
     }
 
+    /** Returns what other executors reach; null before this one has joined. */
+    @Nullable
+    PeerMessages messagesOrNull() {
+        ExecutorNetwork joined = network;
+        return joined == null ? null : joined.messages();
+    }
+
     /** Drops everything that is here, or known of peers, of a shuffle. */
     void removeShuffle(int shuffleId) {
         ExecutorMemory held = memory;

@@ -130,6 +130,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                     mapIdsByShuffle,
                     executor::storeOrNull,
                     executor::incomingOrNull,
+                    executor::messagesOrNull,
                     RdmaShuffleManager::reportBlock,
                     executor.counters(),
                     config.fetchVerifyChecksum());

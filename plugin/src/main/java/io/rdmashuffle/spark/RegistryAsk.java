@@ -33,6 +33,11 @@ final class RegistryAsk {
         return to.ask(new RegistryEnvelope(codec.encode(message), replyTo), rpcTimeout(timeout), ENVELOPE);
     }
 
+    /** Sends a message that is encoded already, and returns at once. */
+    static Future<RegistryEnvelope> start(RpcEndpointRef to, byte[] message, Duration timeout) {
+        return to.ask(new RegistryEnvelope(message, null), rpcTimeout(timeout), ENVELOPE);
+    }
+
     /** Waits for the answer; throws what Spark's RPC throws when it is late or the other side is gone. */
     static RegistryMessage await(Future<RegistryEnvelope> answer, RegistryCodec codec, Duration timeout) {
         return codec.decode(rpcTimeout(timeout).awaitResult(answer).payload());

@@ -4,6 +4,7 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryCodecException;
 import io.rdmashuffle.registry.RegistryMessage;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
 import org.apache.spark.rpc.RpcCallContext;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -53,6 +54,8 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
                 }
             } catch (RegistryCodecException e) {
                 LOG.warn("Dropping a malformed registry message", e);
+            } catch (RejectedExecutionException e) {
+                LOG.debug("Dropping a registry message", e);
             }
         });
     }
@@ -67,7 +70,7 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
                 } else {
                     context.reply(new RegistryEnvelope(codec.encode(answer), null));
                 }
-            } catch (RegistryCodecException e) {
+            } catch (RegistryCodecException | RejectedExecutionException e) {
                 context.sendFailure(e);
             }
         });
@@ -76,7 +79,11 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
     /** Understands messages. */
     @FunctionalInterface
     interface Handler {
-        /** Takes a message and, with announcements, the way back; returns the answer, or null if there is none. */
+        /**
+         * Takes a message and, with announcements, the way back; returns the answer, or null if there is none.
+         *
+         * @throws RejectedExecutionException if there is no room for the message; the sender hears it
+         */
         @Nullable
         RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo);
     }

@@ -249,7 +249,9 @@ class RegistryAgentTest {
 
         assertThat(first.agent.removedShuffles(Set.of(2, 3))).containsExactly(3);
         assertThat(first.agent.removedShuffles(Set.of())).isEmpty();
-        assertThat(first.asked).containsExactly(new Announce(member("1", 1)), new ShufflesHeld(Set.of(2, 3)));
+        assertThat(first.asked)
+                .containsExactly(
+                        new Announce(member("1", 1)), new ShufflesHeld(Set.of(2, 3)), new ShufflesHeld(Set.of()));
 
         Set<Integer> many =
                 IntStream.range(0, MessageSerializers.MAX_SHUFFLES + 10).boxed().collect(Collectors.toSet());

@@ -52,7 +52,7 @@ class RegistryCodecTest {
         }));
         byte[] bytes = codec.encode(new RegistryMessage.LookupReply(300, "ab", member));
 
-        String header = "52535247" + "01" + "06" + "00000021";
+        String header = "52535247" + "02" + "06" + "00000021";
         String body = "ac02" + "026162" + "01" + "026162" + "0807060504030201" + "1817161514131211" + "01" + "0373686d"
                 + "02cafe";
         assertThat(HexFormat.of().formatHex(bytes, 0, 10)).isEqualTo(header);
@@ -112,7 +112,7 @@ class RegistryCodecTest {
         for (int i = 0; i < ROUNDS; i++) {
             byte[] bytes = new byte[RegistryCodec.HEADER_BYTES + random.nextInt(64)];
             random.nextBytes(bytes);
-            bytes[5] = (byte) random.nextInt(12);
+            bytes[5] = (byte) random.nextInt(MessageSerializers.TYPES.size() + 2);
             try {
                 assertThat(codec.decode(sealed(bytes))).isNotNull();
             } catch (RegistryCodecException e) {
@@ -123,10 +123,10 @@ class RegistryCodecTest {
 
     @Test
     void announcedLengthsAllocateNothing() {
-        for (int type : new int[] {2, 3, 4, 5, 8}) {
+        for (int type : new int[] {2, 3, 4, 5, 8, 10, 11}) {
             Output output = new Output(64);
             output.writeBytes(new byte[RegistryCodec.HEADER_BYTES]);
-            if (type == 3 || type == 4) {
+            if (type == 3 || type == 4 || type >= 10) {
                 output.writeVarLong(1, true);
             }
             output.writeVarInt(Integer.MAX_VALUE, true);
@@ -151,7 +151,7 @@ class RegistryCodecTest {
         version[4] = 9;
         assertThatThrownBy(() -> codec.decode(version))
                 .isInstanceOf(RegistryCodecException.class)
-                .hasMessageContaining("protocol version 9, expected 1")
+                .hasMessageContaining("protocol version 9, expected 2")
                 .hasMessageContaining("the same jar");
 
         byte[] type = codec.encode(new StatisticsRequest());

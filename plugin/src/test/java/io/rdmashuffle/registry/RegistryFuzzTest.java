@@ -10,12 +10,18 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryMessage.Taken;
+import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +51,14 @@ class RegistryFuzzTest {
             new StatisticsRequest(),
             new StatisticsReply(Map.of("A_COUNTER", 5L, "B", -1L)),
             new ShufflesHeld(Set.of(0, 7, 300)),
-            new ShufflesGone(Set.of(7)));
+            new ShufflesGone(300, Set.of(7)),
+            new Welcome(300, List.of(MEMBER, TestMembers.member("8", 3))),
+            new SnapshotRequest(),
+            new SnapshotBehind(299),
+            new Relay(
+                    new HashRange(5, 1L << 31),
+                    new RegistryCodec().encodeOnce(new MembershipUpdate(302, List.of(MEMBER), List.of("3", "4")))),
+            new Taken());
 
     private final RegistryCodec codec = new RegistryCodec();
 
@@ -91,10 +104,21 @@ class RegistryFuzzTest {
 
     /** Whatever a message says, who hears it must go on. */
     private static void use(RegistryMessage message) {
-        RegistryServer driver = new RegistryServer();
+        RegistryServer driver = new RegistryServer(shuffleId -> true, () -> {});
         driver.handle(new Announce(TestMembers.member("1", 1)), pushed -> {});
         driver.handle(message, pushed -> {});
+        driver.flush();
         assertThat(driver.members()).hasSizeBetween(1, 2);
+        try (RegistryAgent agent = new RegistryAgent(
+                "own", (request, timeout) -> message, PeerChannel.NONE, Duration.ofSeconds(1), 0, () -> 0)) {
+            agent.announce(TestMembers.member("own", 1));
+            if (message instanceof Relay relay) {
+                agent.onRelay(relay);
+            }
+            agent.removedShuffles(Set.of(7));
+            agent.repair();
+            assertThat(agent.snapshotFor(1)).isNotNull();
+        }
 
         MembershipView view = new MembershipView("own", new MembershipEvents());
         if (message instanceof Snapshot snapshot) {

@@ -6,11 +6,16 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryMessage.Taken;
+import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -33,7 +38,7 @@ final class TestMembers {
     }
 
     static RegistryMessage randomMessage(Random random) {
-        return switch (random.nextInt(10)) {
+        return switch (random.nextInt(15)) {
             case 0 -> new Announce(randomMember(random));
             case 1 -> new AnnounceRefused(randomText(random));
             case 2 -> new Snapshot(randomVersion(random), randomMembers(random));
@@ -44,13 +49,27 @@ final class TestMembers {
                         randomVersion(random), randomText(random), random.nextBoolean() ? randomMember(random) : null);
             case 6 -> new StatisticsRequest();
             case 7 -> new ShufflesHeld(randomShuffles(random));
-            case 8 -> new ShufflesGone(randomShuffles(random));
+            case 8 -> new ShufflesGone(randomVersion(random), randomShuffles(random));
+            case 9 -> new Welcome(randomVersion(random), randomMembers(random));
+            case 10 -> new SnapshotRequest();
+            case 11 -> new SnapshotBehind(randomVersion(random));
+            case 12 -> randomRelay(random);
+            case 13 -> new Taken();
             default -> {
                 Map<String, Long> counters = new HashMap<>();
                 randomNames(random).forEach(name -> counters.put(name, random.nextLong()));
                 yield new StatisticsReply(counters);
             }
         };
+    }
+
+    private static Relay randomRelay(Random random) {
+        long first = Integer.toUnsignedLong(random.nextInt());
+        long last = Integer.toUnsignedLong(random.nextInt());
+        MembershipUpdate update =
+                new MembershipUpdate(randomVersion(random), randomMembers(random), randomNames(random));
+        return new Relay(
+                new HashRange(Math.min(first, last), Math.max(first, last)), new RegistryCodec().encodeOnce(update));
     }
 
     private static Set<Integer> randomShuffles(Random random) {

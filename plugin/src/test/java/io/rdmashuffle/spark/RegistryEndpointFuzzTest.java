@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RegistryEndpointFuzzTest {
     private final RegistryCodec codec = new RegistryCodec();
-    private final RegistryServer driver = new RegistryServer();
+    private final RegistryServer driver = new RegistryServer(shuffleId -> true, () -> {});
 
     @Test
     void everyQuestionIsAnsweredOnceWhateverItIs() {

@@ -49,6 +49,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
 
     private final Supplier<@Nullable MapOutputStore> store;
     private final Supplier<@Nullable IncomingOutputs> incoming;
+    private final Supplier<@Nullable ReservedShuffle> reserved;
     private final ShuffleCounters counters;
     private final boolean verify;
     private final SparkShuffleFiles files;
@@ -64,6 +65,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
      * @param mapIdsByShuffle shared with Spark's sort manager, which deletes the files of these map ids
      * @param store the outputs in the pool; null while this process has none
      * @param incoming takes over outputs of decommissioned executors; null while this process has no pool
+     * @param reserved takes and gives what is no map output; null while this process has no peers
      * @param reports tells the driver of outputs that have moved here
      * @param verify whether to look at checksums before a block is handed out
      */
@@ -72,12 +74,14 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
             ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle,
             Supplier<@Nullable MapOutputStore> store,
             Supplier<@Nullable IncomingOutputs> incoming,
+            Supplier<@Nullable ReservedShuffle> reserved,
             BlockReports reports,
             ShuffleCounters counters,
             boolean verify) {
         super(conf, null, mapIdsByShuffle);
         this.store = store;
         this.incoming = incoming;
+        this.reserved = reserved;
         this.files = new SparkShuffleFiles(conf, this, reports);
         this.hasFallbackStorage = conf.contains("spark.storage.decommission.fallbackStorage.path");
         this.counters = counters;
@@ -87,6 +91,9 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
     /** {@inheritDoc} Checks the block's checksums first: a damaged one is an {@link IOException}, never wrong rows. */
     @Override
     public ManagedBuffer getBlockData(BlockId blockId, Option<String[]> dirs) {
+        if (ReservedShuffle.isOf(blockId)) {
+            return reserved(blockId).get(blockId);
+        }
         BlockKey key = BlockKey.of(blockId).orElse(null);
         MapOutputStore outputs = store.get();
         MapOutput output = key == null || outputs == null || dirs.isDefined()
@@ -100,6 +107,15 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
         ManagedBuffer fromPool = poolBlock(key, output);
         countIfTask(ShuffleCounter.LOCAL_BYTES, fromPool.size());
         return fromPool;
+    }
+
+    /** Spark answers a peer with what this throws. */
+    private ReservedShuffle reserved(BlockId blockId) {
+        ReservedShuffle shuffle = reserved.get();
+        if (shuffle == null) {
+            throw Unchecked.raise(new IOException("no answer to " + blockId + ": this executor has not joined yet"));
+        }
+        return shuffle;
     }
 
     /** Checks the bytes under the reference that the caller took; the user of the buffer takes one of its own. */
@@ -170,6 +186,9 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
     /** {@inheritDoc} Into the pool if that has room; see {@link IncomingOutputs}. */
     @Override
     public StreamCallbackWithID putShuffleBlockAsStream(BlockId blockId, SerializerManager serializerManager) {
+        if (ReservedShuffle.isOf(blockId)) {
+            return reserved(blockId).receive(blockId);
+        }
         IncomingOutputs outputs = incoming.get();
         try {
             return outputs == null

@@ -65,6 +65,18 @@ final class MetadataOptions {
             description = "Where the pools lie, a tmpfs. Default: ${DEFAULT-VALUE}")
     private Path directory = Path.of("/dev/shm");
 
+    @Option(
+            names = "--membership",
+            description = "Simulates, in virtual time, only how executors come to know each other, as many as"
+                    + " --executors says; --maps and what concerns map outputs is not used")
+    private boolean membership;
+
+    @Option(
+            names = "--seed",
+            paramLabel = "N",
+            description = "Of what is random with --membership. Default: ${DEFAULT-VALUE}")
+    private long seed = 1;
+
     @Option(names = "--json", paramLabel = "FILE", description = "Write all figures to a file as JSON, too")
     private @Nullable Path json;
 
@@ -86,6 +98,18 @@ final class MetadataOptions {
         if (value < least || value > most) {
             throw new IllegalArgumentException(option + " " + value + ": allowed is " + least + " to " + most);
         }
+    }
+
+    boolean isMembership() {
+        return membership;
+    }
+
+    int executors() {
+        return executors;
+    }
+
+    long seed() {
+        return seed;
     }
 
     Scale scale() {

@@ -67,6 +67,7 @@ record MetadataReport(Map<String, Object> settings, List<Figures> figures) {
                 line("join: to the driver", of -> flow(of.join().requests())),
                 line("join: its replies", of -> flow(of.join().replies())),
                 line("join: its pushes", of -> flow(of.join().pushes())),
+                line("join: from executor to executor", of -> flow(of.join().passedOn())),
                 line("two shuffles: all messages", of -> Long.toString(of.life().messages())),
                 line("driver's heap for an executor", of -> ReadableBytes.format(of.driverHeapBytes())),
                 new Line("publish us, fresh memory", publishGoal, of -> micros(of.publishFresh())),

@@ -15,7 +15,6 @@ import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryAgent;
-import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.IOException;
@@ -70,7 +69,8 @@ final class SimulatedExecutor implements AutoCloseable {
                 new PoolSettings(folder, poolBytes, poolBytes, Math.min(poolBytes, REGION_BYTES), false), fabric);
         this.directory = MapOutputDirectory.create(pool, SLOTS, UUID.randomUUID());
         this.store = new MapOutputStore(directory, new ShuffleCounters());
-        this.agent = new RegistryAgent(id, driver.channel(this::onUpdate), TIMEOUT);
+        this.agent = new RegistryAgent(id, driver.channel(id), driver, TIMEOUT);
+        driver.add(id, agent);
         this.lengths = new long[scale.partitions()];
         this.checksums = new int[scale.partitions()];
         Arrays.fill(lengths, 1);
@@ -90,10 +90,6 @@ final class SimulatedExecutor implements AutoCloseable {
         // What is left at the end of a region holds no index.
         long ends = (wanted / REGION_BYTES + 1) * (index + data);
         return (wanted + ends + MEGABYTE - 1) / MEGABYTE * MEGABYTE;
-    }
-
-    private void onUpdate(MembershipUpdate update) {
-        agent.onMessage(update);
     }
 
     String id() {

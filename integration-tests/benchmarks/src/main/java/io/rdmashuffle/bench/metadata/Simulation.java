@@ -62,6 +62,7 @@ final class Simulation implements AutoCloseable {
     /** Runs everything once. */
     Figures run() throws Exception {
         executors.forEach(SimulatedExecutor::join);
+        driver.flush();
         Traffic join = driver.traffic();
         checkJoined();
         long driverHeap = RetainedHeap.bytesOf(copies(scale.executors()), driver::copy) / scale.executors();

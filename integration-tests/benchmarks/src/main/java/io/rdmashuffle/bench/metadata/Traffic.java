@@ -2,13 +2,14 @@
 package io.rdmashuffle.bench.metadata;
 
 /**
- * Registry messages as the driver sees them: how many, and their encoded bytes without Spark's envelope.
+ * Registry messages: how many, and their encoded bytes without Spark's envelope.
  *
  * @param requests from executors to the driver
  * @param replies the answers
  * @param pushes from the driver to executors, unasked
+ * @param passedOn from executor to executor
  */
-record Traffic(Flow requests, Flow replies, Flow pushes) {
+record Traffic(Flow requests, Flow replies, Flow pushes, Flow passedOn) {
     /** Messages in one direction. */
     record Flow(long messages, long bytes) {
         static final Flow NONE = new Flow(0, 0);
@@ -24,11 +25,15 @@ record Traffic(Flow requests, Flow replies, Flow pushes) {
 
     /** Returns what has come since. */
     Traffic since(Traffic before) {
-        return new Traffic(requests.minus(before.requests), replies.minus(before.replies), pushes.minus(before.pushes));
+        return new Traffic(
+                requests.minus(before.requests),
+                replies.minus(before.replies),
+                pushes.minus(before.pushes),
+                passedOn.minus(before.passedOn));
     }
 
     /** Returns all messages, whatever their direction. */
     long messages() {
-        return requests.messages() + replies.messages() + pushes.messages();
+        return requests.messages() + replies.messages() + pushes.messages() + passedOn.messages();
     }
 }

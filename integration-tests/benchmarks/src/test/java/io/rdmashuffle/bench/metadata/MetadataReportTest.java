@@ -17,8 +17,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Tag("unit")
 class MetadataReportTest {
-    private static final Traffic JOIN = new Traffic(new Flow(3, 600), new Flow(3, 1_200), new Flow(3, 630));
-    private static final Traffic NOTHING = new Traffic(Flow.NONE, Flow.NONE, Flow.NONE);
+    private static final Traffic JOIN = new Traffic(new Flow(3, 600), new Flow(3, 1_200), new Flow(3, 630), Flow.NONE);
+    private static final Traffic NOTHING = new Traffic(Flow.NONE, Flow.NONE, Flow.NONE, Flow.NONE);
 
     private final MetadataReport report = new MetadataReport(
             Map.of("rounds", 5),
@@ -67,8 +67,9 @@ class MetadataReportTest {
 
     @Test
     void trafficIsWhatCameSince() {
-        Traffic later = new Traffic(new Flow(5, 1_000), new Flow(5, 2_000), new Flow(3, 630));
-        assertThat(later.since(JOIN)).isEqualTo(new Traffic(new Flow(2, 400), new Flow(2, 800), Flow.NONE));
-        assertThat(later.messages()).isEqualTo(13);
+        Traffic later = new Traffic(new Flow(5, 1_000), new Flow(5, 2_000), new Flow(3, 630), new Flow(1, 9));
+        assertThat(later.since(JOIN))
+                .isEqualTo(new Traffic(new Flow(2, 400), new Flow(2, 800), Flow.NONE, new Flow(1, 9)));
+        assertThat(later.messages()).isEqualTo(14);
     }
 }

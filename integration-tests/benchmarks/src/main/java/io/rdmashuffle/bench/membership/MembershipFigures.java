@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.bench.membership;
+
+import io.rdmashuffle.bench.membership.Endpoint.Totals;
+import io.rdmashuffle.bench.membership.MembershipCluster.Snapshots;
+
+/**
+ * What one scenario came to.
+ *
+ * @param scenario its name
+ * @param executors how many there are in the end
+ * @param changes joins and removals
+ * @param memberBytes of one executor's entry in a message
+ * @param driver what the driver sent and received
+ * @param mostMessages sent and received by any one executor
+ * @param mostBytes sent and received by any one executor, not necessarily that one
+ * @param snapshots who asked whom for one
+ * @param seconds from the last change until every executor knew every other
+ */
+record MembershipFigures(
+        String scenario,
+        int executors,
+        int changes,
+        long memberBytes,
+        Totals driver,
+        long mostMessages,
+        long mostBytes,
+        Snapshots snapshots,
+        double seconds) {
+    /** Most messages in one direction, and most members' worth of bytes: n log n of the changes. */
+    long goal() {
+        return Math.round(changes * Math.max(1, Math.log(changes) / Math.log(2)));
+    }
+}

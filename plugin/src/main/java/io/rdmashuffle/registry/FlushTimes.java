@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.registry;
+
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Queue;
+import java.util.function.LongSupplier;
+
+/**
+ * Knows which version of the membership was sent so long ago that an executor that lacks it has missed it.
+ *
+ * <p><b>Threading:</b> not safe; {@link RegistryServer} guards it.
+ */
+final class FlushTimes {
+    /** Updates pass through six members or so, each in milliseconds; one that cannot be reached takes some seconds. */
+    static final Duration SETTLE = Duration.ofSeconds(2);
+    /** More than are sent within {@link #SETTLE}; where there are more, the oldest count as settled. */
+    private static final int MAX_RECENT = 256;
+
+    private final LongSupplier nanoClock;
+    private final Queue<Flush> recent = new ArrayDeque<>();
+    private long settled;
+
+    private record Flush(long version, long nanos) {}
+
+    FlushTimes(LongSupplier nanoClock) {
+        this.nanoClock = nanoClock;
+    }
+
+    void add(long version) {
+        recent.add(new Flush(version, nanoClock.getAsLong()));
+        if (recent.size() > MAX_RECENT) {
+            settled = recent.remove().version();
+        }
+    }
+
+    /** Returns the newest version that everyone should have by now. */
+    long settled() {
+        long now = nanoClock.getAsLong();
+        for (Flush oldest = recent.peek();
+                oldest != null && now - oldest.nanos() >= SETTLE.toNanos();
+                oldest = recent.peek()) {
+            settled = oldest.version();
+            recent.remove();
+        }
+        return settled;
+    }
+}
