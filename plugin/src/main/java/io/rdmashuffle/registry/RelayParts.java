@@ -15,6 +15,8 @@ import java.util.List;
 final class RelayParts {
     /** Most parts, and so most messages of one relay, unless members share a hash or cannot be reached. */
     static final int MAX_PARTS = 8;
+    /** The driver, whom every executor asks, sends less: each change leaves it so many times. */
+    static final int MAX_DRIVER_PARTS = 4;
     /** Of a relay that is not among the members: the driver. */
     static final long NO_HASH = -1;
 
@@ -36,7 +38,7 @@ final class RelayParts {
     static List<Part> of(HashRange range, List<Member> members, long ownHash) {
         List<Part> parts = new ArrayList<>();
         if (!range.contains(ownHash)) {
-            addParts(parts, range, members, (members.size() + MAX_PARTS - 1) / MAX_PARTS);
+            addParts(parts, range, members, (members.size() + MAX_DRIVER_PARTS - 1) / MAX_DRIVER_PARTS);
             return parts;
         }
         int left = 0;

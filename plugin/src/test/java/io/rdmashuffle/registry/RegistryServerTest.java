@@ -196,7 +196,7 @@ class RegistryServerTest {
             }
         }
         driver.flush();
-        assertThat(delivered).hasSize(RelayParts.MAX_PARTS).doesNotHaveDuplicates();
+        assertThat(delivered).hasSize(RelayParts.MAX_DRIVER_PARTS).doesNotHaveDuplicates();
 
         driver.memberRemoved("7");
         Welcome welcome = (Welcome) Objects.requireNonNull(announceOnly(member("41", 1)));

@@ -29,6 +29,9 @@ final class MembershipCluster {
     /** Some times what it should take; then something is wrong. */
     private static final long GIVE_UP_NANOS = 300 * SECOND;
 
+    /** Where members pass nothing on, others find out at their next sweep: an interval more. */
+    private static final double KNOWN_GOAL_SECONDS = 10;
+
     private static final int COMPARED = 50;
 
     private final VirtualTime time = new VirtualTime();
@@ -60,6 +63,11 @@ final class MembershipCluster {
             return new Snapshots(
                     fromPeers - before.fromPeers, peersBehind - before.peersBehind, fromDriver - before.fromDriver);
         }
+    }
+
+    /** Returns how long it may take until all know all. */
+    double goalSeconds() {
+        return losingEach == 0 ? KNOWN_GOAL_SECONDS : KNOWN_GOAL_SECONDS + (double) SWEEP_INTERVAL.toNanos() / SECOND;
     }
 
     VirtualTime time() {

@@ -16,6 +16,7 @@ import io.rdmashuffle.bench.membership.MembershipCluster.Snapshots;
  * @param mostBytes sent and received by any one executor, not necessarily that one
  * @param snapshots who asked whom for one
  * @param seconds from the last change until every executor knew every other
+ * @param goalSeconds what that should be at most
  */
 record MembershipFigures(
         String scenario,
@@ -26,7 +27,8 @@ record MembershipFigures(
         long mostMessages,
         long mostBytes,
         Snapshots snapshots,
-        double seconds) {
+        double seconds,
+        double goalSeconds) {
     /** Most messages in one direction, and most members' worth of bytes: n log n of the changes. */
     long goal() {
         return Math.round(changes * Math.max(1, Math.log(changes) / Math.log(2)));

@@ -79,7 +79,8 @@ public final class MembershipSimulation {
                 totals.stream().mapToLong(Totals::messages).max().orElse(0),
                 totals.stream().mapToLong(Totals::bytes).max().orElse(0),
                 cluster.snapshots().since(snapshotsBefore),
-                (double) Math.max(0, known - changed) / SECOND);
+                (double) Math.max(0, known - changed) / SECOND,
+                cluster.goalSeconds());
     }
 
     private void joinAtRandom(MembershipCluster cluster) {

@@ -38,6 +38,17 @@ class MetadataOptionsTest {
     }
 
     @Test
+    void membershipIsAModeOfItsOwn() {
+        commandLine.parseArgs();
+        assertThat(bench.options.isMembership()).isFalse();
+        commandLine.parseArgs("--membership", "--executors", "10000", "--seed", "7");
+        assertThat(bench.options.isMembership()).isTrue();
+        assertThat(bench.options.executors()).isEqualTo(10_000);
+        assertThat(bench.options.seed()).isEqualTo(7);
+        assertThat(commandLine.getUsageMessage()).contains("--membership").contains("virtual time");
+    }
+
+    @Test
     void wrongOptionsSayWhatIsAllowed() {
         assertThat(Refusals.of(commandLine, "--map", "3"))
                 .contains("--map")
