@@ -203,9 +203,10 @@ public final class ShuffleConfig {
                     "registry.sweepInterval", "1min")
             .between("1s", "1d")
             .doc("""
-                How often an executor that holds map outputs, or has read some, asks the driver which of their shuffles
-                have been removed. Spark tells executors by itself, but not those that it takes for lost at that moment,
-                as it does for some seconds after a fetch failure.
+                How often an executor asks the driver which of the shuffles of which it holds something have been
+                removed, and whether it has missed a change of the members. Spark tells executors of removed shuffles
+                by itself, but not those that it takes for lost at that moment, as it does for some seconds after a
+                fetch failure.
                 """);
     public static final ConfigEntry<Duration> PEER_QUARANTINE =
             ConfigEntry.duration("peer.quarantine", "30s").between("0ms", "1h").doc("""
