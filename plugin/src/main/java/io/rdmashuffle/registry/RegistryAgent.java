@@ -232,7 +232,7 @@ public final class RegistryAgent implements AutoCloseable {
 
     /**
      * Asks the driver which of these shuffles have been removed; none if it does not answer. Its answer also tells
-     * whether a change of the membership was missed, which is made up for before this returns.
+     * whether a change of the membership was missed; if so, this calls {@link #repair} once.
      */
     public Set<Integer> removedShuffles(Set<Integer> held) {
         synchronized (lock) {

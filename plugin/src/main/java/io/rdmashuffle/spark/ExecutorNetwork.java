@@ -146,7 +146,10 @@ final class ExecutorNetwork implements AutoCloseable {
 
     /** Asks the driver which of these shuffles have been removed; none if it does not answer. */
     Set<Integer> removedShuffles(Set<Integer> held) {
-        return agent.removedShuffles(held);
+        Set<Integer> removed = agent.removedShuffles(held);
+        // The peers that it asked may have missed the same change.
+        messages.repairSoon();
+        return removed;
     }
 
     PeerPaths paths() {
