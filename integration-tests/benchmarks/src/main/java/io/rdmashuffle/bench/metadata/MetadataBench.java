@@ -29,8 +29,8 @@ import picocli.CommandLine.Mixin;
                     + " take random partitions.",
             "",
             "With --membership: executors join, are lost and are replaced on a modelled network, and the driver's and"
-                    + " the busiest executor's messages are counted. 10,000 executors take some minutes and 5 GB of"
-                    + " heap.",
+                    + " the busiest executor's messages are counted. 10,000 executors take a quarter of an hour of"
+                    + " processor time, and were tried with JAVA_TOOL_OPTIONS=-Xmx8g.",
             ""
         },
         exitCodeList = {"0:all was simulated", "1:something failed, or the pools do not fit", "2:an option was wrong"})
