@@ -48,4 +48,12 @@ public record ReadServices(
     long maxBytesInFlight() {
         return (Long) conf.get(package$.MODULE$.REDUCER_MAX_SIZE_IN_FLIGHT()) * MEBIBYTE;
     }
+
+    /**
+     * Returns how long a block may be that is copied into memory: no longer than what may be under way, nor than {@code
+     * spark.network.maxRemoteBlockSizeFetchToMem}. Spark's fetch brings longer ones, to a file if need be.
+     */
+    long maxCopiedBytes() {
+        return Math.min(maxBytesInFlight(), (Long) conf.get(package$.MODULE$.MAX_REMOTE_BLOCK_SIZE_FETCH_TO_MEM()));
+    }
 }

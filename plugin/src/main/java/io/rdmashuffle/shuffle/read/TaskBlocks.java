@@ -36,16 +36,15 @@ record TaskBlocks(DirectBlockReader here, List<WantedBlock> others) {
             ReadServices services,
             @Nullable Supplier<Frames> frames,
             boolean inBatches) {
-        long maxBytesInFlight = services.maxBytesInFlight();
         SlabReads slabs = new SlabReads(
                 services.paths(),
                 services.leases(),
                 services.readTimeout(),
-                maxBytesInFlight,
+                services.maxBytesInFlight(),
                 services.counters(),
                 metrics::incFetchWaitTime);
         context.addTaskCompletionListener((TaskCompletionListener) ended -> slabs.close());
-        BlockLookup lookup = new BlockLookup(services, slabs, maxBytesInFlight);
+        BlockLookup lookup = new BlockLookup(services, slabs, services.maxCopiedBytes());
         lookup.find(blocksByAddress);
         DirectBlockReader here = new DirectBlockReader(
                 lookup.direct(),
