@@ -17,6 +17,8 @@ import picocli.CommandLine.Mixin;
                     + " some 50 us late: its processor time is shown apart and is in no ratio of processor time, but"
                     + " on a machine with few processors it is in the ratios of time.",
             "",
+            "bin/bench remote --guests --help tells of jobs across two virtual machines.",
+            "",
             "Netty is not modelled: it has what the loopback device gives, with no link's delay or limit.",
             ""
         },
