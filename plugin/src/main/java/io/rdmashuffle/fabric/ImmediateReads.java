@@ -35,16 +35,19 @@ public final class ImmediateReads {
             return failed("no receive lease of " + length + " bytes in the pool");
         }
         Arrival arrival = new Arrival(new CompletableFuture<>());
-        boolean started = false;
         try {
             ReadRequest request = new ReadRequest(slices, target);
-            started = peer.read(new ReadBatch(List.of(request), System.nanoTime() + timeout.toNanos(), arrival));
-        } finally {
-            if (!started) {
-                target.close();
+            if (peer.read(new ReadBatch(List.of(request), System.nanoTime() + timeout.toNanos(), arrival))) {
+                return arrival.bytes();
             }
+        } catch (RuntimeException e) {
+            target.close();
+            // Not thrown: others may wait for what this would have brought.
+            return CompletableFuture.failedFuture(
+                    new ReadFailedException(Reason.TRANSPORT_ERROR, "a read could not be begun", e));
         }
-        return started ? arrival.bytes() : failed("no room in flight");
+        target.close();
+        return failed("no room in flight");
     }
 
     private @Nullable Lease reserve(long bytes) {

@@ -216,6 +216,33 @@ class PrefetchTest {
         assertKnown(remote);
     }
 
+    /** Whoever asks later must not wait for a read that was never begun. */
+    @ParameterizedTest
+    @ValueSource(ints = {0, 1, 2})
+    void aFabricThatThrowsFailsTheAttemptOnly(int roundTrips) throws Exception {
+        RemoteDirectory remote = remote();
+        CompletableFuture<Void> attempt = null;
+        for (int i = 0; i < roundTrips; i++) {
+            attempt = attempt == null ? prefetch(remote) : attempt;
+            network.broken(i == roundTrips - 1);
+            network.roundTrip();
+        }
+        network.broken(true);
+        attempt = attempt == null ? prefetch(remote) : attempt;
+        assertThat(attempt)
+                .failsWithin(TIMEOUT)
+                .withThrowableThat()
+                .havingRootCause()
+                .withMessageContaining("broken");
+        network.broken(false);
+        CompletableFuture<Void> next = prefetch(remote);
+        while (network.isHolding()) {
+            network.roundTrip();
+        }
+        assertThat(next).isCompleted();
+        assertKnown(remote);
+    }
+
     /** What a prefetch brings of an earlier generation is not mixed with what came meanwhile. */
     @Test
     void aShuffleThatIsWrittenAgainMeanwhileIsReadAnew() throws Exception {

@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 public final class HeldPeer {
     private final List<Held> held = new ArrayList<>();
     private boolean full;
+    private boolean broken;
     private long reads;
 
     private record Held(Peer peer, ReadBatch batch) {}
@@ -30,6 +31,9 @@ public final class HeldPeer {
     }
 
     private synchronized boolean read(Peer peer, ReadBatch batch) {
+        if (broken) {
+            throw new IllegalStateException("the fabric is broken");
+        }
         if (full) {
             return false;
         }
@@ -40,6 +44,11 @@ public final class HeldPeer {
     /** Takes no read any more, or again. */
     public synchronized void full(boolean isFull) {
         full = isFull;
+    }
+
+    /** Throws when a read is begun, or does so no more. */
+    public synchronized void broken(boolean isBroken) {
+        broken = isBroken;
     }
 
     /** Returns how many reads have been begun. */

@@ -224,7 +224,7 @@ public final class GuestBench extends Tool {
                         line.figure(Way.READ, Measurement::millis).median())));
         table.number("blocked ms/task", line -> both(line, run -> run.tasks().fetchWaitMillis()));
         table.number("garbage KB/task", line -> both(line, run -> run.garbageBytes() / 1_000));
-        table.number("MB read", line -> both(line, run -> run.tasks().bytesRead() / 1_000_000 * partitions));
+        table.number("read KB/task", line -> both(line, run -> run.tasks().bytesRead() / 1_000));
         for (ShuffleCounter counter : List.of(
                 ShuffleCounter.READS, ShuffleCounter.DOORBELLS, ShuffleCounter.COMPLETIONS, ShuffleCounter.WAKE_UPS)) {
             table.number(
