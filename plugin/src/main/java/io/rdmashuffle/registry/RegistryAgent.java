@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.registry;
 
-import io.rdmashuffle.registry.RegistryMessage.Announce;
-import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
-import io.rdmashuffle.registry.RegistryMessage.Snapshot;
-import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
-import io.rdmashuffle.registry.RegistryMessage.Welcome;
-import io.rdmashuffle.registry.SnapshotSearch.Found;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,31 +29,18 @@ import org.slf4j.LoggerFactory;
  */
 public final class RegistryAgent implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryAgent.class);
-    /** No executor has an empty id, so this flight meets no lookup. */
-    private static final String ANNOUNCE_FLIGHT = "";
-
     private final String ownExecutorId;
     private final DriverLink driver;
-    private final SnapshotSearch search;
-    private final RelayDuties duties;
-    private final int directMembers;
+    private final MembershipSync sync;
     private final SingleFlight flights = new SingleFlight();
     private final MembershipEvents events = new MembershipEvents();
 
-    private final Object lock = new Object();
+    /** Also the lock of all that follows. */
     private final MembershipView view;
+
     private final RecentAnswers answers;
     /** Members that could not be reached: the next lookup asks the driver although the view has them. */
     private final Set<String> doubted = new HashSet<>();
-
-    private final SnapshotSources sources = new SnapshotSources();
-    /** Whether the latest snapshot came from the driver, which knows of members that no update has told of yet. */
-    private boolean snapshotFromDriver;
-
-    private @Nullable Member self;
-    private boolean announced;
-    private boolean refused;
-    private volatile boolean closed;
 
     /**
      * Creates an agent without members.
@@ -86,10 +65,8 @@ public final class RegistryAgent implements AutoCloseable {
             LongSupplier nanoClock) {
         this.ownExecutorId = Member.checkName("executor id", ownExecutorId);
         this.driver = new DriverLink(driver, timeout, nanoClock);
-        this.search = new SnapshotSearch(peers, this.driver);
-        this.duties = new RelayDuties(ownExecutorId, peers);
-        this.directMembers = directMembers;
         this.view = new MembershipView(ownExecutorId, events);
+        this.sync = new MembershipSync(view, events, this.driver, peers, ownExecutorId, directMembers);
         this.answers = new RecentAnswers(nanoClock);
     }
 
@@ -108,26 +85,13 @@ public final class RegistryAgent implements AutoCloseable {
         if (!member.executorId().equals(ownExecutorId)) {
             throw new IllegalArgumentException("executor " + ownExecutorId + " cannot announce " + member);
         }
-        synchronized (lock) {
-            self = member;
-            announced = false;
-            refused = false;
-        }
-        return ensureAnnounced();
+        sync.announce(member);
+        return sync.ensureAnnounced();
     }
 
     /** Announces what {@link #announce} was given unless the driver has it; cheap when it has, or is not answering. */
     public boolean ensureAnnounced() {
-        boolean wanted;
-        synchronized (lock) {
-            wanted = mayAsk() && !announced;
-        }
-        if (wanted) {
-            catchUp();
-        }
-        synchronized (lock) {
-            return announced;
-        }
+        return sync.ensureAnnounced();
     }
 
     /**
@@ -137,21 +101,15 @@ public final class RegistryAgent implements AutoCloseable {
      * @return whether nothing is known to be missing; else call it again a little later
      */
     public boolean repair() {
-        if (lacks()) {
-            catchUp();
+        if (sync.lacks()) {
+            sync.catchUp();
         }
-        return !lacks();
+        return !sync.lacks();
     }
 
     /** Takes in a change that the driver pushed; any order, any number of times. */
     public void onMessage(MembershipUpdate update) {
-        synchronized (lock) {
-            if (closed) {
-                return;
-            }
-            view.apply(update);
-        }
-        events.deliver();
+        sync.onMessage(update);
     }
 
     /**
@@ -159,39 +117,17 @@ public final class RegistryAgent implements AutoCloseable {
      * needs a snapshot it does not know them: it passes the change on after {@link #repair}.
      */
     public void onRelay(Relay relay) {
-        boolean knowsMembers;
-        synchronized (lock) {
-            if (closed) {
-                return;
-            }
-            view.apply(relay.update().content());
-            knowsMembers = !view.needsSnapshot();
-            if (!knowsMembers) {
-                duties.hold(relay);
-            }
-        }
-        if (knowsMembers) {
-            passOn(relay);
-        }
-        events.deliver();
+        sync.onRelay(relay);
     }
 
     /** Returns this executor's answer to a peer that asks for a snapshot of at least a version. */
     public RegistryMessage snapshotFor(long atLeast) {
-        synchronized (lock) {
-            Member own = self;
-            if (closed || own == null || !announced || view.needsSnapshot() || view.completeVersion() < atLeast) {
-                return new SnapshotBehind(view.completeVersion());
-            }
-            List<Member> all = new ArrayList<>(view.members());
-            all.add(own);
-            return new Snapshot(view.completeVersion(), all);
-        }
+        return sync.snapshotFor(atLeast);
     }
 
     /** Returns the version up to which this executor has missed nothing. */
     public long completeVersion() {
-        synchronized (lock) {
+        synchronized (view) {
             return view.needsSnapshot() ? 0 : view.completeVersion();
         }
     }
@@ -201,28 +137,28 @@ public final class RegistryAgent implements AutoCloseable {
      * or the driver does not answer in time; an empty answer holds for a second.
      */
     public Optional<Member> lookup(String executorId) {
-        synchronized (lock) {
-            if (closed || isAnswered(executorId)) {
+        synchronized (view) {
+            if (sync.isClosed() || isAnswered(executorId)) {
                 return current(executorId);
             }
         }
         boolean settled = false;
-        if (lacks()) {
-            catchUp();
+        if (sync.lacks()) {
+            sync.catchUp();
             settled = settleBySnapshot(executorId);
         }
         if (!settled) {
             flights.run(executorId, () -> lookUpNow(executorId), driver.timeout());
         }
         events.deliver();
-        synchronized (lock) {
+        synchronized (view) {
             return current(executorId);
         }
     }
 
     /** Makes the next lookup of a member ask the driver: call it when the member's addresses do not work. */
     public void recheck(String executorId) {
-        synchronized (lock) {
+        synchronized (view) {
             doubted.removeIf(doubtful -> view.member(doubtful) == null);
             if (view.member(executorId) != null) {
                 doubted.add(executorId);
@@ -235,8 +171,8 @@ public final class RegistryAgent implements AutoCloseable {
      * whether a change of the membership was missed; if so, this calls {@link #repair} once.
      */
     public Set<Integer> removedShuffles(Set<Integer> held) {
-        synchronized (lock) {
-            if (closed || (held.isEmpty() && !announced)) {
+        synchronized (view) {
+            if (sync.isClosed() || (held.isEmpty() && !sync.isAnnounced())) {
                 return Set.of();
             }
         }
@@ -245,7 +181,7 @@ public final class RegistryAgent implements AutoCloseable {
                 held.stream().sorted().limit(MessageSerializers.MAX_SHUFFLES).collect(Collectors.toSet());
         RegistryMessage answer = driver.ask(new ShufflesHeld(asked));
         if (answer instanceof ShufflesGone gone) {
-            synchronized (lock) {
+            synchronized (view) {
                 view.require(gone.version());
             }
             repair();
@@ -260,14 +196,14 @@ public final class RegistryAgent implements AutoCloseable {
 
     /** Returns the peers in the view, this executor not among them. */
     public List<Member> peers() {
-        synchronized (lock) {
+        synchronized (view) {
             return view.members();
         }
     }
 
     /** Returns whether an update from the driver is known to be missing. */
     public boolean isStale() {
-        synchronized (lock) {
+        synchronized (view) {
             return view.isStale();
         }
     }
@@ -275,15 +211,15 @@ public final class RegistryAgent implements AutoCloseable {
     /** Ends all lookups with an empty answer and ignores further updates; idempotent. Listeners hear nothing more. */
     @Override
     public void close() {
-        closed = true;
+        sync.close();
     }
 
     /** Only with the lock held. */
     private Optional<Member> current(String executorId) {
-        if (closed) {
+        if (sync.isClosed()) {
             return Optional.empty();
         }
-        return Optional.ofNullable(executorId.equals(ownExecutorId) ? self : view.member(executorId));
+        return executorId.equals(ownExecutorId) ? sync.self() : Optional.ofNullable(view.member(executorId));
     }
 
     /** Only with the lock held. */
@@ -293,122 +229,17 @@ public final class RegistryAgent implements AutoCloseable {
                 || (view.member(executorId) != null && !doubted.contains(executorId));
     }
 
-    /** Only with the lock held: whether the driver may take or has taken this executor. */
-    private boolean mayAsk() {
-        return !closed && self != null && !refused;
-    }
-
-    private boolean lacks() {
-        synchronized (lock) {
-            return mayAsk() && (!announced || view.isStale());
-        }
-    }
-
-    /** Announces this executor if need be and asks for a snapshot if one is needed then. */
-    private void catchUp() {
-        flights.run(
-                ANNOUNCE_FLIGHT,
-                () -> {
-                    announceNow();
-                    pullNow();
-                },
-                driver.timeout());
-        events.deliver();
-    }
-
-    private void announceNow() {
-        Member member;
-        synchronized (lock) {
-            member = self;
-            if (member == null || !mayAsk() || announced) {
-                return;
-            }
-        }
-        RegistryMessage answer = driver.ask(new Announce(member));
-        synchronized (lock) {
-            // Another announcement may have begun meanwhile; its own answer counts for it.
-            boolean latest = member.equals(self);
-            if (closed) {
-                return;
-            }
-            if (answer instanceof Snapshot snapshot) {
-                takeSnapshot(snapshot, true);
-                announced |= latest;
-            } else if (answer instanceof Welcome welcome) {
-                sources.name(welcome.sources());
-                view.require(welcome.version());
-                announced |= latest;
-            } else if (answer instanceof AnnounceRefused refusal && latest) {
-                refused = true;
-                LOG.warn("The driver refused this executor: {}; its blocks are served by Netty", refusal.reason());
-            } else if (answer != null) {
-                LOG.warn(
-                        "Unexpected answer to an announcement: {}",
-                        answer.getClass().getSimpleName());
-            }
-        }
-    }
-
-    /** Asks peers, then the driver, for what the view lacks. */
-    private void pullNow() {
-        long version;
-        List<Member> asked;
-        synchronized (lock) {
-            if (!mayAsk() || !announced || !view.isStale()) {
-                return;
-            }
-            version = view.repairVersion();
-            asked = sources.next(view.table(), directMembers);
-        }
-        Found found = search.search(asked, version);
-        Snapshot snapshot = found.snapshot();
-        if (snapshot != null) {
-            take(snapshot, found.fromDriver());
-        } else if (!found.fromDriver()) {
-            synchronized (lock) {
-                sources.behind();
-            }
-        }
-    }
-
-    private void take(Snapshot snapshot, boolean fromDriver) {
-        List<Relay> relays;
-        synchronized (lock) {
-            if (closed) {
-                return;
-            }
-            takeSnapshot(snapshot, fromDriver);
-            relays = view.needsSnapshot() ? List.of() : duties.release();
-        }
-        relays.forEach(this::passOn);
-    }
-
-    /** Only with the lock held. */
-    private void takeSnapshot(Snapshot snapshot, boolean fromDriver) {
-        view.apply(snapshot);
-        snapshotFromDriver = fromDriver;
-        sources.done();
-    }
-
-    private void passOn(Relay relay) {
-        List<Member> members;
-        synchronized (lock) {
-            members = view.members(relay.range());
-        }
-        duties.passOn(relay, members);
-    }
-
     /**
      * The driver's snapshot says of every executor whether it is a member: no need to ask about this one. Nor is there
      * where the driver does not answer.
      */
     private boolean settleBySnapshot(String executorId) {
-        boolean lacks = lacks();
-        synchronized (lock) {
-            if (!announced) {
-                return mayAsk();
+        boolean lacks = sync.lacks();
+        synchronized (view) {
+            if (!sync.isAnnounced()) {
+                return sync.mayAsk();
             }
-            if (view.member(executorId) == null && (lacks || !snapshotFromDriver)) {
+            if (view.member(executorId) == null && (lacks || !sync.isFromDriver())) {
                 return false;
             }
             if (!lacks) {
@@ -425,14 +256,14 @@ public final class RegistryAgent implements AutoCloseable {
     }
 
     private void lookUpNow(String executorId) {
-        synchronized (lock) {
-            if (closed || isAnswered(executorId)) {
+        synchronized (view) {
+            if (sync.isClosed() || isAnswered(executorId)) {
                 return;
             }
         }
         RegistryMessage answer = driver.ask(new Lookup(executorId));
-        synchronized (lock) {
-            if (answer instanceof LookupReply reply && reply.executorId().equals(executorId) && !closed) {
+        synchronized (view) {
+            if (answer instanceof LookupReply reply && reply.executorId().equals(executorId) && !sync.isClosed()) {
                 view.apply(reply);
                 settle(executorId);
             } else if (answer != null) {
