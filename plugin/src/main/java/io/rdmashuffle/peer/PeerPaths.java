@@ -17,11 +17,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
-import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -46,24 +46,30 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     private final List<Fabric> fabrics;
     private final BlockingReads reads;
     private final IndexCache indexes = IndexCache.ofHeap();
-    private final Function<String, Optional<Member>> members;
+    private final Members members;
     private final Duration quarantine;
     private final Map<String, Route> routes = new ConcurrentHashMap<>();
     private final Set<String> explained = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
 
+    /** Who knows where members can be reached. <b>Threading:</b> safe. */
+    @FunctionalInterface
+    public interface Members {
+        /** Finds a member by executor id, within a deadline of its own. */
+        Optional<Member> lookup(String executorId);
+
+        /** Has the next look-up ask again, since what this one told did not work; returns at once. */
+        default void recheck(String executorId) {}
+    }
+
     /**
      * Creates the paths of one executor.
      *
      * @param fabrics best first; empty means that every peer is served by Spark's block transfer
-     * @param members finds a member by executor id, within a deadline of its own
+     * @param members finds members
      * @param quarantine how long a path that failed is not used
      */
-    public PeerPaths(
-            List<Fabric> fabrics,
-            BlockingReads reads,
-            Function<String, Optional<Member>> members,
-            Duration quarantine) {
+    public PeerPaths(List<Fabric> fabrics, BlockingReads reads, Members members, Duration quarantine) {
         this.fabrics = List.copyOf(fabrics);
         this.reads = reads;
         this.members = members;
@@ -86,10 +92,20 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return route == null ? null : route.known;
     }
 
+    /** Returns all paths that were found before. */
+    public List<PeerPath> known() {
+        return routes.values().stream()
+                .map(route -> route.known)
+                .filter(Objects::nonNull)
+                .toList();
+    }
+
     /** Gives a path up after it failed. */
     public void failed(PeerPath path, Exception cause) {
         Route route = routes.get(path.executorId());
         if (route != null && route.quarantine(path)) {
+            // It may have come back under another address.
+            members.recheck(path.executorId());
             LOG.warn(
                     "One-sided reads from executor {} failed: using Spark's block transfer for {}"
                             + " (spark.shuffle.rdma.peer.quarantine)",
@@ -188,7 +204,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             if (path != null || unreachable || retired || System.nanoTime() - quarantinedUntil < 0) {
                 return path;
             }
-            Member member = members.apply(executorId).orElse(null);
+            Member member = members.lookup(executorId).orElse(null);
             // The look-up itself may have brought the news that this executor was replaced, which retires this route.
             if (member != null && !retired && !closed) {
                 path = connect(member);

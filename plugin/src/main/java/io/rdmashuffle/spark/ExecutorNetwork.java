@@ -27,6 +27,7 @@ import io.rdmashuffle.store.ShuffleCounters;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.spark.SparkEnv;
@@ -90,7 +91,7 @@ final class ExecutorNetwork implements AutoCloseable {
         this.paths = new PeerPaths(
                 memory.fabrics(),
                 new BlockingReads(leases, config.fabricReadTimeout()),
-                agent::lookup,
+                new KnownMembers(agent),
                 config.peerQuarantine());
         agent.addListener(paths);
         BlockCopies copies = new BlockCopies(leases, paths, config.fabricReadTimeout(), config.fetchVerifyChecksum());
@@ -165,6 +166,19 @@ final class ExecutorNetwork implements AutoCloseable {
         lookups.close();
         paths.close();
         rpcEnv.stop(self);
+    }
+
+    /** What the registry knows, as {@link PeerPaths} asks it. */
+    private record KnownMembers(RegistryAgent agent) implements PeerPaths.Members {
+        @Override
+        public Optional<Member> lookup(String executorId) {
+            return agent.lookup(executorId);
+        }
+
+        @Override
+        public void recheck(String executorId) {
+            agent.recheck(executorId);
+        }
     }
 
     private DriverChannel driver(SparkEnv env) {

@@ -8,7 +8,6 @@ import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.RemoteBytes;
-import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
@@ -22,11 +21,7 @@ import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,9 +33,9 @@ import org.slf4j.LoggerFactory;
  * <p>A block without a receive lease or room in flight, or whose read fails, comes over Spark's block transfer.
  *
  * <p><b>Threading:</b> thread-safe. The fetching thread waits for room in flight, at most the read timeout. Fall-backs
- * after a failed read run on a thread of their own, since opening a connection may block.
+ * after a failed read run on threads of their own, since opening a connection may block.
  *
- * <p><b>Ownership:</b> owns that thread. A lease belongs to the fabric while it is read into, then to the block's
+ * <p><b>Ownership:</b> owns those threads. A lease belongs to the fabric while it is read into, then to the block's
  * buffer.
  */
 public final class BlockCopies implements AutoCloseable {
@@ -49,13 +44,11 @@ public final class BlockCopies implements AutoCloseable {
     /** Between two attempts at a fabric that has no room in flight. */
     private static final long RETRY_MILLIS = 1;
 
-    private static final long IDLE_SECONDS = 30;
-
     private final ReceiveLeases leases;
     private final PeerPaths paths;
     private final Duration readTimeout;
     private final boolean verify;
-    private final ExecutorService fallbacks;
+    private final PeerFallbacks fallbacks = new PeerFallbacks();
 
     /**
      * Creates the copies of one executor.
@@ -67,11 +60,6 @@ public final class BlockCopies implements AutoCloseable {
         this.paths = paths;
         this.readTimeout = readTimeout;
         this.verify = verify;
-        // At most one entry per block in flight, which Spark's iterator bounds.
-        ThreadPoolExecutor threads = new ThreadPoolExecutor(
-                1, 1, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), new DaemonThreads("fallback"));
-        threads.allowCoreThreadTimeOut(true);
-        this.fallbacks = threads;
     }
 
     /** Starts reading; blocks that cannot even be started are added to {@code otherwise}. */
@@ -124,7 +112,7 @@ public final class BlockCopies implements AutoCloseable {
     /** Starts no further fall-back; reads in flight end with the fabric. */
     @Override
     public void close() {
-        fallbacks.shutdownNow();
+        fallbacks.close();
     }
 
     private record Wanted(String blockId, BlockRange range) {}
@@ -201,7 +189,7 @@ public final class BlockCopies implements AutoCloseable {
 
         private void fallBack(String blockId, Runnable before) {
             try {
-                fallbacks.execute(() -> {
+                fallbacks.execute(path.executorId(), () -> {
                     before.run();
                     otherwise.startOne(blockId);
                 });

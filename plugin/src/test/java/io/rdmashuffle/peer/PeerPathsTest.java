@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.peer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.registry.Member;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Ways to peers that fail. */
+@Tag("unit")
+@Timeout(30)
+@ExtendWith(LeakCheck.class)
+class PeerPathsTest {
+    @TempDir(factory = ShmTempDirs.class)
+    Path path;
+
+    private final List<String> asked = new ArrayList<>();
+    private Node owner;
+    private Node reader;
+    private MapOutputDirectory directory;
+
+    @BeforeEach
+    void open() throws Exception {
+        owner = new Node(path, new ShmFabric(1, 1 << 20, false));
+        reader = new Node(path, new ShmFabric(1, 1 << 20, false));
+        directory = MapOutputDirectory.create(owner.pool(), 16, UUID.randomUUID());
+    }
+
+    @AfterEach
+    void close() {
+        directory.close();
+        reader.close();
+        owner.close();
+    }
+
+    private PeerPaths paths(Duration quarantine) {
+        Map<String, byte[]> addresses = Map.of(
+                "shm",
+                owner.fabric().localAddress(),
+                PeerPaths.DIRECTORY_ADDRESS,
+                directory.location().encode());
+        Member member = new Member("7", UUID.randomUUID(), addresses);
+        return new PeerPaths(
+                List.of(reader.fabric()),
+                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
+                new PeerPaths.Members() {
+                    @Override
+                    public Optional<Member> lookup(String executorId) {
+                        asked.add("lookup " + executorId);
+                        return Optional.of(member);
+                    }
+
+                    @Override
+                    public void recheck(String executorId) {
+                        asked.add("recheck " + executorId);
+                    }
+                },
+                quarantine);
+    }
+
+    @Test
+    void aPathThatFailedIsNotUsedForAWhile() {
+        try (PeerPaths paths = paths(Duration.ofHours(1))) {
+            PeerPath found = Objects.requireNonNull(paths.to("7"));
+            assertThat(paths.known()).containsExactly(found);
+            paths.failed(found, new IOException("lost"));
+            assertThat(paths.to("7")).isNull();
+            assertThat(paths.known("7")).isNull();
+            assertThat(paths.known()).isEmpty();
+        }
+    }
+
+    /** A member may have come back under another address, of which no update has told yet. */
+    @Test
+    void afterAFailureTheRegistryIsAskedAnew() {
+        try (PeerPaths paths = paths(Duration.ZERO)) {
+            PeerPath found = Objects.requireNonNull(paths.to("7"));
+            paths.failed(found, new IOException("lost"));
+            assertThat(asked).containsExactly("lookup 7", "recheck 7");
+            paths.failed(found, new IOException("told again by another read"));
+            assertThat(paths.to("7")).isNotNull().isNotEqualTo(found);
+            assertThat(asked).containsExactly("lookup 7", "recheck 7", "lookup 7");
+        }
+    }
+}
