@@ -2,6 +2,7 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.directory.DirectoryEntry.Place;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -53,13 +54,14 @@ final class EntryTable {
     @Nullable
     DirectoryEntry get(long mapId) {
         int cell = find(mapId);
+        return cells[cell + 1] == 0 ? null : entryIn(cell);
+    }
+
+    private DirectoryEntry entryIn(int cell) {
         long first = cells[cell + 1];
-        if (first == 0) {
-            return null;
-        }
         long second = cells[cell + 2];
         return new DirectoryEntry(
-                mapId,
+                cells[cell],
                 place(high(first)),
                 (int) first,
                 high(second),
@@ -68,6 +70,17 @@ final class EntryTable {
                 (int) cells[cell + 6],
                 cells[cell + 5],
                 cells[cell + 4]);
+    }
+
+    /** Returns all entries, in no order. */
+    List<DirectoryEntry> all() {
+        List<DirectoryEntry> entries = new ArrayList<>(count);
+        for (int cell = 0; cell < cells.length; cell += CELL_LONGS) {
+            if (cells[cell + 1] != 0) {
+                entries.add(entryIn(cell));
+            }
+        }
+        return entries;
     }
 
     private void put(DirectoryEntry entry) {

@@ -114,6 +114,11 @@ final class KnownShuffle {
         return System.nanoTime() - trustedUntil < 0 ? known.get(mapId) : null;
     }
 
+    /** Returns all entries that may be used so. */
+    List<DirectoryEntry> trusted() {
+        return System.nanoTime() - trustedUntil < 0 ? known.entries().all() : List.of();
+    }
+
     /** Returns whether all of these may be used so. */
     boolean isTrusted(Collection<Long> mapIds) {
         return mapIds.stream().allMatch(mapId -> trusted(mapId) != null);

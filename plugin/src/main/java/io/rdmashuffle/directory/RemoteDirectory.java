@@ -16,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -120,17 +121,31 @@ public final class RemoteDirectory {
         CompletableFuture<Void> entries = shuffle.isTrusted(mapIds)
                 ? CompletableFuture.completedFuture(null)
                 : shuffle.prefetch(reads.immediate(), executor);
-        return entries.thenCompose(
-                unused -> indexes.prefetch(shuffleId, readable(shuffle, mapIds), reads.immediate(), executor));
+        return entries.thenCompose(unused -> prefetchIndexes(
+                shuffleId,
+                mapIds.stream().map(shuffle::trusted).filter(Objects::nonNull).map(Located::entry),
+                executor));
     }
 
-    private List<DirectoryEntry> readable(KnownShuffle shuffle, Collection<Long> mapIds) {
-        return mapIds.stream()
-                .map(shuffle::trusted)
-                .filter(Objects::nonNull)
-                .map(Located::entry)
-                .filter(entry -> entry.isReadable(peer.readsDisk()))
-                .toList();
+    /**
+     * Does so for all map outputs of a shuffle that the peer has, if nothing is known of the shuffle: for who does not
+     * know yet which those are.
+     *
+     * @return as {@link #prefetch(int, Collection, Executor)} does; complete if something was known
+     */
+    public CompletableFuture<Void> prefetchAll(int shuffleId, Executor executor) {
+        if (knows(shuffleId)) {
+            return CompletableFuture.completedFuture(null);
+        }
+        KnownShuffle shuffle = known(shuffleId);
+        return shuffle.prefetch(reads.immediate(), executor)
+                .thenCompose(unused -> prefetchIndexes(shuffleId, shuffle.trusted().stream(), executor));
+    }
+
+    private CompletableFuture<Void> prefetchIndexes(int shuffleId, Stream<DirectoryEntry> entries, Executor executor) {
+        List<DirectoryEntry> readable =
+                entries.filter(entry -> entry.isReadable(peer.readsDisk())).toList();
+        return indexes.prefetch(shuffleId, readable, reads.immediate(), executor);
     }
 
     /** Has the next look-up read the slot of a shuffle of which something was found to be of another generation. */
@@ -184,6 +199,11 @@ public final class RemoteDirectory {
      */
     public List<@Nullable BlockRange> ranges(List<WantedRange> wanted) throws IOException {
         return indexes.many(wanted);
+    }
+
+    /** Returns whether a shuffle has been asked for. */
+    public boolean knows(int shuffleId) {
+        return shuffles.containsKey(shuffleId);
     }
 
     /** Returns the shuffles of which something is known. */

@@ -241,6 +241,10 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
             return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
         }
         ReadServices services = runtime().readServices();
+        if (startMapIndex == 0 && endMapIndex == Integer.MAX_VALUE) {
+            // Peers answer in less time than it takes to ask the driver which of them have some of it.
+            services.lookUpEarly(handle.shuffleId());
+        }
         Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = services.mapOutputTracker()
                 .getMapSizesByExecutorId(handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition);
         boolean inBatches = SortShuffleManager$.MODULE$.canUseBatchFetch(startPartition, endPartition, context);

@@ -142,6 +142,43 @@ class PrefetchTest {
         }
     }
 
+    /** Begun while the driver is asked for the map outputs, it leaves nothing to wait for but their bytes. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 50})
+    void allOfAShuffleIsBroughtBeforeItsMapOutputsAreNamed(int count) throws Exception {
+        List<RemoteDirectory> remotes = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            RemoteDirectory remote = remote();
+            remotes.add(remote);
+            assertThat(remote.prefetchAll(SHUFFLE, Runnable::run)).isNotDone();
+            assertThat(remote.prefetchAll(SHUFFLE, Runnable::run))
+                    .as("begun before")
+                    .isCompleted();
+        }
+        network.roundTrip();
+        // A task that knows its map outputs waits for what is under way.
+        List<CompletableFuture<Void>> tasks =
+                remotes.stream().map(this::prefetch).toList();
+        network.roundTrip();
+        network.roundTrip();
+        assertThat(tasks).allSatisfy(each -> assertThat(each).isCompleted());
+        assertThat(network.reads()).isEqualTo(3L * count);
+        for (RemoteDirectory remote : remotes) {
+            assertKnown(remote);
+        }
+    }
+
+    /** Not all peers have some of a shuffle. */
+    @Test
+    void aPeerWithoutTheShuffleCostsOneRead() throws Exception {
+        RemoteDirectory remote = remote();
+        CompletableFuture<Void> begun = remote.prefetchAll(SHUFFLE + 1, Runnable::run);
+        network.roundTrip();
+        assertThat(begun).isCompleted();
+        assertThat(network.isHolding()).isFalse();
+        assertThat(network.reads()).isEqualTo(1);
+    }
+
     @Test
     void whatIsUnderWayIsNotAskedForAgain() throws Exception {
         RemoteDirectory remote = remote();

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.directory.RemoteDirectory;
+import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.package$;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.storage.BlockManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What a reader needs of the executor it runs in.
@@ -42,7 +48,25 @@ public record ReadServices(
         Duration readTimeout,
         ShuffleCounters counters,
         boolean verify) {
+    private static final Logger LOG = LoggerFactory.getLogger(ReadServices.class);
     private static final long MEBIBYTE = 1L << 20;
+
+    /**
+     * Begins to look a shuffle up at the peers that this executor reads from, once: for a task that is about to ask the
+     * driver which of them have some of it. Waits for nothing; what fails the task finds out when it needs it.
+     */
+    public void lookUpEarly(int shuffleId) {
+        for (PeerPath path : paths.known()) {
+            RemoteDirectory directory = path.directory();
+            try {
+                if (!directory.knows(shuffleId) && !directory.isVisible()) {
+                    CompletableFuture<Void> unused = directory.prefetchAll(shuffleId, lookups.executor());
+                }
+            } catch (ReadFailedException e) {
+                LOG.debug("Executor {} cannot be asked for shuffle {}", path.executorId(), shuffleId, e);
+            }
+        }
+    }
 
     /** Returns how many bytes of peers a task may have under way, {@code spark.reducer.maxSizeInFlight}. */
     long maxBytesInFlight() {
