@@ -38,6 +38,8 @@ mount -t 9p -o "$nine_p,cache=none" run /root/run/rxe
 
 ulimit -l unlimited
 ulimit -H -n 524288
+# Queues are mapped: three mappings for each connection of a process.
+echo 1000000 >/root/proc/sys/vm/max_map_count
 
 # The kernel asks for modules from out here: `tc qdisc ... netem` works without a modprobe of its own.
 mkdir /sbin

@@ -25,7 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the connections that this process reads through, step by step, at most {@value #MAX_UNDER_WAY} at once.
+ * Makes the connections that this process reads through, step by step, a window of them at once.
  *
  * <pre>
  *  resolve address -> ADDRESS_RESOLVED -> resolve route -> ROUTE_RESOLVED -> queue pair to INIT, connect
@@ -45,14 +45,6 @@ final class Connector implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Connector.class);
     private static final int INLINE_BYTES = 64;
 
-    /**
-     * A kernel takes in 512 management datagrams at once for all connections of a device (recv_queue_size of ib_mad);
-     * one that is dropped comes again after 4 s and more. An attempt takes a few round trips and the control threads at
-     * both ends less than 1 ms each, so that 64 keep them busy, and eight executors that meet at one peer do not
-     * overrun it.
-     */
-    static final int MAX_UNDER_WAY = 64;
-
     /** From so many under way on, further attempts are spread over {@link #JITTER_NANOS}. */
     static final int CROWD = 8;
 
@@ -68,11 +60,13 @@ final class Connector implements AutoCloseable {
     private final LogLimit<Rail> timeoutLines;
     private final Queue<Attempt> waiting = new ArrayDeque<>();
     private final List<Attempt> underWay = new ArrayList<>();
+    private final AttemptWindow window;
     private boolean closed;
 
     /**
      * Makes no connection yet.
      *
+     * @param window how many attempts may be under way
      * @param random draws a number from 0 on, below its argument
      */
     Connector(
@@ -81,12 +75,14 @@ final class Connector implements AutoCloseable {
             long fabricId,
             ConnectSettings settings,
             LongSupplier nanoClock,
+            AttemptWindow window,
             LongUnaryOperator random) {
         this.events = events;
         this.ids = ids;
         this.fabricId = fabricId;
         this.settings = settings;
         this.nanoClock = nanoClock;
+        this.window = window;
         this.random = random;
         this.timeoutLines = new LogLimit<>(nanoClock);
     }
@@ -123,7 +119,7 @@ final class Connector implements AutoCloseable {
         for (Attempt attempt : List.copyOf(underWay)) {
             attempt.expire(now);
         }
-        while (underWay.size() < MAX_UNDER_WAY && !waiting.isEmpty()) {
+        while (hasRoom(now) && !waiting.isEmpty()) {
             Attempt next = waiting.remove();
             if (next.listener.isWanted()) {
                 next.beginsAt = now + (underWay.size() < CROWD ? 0 : random.applyAsLong(JITTER_NANOS));
@@ -136,6 +132,17 @@ final class Connector implements AutoCloseable {
         for (Attempt attempt : List.copyOf(underWay)) {
             attempt.beginIfDue(now);
         }
+    }
+
+    private boolean hasRoom(long now) {
+        if (underWay.size() >= AttemptWindow.MAX) {
+            return false;
+        }
+        int counted = 0;
+        for (Attempt attempt : underWay) {
+            counted += attempt.begun && now - attempt.begunAt >= AttemptWindow.STALLED_NANOS ? 0 : 1;
+        }
+        return counted < window.size();
     }
 
     @Override
@@ -157,7 +164,7 @@ final class Connector implements AutoCloseable {
         private final Handshake request;
         private long beginsAt;
         private boolean begun;
-        private long deadline;
+        private long begunAt;
         private @Nullable CmId id;
         private @Nullable QueuePair pair;
         private int depth;
@@ -183,7 +190,7 @@ final class Connector implements AutoCloseable {
                 return;
             }
             begun = true;
-            deadline = now + settings.timeout().toNanos();
+            begunAt = now;
             // It may have gone down while this waited.
             if (!failIfPortIsDown()) {
                 run(this::resolve);
@@ -191,7 +198,7 @@ final class Connector implements AutoCloseable {
         }
 
         void expire(long now) {
-            if (begun && now - deadline >= 0) {
+            if (begun && now - begunAt >= settings.timeout().toNanos()) {
                 failInTime("no answer within " + settings.timeoutText());
             }
         }
@@ -272,6 +279,7 @@ final class Connector implements AutoCloseable {
             connected.readyToSend(of, settings.tuning());
             of.establish();
             underWay.remove(this);
+            window.ended(begunAt, nanoClock.getAsLong());
             long portLimit = rail.port().attributes().maxMessageBytes();
             EstablishedPair established = new EstablishedPair(
                     rail, of, connected, rail.controlMemory().take(), depth, (int)
@@ -288,6 +296,7 @@ final class Connector implements AutoCloseable {
 
         /** Ends an attempt whose time is up: here, or in the kernel, which is given as long for its steps. */
         private void failInTime(String why) {
+            window.ended(begunAt, nanoClock.getAsLong());
             String told = why + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)";
             int others = timeoutLines.take(rail);
             if (others != LogLimit.SILENT) {

@@ -84,6 +84,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
                 fabricId,
                 settings,
                 nanoClock,
+                new AttemptWindow(AttemptWindow.FIRST),
                 bound -> ThreadLocalRandom.current().nextLong(bound));
         this.waits = new WaitSet(1 + 2 * rails.size());
         waits.add(events.fileDescriptor());

@@ -35,12 +35,17 @@ class ConnectorTest {
     @BeforeEach
     void open() {
         rig = new ConnectRig();
+        open(AttemptWindow.MAX);
+    }
+
+    private void open(int window) {
         connector = new Connector(
                 rig.events,
                 rig.ids,
                 ConnectRig.FABRIC_ID,
                 ConnectRig.settings(ConnectRig.SECRET),
                 rig.clock::get,
+                new AttemptWindow(window),
                 bound -> Math.min(jitterNanos, bound - 1));
     }
 
@@ -260,16 +265,16 @@ class ConnectorTest {
 
     @Test
     void noMoreThan64AreUnderWayAndTheOthersFollowInOrder() {
-        start(Connector.MAX_UNDER_WAY);
+        start(AttemptWindow.MAX);
         long first = rig.rdma.lastId();
         ConnectRig.Listener patient = new ConnectRig.Listener();
         ConnectRig.Listener last = new ConnectRig.Listener();
         connector.start(rig.target(), patient);
         connector.start(rig.target(), last);
-        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY);
+        assertThat(begun()).isEqualTo(AttemptWindow.MAX);
         rig.step(first, CmEvent.Type.UNREACHABLE);
         connector.serve();
-        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY + 1);
+        assertThat(begun()).isEqualTo(AttemptWindow.MAX + 1);
         rig.step(rig.rdma.lastId(), CmEvent.Type.REJECTED);
         assertThat(patient.failed).hasSize(1);
         connector.serve();
@@ -278,26 +283,55 @@ class ConnectorTest {
         assertThat(isBusy()).isTrue();
     }
 
+    /** One that never answers must not keep the others waiting until its time is up. */
+    @Test
+    void attemptsThatHaveStalledLeaveTheirPlaceInTheWindow() {
+        open(2);
+        start(5);
+        assertThat(begun()).isEqualTo(2);
+        rig.pass(Duration.ofNanos(AttemptWindow.STALLED_NANOS - 1));
+        connector.serve();
+        assertThat(begun()).isEqualTo(2);
+        rig.pass(Duration.ofNanos(1));
+        connector.serve();
+        assertThat(begun()).isEqualTo(4);
+        assertThat(rig.listener.failed).isEmpty();
+    }
+
+    @Test
+    void theWindowGrowsWithQuickAnswersAndShrinksWithTimeOuts() {
+        open(1);
+        long id = startAndAsk();
+        start(4);
+        respond(id, ConnectRig.SECRET);
+        connector.serve();
+        assertThat(begun()).as("one made, two under way").isEqualTo(3);
+        rig.pass(ConnectRig.TIMEOUT);
+        connector.serve();
+        assertThat(rig.listener.failed).hasSize(2);
+        assertThat(begun()).as("one under way").isEqualTo(4);
+    }
+
     @Test
     void connectionThatIsMadeLeavesRoomForTheNext() {
-        start(Connector.MAX_UNDER_WAY - 1);
+        start(AttemptWindow.MAX - 1);
         long id = startAndAsk();
         start(1);
         respond(id, ConnectRig.SECRET);
         connector.serve();
         assertThat(rig.listener.connected).hasSize(1);
-        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY + 1);
+        assertThat(begun()).isEqualTo(AttemptWindow.MAX + 1);
     }
 
     @Test
     void timeOfAnAttemptBeginsWhenItsTurnHasCome() {
-        start(Connector.MAX_UNDER_WAY);
+        start(AttemptWindow.MAX);
         ConnectRig.Listener patient = new ConnectRig.Listener();
         connector.start(rig.target(), patient);
         rig.pass(ConnectRig.TIMEOUT);
         connector.serve();
-        assertThat(rig.listener.failed).hasSize(Connector.MAX_UNDER_WAY);
-        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY + 1);
+        assertThat(rig.listener.failed).hasSize(AttemptWindow.MAX);
+        assertThat(begun()).isEqualTo(AttemptWindow.MAX + 1);
         rig.pass(ConnectRig.TIMEOUT.minusNanos(1));
         connector.serve();
         assertThat(patient.failed).isEmpty();
@@ -331,7 +365,7 @@ class ConnectorTest {
 
     @Test
     void attemptThatHasLostItsUseIsNotTried() {
-        start(Connector.MAX_UNDER_WAY);
+        start(AttemptWindow.MAX);
         ConnectRig.Listener gone = new ConnectRig.Listener();
         connector.start(rig.target(), gone);
         gone.wanted = false;
@@ -341,7 +375,7 @@ class ConnectorTest {
         connector.serve();
         assertThat(gone.notTried).isOne();
         assertThat(gone.failed).isEmpty();
-        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY);
+        assertThat(begun()).isEqualTo(AttemptWindow.MAX);
     }
 
     @Test
@@ -374,7 +408,7 @@ class ConnectorTest {
 
     @Test
     void portThatGoesDownFailsWhatWaitsWhenItsTurnComes() {
-        start(Connector.MAX_UNDER_WAY);
+        start(AttemptWindow.MAX);
         ConnectRig.Listener patient = new ConnectRig.Listener();
         connector.start(rig.target(), patient);
         rig.rdma.portActive(false);
@@ -383,15 +417,15 @@ class ConnectorTest {
         assertThat(patient.failed)
                 .singleElement()
                 .satisfies(failure -> assertThat(failure).hasMessageContaining("the port is down"));
-        assertThat(begun()).isEqualTo(Connector.MAX_UNDER_WAY);
+        assertThat(begun()).isEqualTo(AttemptWindow.MAX);
     }
 
     @Test
     void closeFailsWhatWaitsToo() {
-        start(Connector.MAX_UNDER_WAY + 3);
+        start(AttemptWindow.MAX + 3);
         connector.close();
         assertThat(rig.listener.failed)
-                .hasSize(Connector.MAX_UNDER_WAY + 3)
+                .hasSize(AttemptWindow.MAX + 3)
                 .allSatisfy(failure -> assertThat(failure.reason()).isEqualTo(Reason.CLOSED));
     }
 }
