@@ -88,15 +88,18 @@ final class Connector implements AutoCloseable {
     }
 
     /** Returns in how many nanoseconds {@link #serve} has something to do that no event tells of, at most so many. */
-    long nanosToWait(long idleNanos, long busyNanos) {
-        long left = underWay.isEmpty() ? idleNanos : busyNanos;
+    long nanosToWait(long idleNanos) {
+        long left = idleNanos;
         long now = nanoClock.getAsLong();
         for (Attempt attempt : underWay) {
-            if (!attempt.begun) {
-                left = Math.min(left, Math.max(0, attempt.beginsAt - now));
-            }
+            left = Math.min(left, attempt.nanosToNextStep(now));
         }
-        return left;
+        return Math.max(0, left);
+    }
+
+    /** Returns whether attempts are under way. */
+    boolean isBusy() {
+        return !underWay.isEmpty();
     }
 
     /** Has a connection made, at once or when its turn comes; the listener is told how that ends. */
@@ -140,7 +143,7 @@ final class Connector implements AutoCloseable {
         }
         int counted = 0;
         for (Attempt attempt : underWay) {
-            counted += attempt.begun && now - attempt.begunAt >= AttemptWindow.STALLED_NANOS ? 0 : 1;
+            counted += attempt.isStalled(now) ? 0 : 1;
         }
         return counted < window.size();
     }
@@ -195,6 +198,23 @@ final class Connector implements AutoCloseable {
             if (!failIfPortIsDown()) {
                 run(this::resolve);
             }
+        }
+
+        boolean isStalled(long now) {
+            return begun && now - begunAt >= AttemptWindow.STALLED_NANOS;
+        }
+
+        /** Returns in how many nanoseconds this begins, or makes room for those that wait, or is late. */
+        long nanosToNextStep(long now) {
+            if (!begun) {
+                return beginsAt - now;
+            }
+            boolean makesRoom = !waiting.isEmpty() && !isStalled(now);
+            return begunAt
+                    + (makesRoom
+                            ? AttemptWindow.STALLED_NANOS
+                            : settings.timeout().toNanos())
+                    - now;
         }
 
         void expire(long now) {

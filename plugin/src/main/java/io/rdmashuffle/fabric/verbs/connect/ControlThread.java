@@ -31,7 +31,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class ControlThread implements ConnectionService, Runnable, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControlThread.class);
-    private static final long BUSY_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long IDLE_TICK_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final int MAX_PAUSE_DOUBLINGS = 6;
@@ -185,7 +184,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
             return;
         }
         long started = nanoClock.getAsLong();
-        boolean woken = waits.await(connector.nanosToWait(IDLE_TICK_NANOS, BUSY_TICK_NANOS));
+        boolean woken = waits.await(connector.nanosToWait(IDLE_TICK_NANOS));
         // A descriptor that is ready for ever, as that of a removed device, must not keep a core busy.
         instantWakes = woken && nanoClock.getAsLong() - started < INSTANT_NANOS ? instantWakes + 1 : 0;
         if (instantWakes > MAX_INSTANT_WAKES) {

@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric.verbs.read;
 
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -11,13 +12,16 @@ import java.util.function.Consumer;
  * The channels of one data thread, and which of them have something to do: reads that wait or are outstanding, queries,
  * deadlines to watch.
  *
- * <p>A turn visits those only, so that it costs the same however many peers are connected and idle. A channel is added
- * by what gives it something to do, and leaves in the turn in which it has nothing left.
+ * <p>A turn visits those only, so that it costs the same however many peers are connected and idle, or being connected.
+ * A channel is added by what gives it something to do, and leaves in the turn in which it has nothing left. One that
+ * waits for its connection is set aside until the outcome is there; meanwhile only its deadlines are watched.
  *
  * <p><b>Threading:</b> the data thread.
  */
 final class ActiveChannels {
     private final List<PeerReadChannel> active = new ArrayList<>();
+    /** Those that can do nothing before they are connected. */
+    private final Set<PeerReadChannel> connecting = new LinkedHashSet<>();
     /** All that were used and are not closed. */
     private final Set<PeerReadChannel> open = new LinkedHashSet<>();
 
@@ -36,6 +40,14 @@ final class ActiveChannels {
     /** Forgets a channel that is closed. */
     void closed(PeerReadChannel channel) {
         open.remove(channel);
+        resume(channel);
+    }
+
+    /** Has a channel go on that waited for its connection, which is there, or will not be. */
+    void resume(PeerReadChannel channel) {
+        if (connecting.remove(channel)) {
+            active.add(channel);
+        }
     }
 
     /** Has each active channel go on; returns whether any of them did anything. */
@@ -45,21 +57,35 @@ final class ActiveChannels {
             PeerReadChannel each = active.get(i);
             visits++;
             any |= each.advance(now);
-            if (!each.isBusy()) {
+            boolean busy = each.isBusy();
+            if (!busy || each.isConnecting()) {
                 // The last one was visited already.
                 active.set(i, active.get(active.size() - 1));
                 active.remove(active.size() - 1);
-                each.deactivated(now);
+                if (busy) {
+                    connecting.add(each);
+                } else {
+                    each.deactivated(now);
+                }
             }
         }
         return any;
     }
 
-    /** Has each active channel look at its deadlines. */
+    /** Has each channel that has something to do look at its deadlines. */
     void expire(long now) {
         for (int i = active.size() - 1; i >= 0; i--) {
             visits++;
             active.get(i).expire(now);
+        }
+        for (Iterator<PeerReadChannel> channels = connecting.iterator(); channels.hasNext(); ) {
+            PeerReadChannel each = channels.next();
+            visits++;
+            each.expire(now);
+            if (!each.isBusy()) {
+                channels.remove();
+                each.deactivated(now);
+            }
         }
     }
 
@@ -71,9 +97,14 @@ final class ActiveChannels {
         }
     }
 
-    /** Returns whether any channel has something to wait for. */
+    /** Returns whether any channel has something to do. */
     boolean isBusy() {
         return !active.isEmpty();
+    }
+
+    /** Returns whether any channel waits for its connection. */
+    boolean isConnecting() {
+        return !connecting.isEmpty();
     }
 
     /** Does something with all channels that are open, idle ones too. */

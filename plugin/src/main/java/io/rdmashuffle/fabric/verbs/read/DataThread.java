@@ -40,6 +40,9 @@ public final class DataThread implements Runnable, AutoCloseable {
     private static final int POLL_COMPLETIONS = 64;
     private static final int MAX_COMPLETIONS = 1 << 14;
     private static final long BUSY_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+    /** Deadlines of reads that wait for a connection are seconds. */
+    private static final long CONNECTING_TICK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private static final long IDLE_TICK_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private static final int IDLE_CHECKS = 8;
@@ -114,6 +117,11 @@ public final class DataThread implements Runnable, AutoCloseable {
         @Override
         public void activate(PeerReadChannel channel) {
             channels.add(channel);
+        }
+
+        @Override
+        public void resume(PeerReadChannel channel) {
+            channels.resume(channel);
         }
 
         @Override
@@ -309,13 +317,20 @@ public final class DataThread implements Runnable, AutoCloseable {
         return new ReadFailedException(reason, String.valueOf(cause.getMessage()), cause);
     }
 
+    private long tickNanos() {
+        if (channels.isBusy()) {
+            return BUSY_TICK_NANOS;
+        }
+        return channels.isConnecting() ? CONNECTING_TICK_NANOS : IDLE_TICK_NANOS;
+    }
+
     /** Sleeps until there is something to do. The order loses no wake-up: announce, arm, look once more, wait. */
     private void sleep() {
         sleeping = true;
         try {
             queue.arm();
             if (inbox.isEmpty() && commands.isEmpty() && !closing && !pollCompletions()) {
-                waits.await(channels.isBusy() ? BUSY_TICK_NANOS : IDLE_TICK_NANOS);
+                waits.await(tickNanos());
                 tally.woken();
             }
         } finally {

@@ -64,6 +64,9 @@ public final class PeerReadChannel implements Connection.Owner {
         /** Has the data thread look after a channel, until it has nothing left to do. */
         void activate(PeerReadChannel channel);
 
+        /** Has the data thread go on with a channel that was {@link #isConnecting connecting}. */
+        void resume(PeerReadChannel channel);
+
         /** Forgets a channel, which is closed. */
         void closed(PeerReadChannel channel);
 
@@ -116,7 +119,7 @@ public final class PeerReadChannel implements Connection.Owner {
         @Override
         public void notTried() {
             // Reads that have come since connect at the next turn.
-            execute(() -> connecting = false);
+            execute(PeerReadChannel.this::endConnecting);
         }
 
         @Override
@@ -169,6 +172,11 @@ public final class PeerReadChannel implements Connection.Owner {
     boolean isBusy() {
         boolean working = connection != null && connection.outstanding() > 0;
         return working || !direct.isEmpty() || !staged.isIdle() || regions.isQuerying();
+    }
+
+    /** Returns whether there is nothing to do until the control thread says how an attempt to connect has ended. */
+    boolean isConnecting() {
+        return connecting && connection == null && !closed;
     }
 
     boolean isClosed() {
@@ -304,8 +312,13 @@ public final class PeerReadChannel implements Connection.Owner {
         }
     }
 
-    private void connected(EstablishedPair pair) {
+    private void endConnecting() {
         connecting = false;
+        host.resume(this);
+    }
+
+    private void connected(EstablishedPair pair) {
+        endConnecting();
         Connection made = new Connection(this, pair);
         if (closed || !host.register(made)) {
             if (made.closePair()) {
@@ -321,7 +334,7 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     private void connectFailed(ReadFailedException failure) {
-        connecting = false;
+        endConnecting();
         long now = nanoClock.getAsLong();
         if (failure.reason() == Reason.NOT_CONNECTED) {
             pause.startAfterTimeout(now);

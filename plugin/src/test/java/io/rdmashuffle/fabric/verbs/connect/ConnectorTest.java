@@ -66,7 +66,7 @@ class ConnectorTest {
     }
 
     private boolean isBusy() {
-        return connector.nanosToWait(2, 1) < 2;
+        return connector.isBusy();
     }
 
     /** Returns how many attempts have begun. */
@@ -289,12 +289,16 @@ class ConnectorTest {
         open(2);
         start(5);
         assertThat(begun()).isEqualTo(2);
+        assertThat(connector.nanosToWait(Long.MAX_VALUE)).isEqualTo(AttemptWindow.STALLED_NANOS);
         rig.pass(Duration.ofNanos(AttemptWindow.STALLED_NANOS - 1));
         connector.serve();
         assertThat(begun()).isEqualTo(2);
         rig.pass(Duration.ofNanos(1));
         connector.serve();
         assertThat(begun()).isEqualTo(4);
+        assertThat(connector.nanosToWait(Long.MAX_VALUE))
+                .as("until the first two have run out of time")
+                .isEqualTo(ConnectRig.TIMEOUT.toNanos() - AttemptWindow.STALLED_NANOS);
         assertThat(rig.listener.failed).isEmpty();
     }
 
@@ -383,7 +387,7 @@ class ConnectorTest {
         jitterNanos = Duration.ofMillis(7).toNanos();
         start(Connector.CROWD + 2);
         assertThat(begun()).as("few begin at once").isEqualTo(Connector.CROWD);
-        assertThat(connector.nanosToWait(Long.MAX_VALUE, Long.MAX_VALUE)).isEqualTo(jitterNanos);
+        assertThat(connector.nanosToWait(Long.MAX_VALUE)).isEqualTo(jitterNanos);
         rig.pass(Duration.ofNanos(jitterNanos - 1));
         connector.serve();
         assertThat(begun()).isEqualTo(Connector.CROWD);

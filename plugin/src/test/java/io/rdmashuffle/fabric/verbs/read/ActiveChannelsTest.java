@@ -92,6 +92,23 @@ class ActiveChannelsTest {
         assertThat(visitsOfTurns()).isZero();
     }
 
+    /** A fleet that starts waits for hundreds of connections at once. */
+    @Test
+    void ofChannelsThatAreBeingConnectedOnlyTheDeadlinesAreWatched() throws Exception {
+        PeerReadChannel unconnected =
+                rig.thread().createChannel("new", 7, InetSocketAddress.createUnresolved("new", 1));
+        submit(unconnected, ReadRig.TIMEOUT_NANOS);
+        rig.settle();
+        assertThat(visitsOfTurns()).isEqualTo(TURNS);
+        submit(unconnected, ReadRig.TIMEOUT_NANOS);
+        rig.settle();
+        int pair = rig.connect();
+        rig.queues().succeed(pair, 2);
+        rig.settle();
+        assertThat(rig.outcomes().successes()).isEqualTo(IDLE + 2);
+        assertThat(visitsOfTurns()).isZero();
+    }
+
     @Test
     void deadlinesAreWatchedOfWhatIsPostedAndOfWhatWaits() throws Exception {
         submit(channels.get(3), Duration.ofSeconds(1).toNanos());
