@@ -15,6 +15,7 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.verbs.ResourceLedger;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -85,8 +86,14 @@ class AllToAllTest {
     }
 
     @AfterEach
-    void close() {
+    void close() throws InterruptedException {
         peers.forEach(others -> others.forEach(Peer::close));
+        // A fabric that closes waits for its threads for 10 s only, which all others may keep busy with their
+        // farewells.
+        long deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(5);
+        while (ResourceLedger.open().getOrDefault("CmId", 0L) > nodes.size() && System.nanoTime() - deadline < 0) {
+            Thread.sleep(20);
+        }
         data.forEach(Lease::close);
         nodes.forEach(Node::close);
     }
