@@ -29,7 +29,7 @@ final class PeerFallbacks implements AutoCloseable {
     private static final long IDLE_SECONDS = 30;
 
     private final ExecutorService threads;
-    /** By executor id, what waits behind what runs; no more than its reads in flight, which are bounded. */
+    /** By executor id, what waits behind what runs: no more than its reads in flight; empty once this is closed. */
     private final Map<String, Queue<Runnable>> waiting = new HashMap<>();
 
     PeerFallbacks() {
@@ -52,7 +52,7 @@ final class PeerFallbacks implements AutoCloseable {
     void execute(String executorId, Runnable fallback) {
         synchronized (waiting) {
             Queue<Runnable> behind = waiting.get(executorId);
-            if (behind != null && !threads.isShutdown()) {
+            if (behind != null) {
                 behind.add(fallback);
                 return;
             }
@@ -75,7 +75,7 @@ final class PeerFallbacks implements AutoCloseable {
             Runnable next = behind == null ? null : behind.poll();
             if (next == null) {
                 waiting.remove(executorId);
-            } else if (!threads.isShutdown()) {
+            } else {
                 threads.execute(() -> run(executorId, next));
             }
         }
