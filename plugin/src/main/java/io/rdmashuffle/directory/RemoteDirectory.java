@@ -48,6 +48,7 @@ public final class RemoteDirectory {
     private final Duration timeout;
     private final Duration trust;
     private final Map<Integer, KnownShuffle> shuffles = new ConcurrentHashMap<>();
+    private volatile @Nullable Boolean visible;
 
     /** Reads the directory at {@code location} of {@code peer}, and keeps indexes that it copies in {@code cache}. */
     public RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, IndexCache cache) {
@@ -99,8 +100,14 @@ public final class RemoteDirectory {
      */
     public boolean isVisible() throws ReadFailedException {
         try (RemoteBytes slot = RemoteBytes.inPlace(peer, List.of(tables.home(0)))) {
+            visible = slot != null;
             return slot != null;
         }
+    }
+
+    /** Returns whether {@link #isVisible} has said that this peer can only be copied from; asks nothing. */
+    public boolean isCopied() {
+        return Boolean.FALSE.equals(visible);
     }
 
     private KnownShuffle known(int shuffleId) {

@@ -2,7 +2,6 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.RemoteDirectory;
-import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
@@ -16,8 +15,6 @@ import org.apache.spark.internal.config.package$;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.storage.BlockManager;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * What a reader needs of the executor it runs in.
@@ -48,7 +45,6 @@ public record ReadServices(
         Duration readTimeout,
         ShuffleCounters counters,
         boolean verify) {
-    private static final Logger LOG = LoggerFactory.getLogger(ReadServices.class);
     private static final long MEBIBYTE = 1L << 20;
 
     /**
@@ -58,19 +54,19 @@ public record ReadServices(
     public void lookUpEarly(int shuffleId) {
         for (PeerPath path : paths.known()) {
             RemoteDirectory directory = path.directory();
-            try {
-                if (!directory.knows(shuffleId) && !directory.isVisible()) {
-                    CompletableFuture<Void> unused = directory.prefetchAll(shuffleId, lookups.executor());
-                }
-            } catch (ReadFailedException e) {
-                LOG.debug("Executor {} cannot be asked for shuffle {}", path.executorId(), shuffleId, e);
+            // To look at memory of one that has nothing of this shuffle would keep it mapped.
+            if (directory.isCopied() && !directory.knows(shuffleId)) {
+                CompletableFuture<Void> unused = directory.prefetchAll(shuffleId, lookups.executor());
             }
         }
     }
 
-    /** Returns how many bytes of peers a task may have under way, {@code spark.reducer.maxSizeInFlight}. */
+    /**
+     * Returns how many bytes of peers a task may have under way, {@code spark.reducer.maxSizeInFlight}. Spark counts in
+     * MiB, and has one request under way at a time where that is less than one.
+     */
     long maxBytesInFlight() {
-        return (Long) conf.get(package$.MODULE$.REDUCER_MAX_SIZE_IN_FLIGHT()) * MEBIBYTE;
+        return Math.max(1, (Long) conf.get(package$.MODULE$.REDUCER_MAX_SIZE_IN_FLIGHT())) * MEBIBYTE;
     }
 
     /**
