@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.directory;
 
+import io.rdmashuffle.memory.FileSlice;
 import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
 import java.util.List;
@@ -23,6 +24,16 @@ public record StoredBlock(List<StoredSlice> pieces, long lengthBytes, int checks
             piece.getBytes(0, target, position, Math.toIntExact(piece.lengthBytes()));
             position += (int) piece.lengthBytes();
         }
+    }
+
+    /** Returns how many of its bytes are read from a file of the disk tier. */
+    public long bytesOnDisk() {
+        long bytes = 0;
+        for (int i = 0; i < pieces.size(); i++) {
+            StoredSlice piece = pieces.get(i);
+            bytes += piece instanceof FileSlice ? piece.lengthBytes() : 0;
+        }
+        return bytes;
     }
 
     @Override

@@ -3,18 +3,22 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The counters of every executor that answered, taken at one moment.
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param byExecutor counters by executor id; executors that are gone or did not answer in time are missing
+ * @param byExecutor counters by executor id
+ * @param silent executors that the registry knows and that did not answer in time
  * @param registryMessages messages that the driver's registry received since it started
  */
-public record ClusterStatistics(Map<String, Map<ShuffleCounter, Long>> byExecutor, long registryMessages) {
+public record ClusterStatistics(
+        Map<String, Map<ShuffleCounter, Long>> byExecutor, Set<String> silent, long registryMessages) {
     public ClusterStatistics {
         byExecutor = Map.copyOf(byExecutor);
+        silent = Set.copyOf(silent);
     }
 
     /** Returns the sum of one counter over all executors. */

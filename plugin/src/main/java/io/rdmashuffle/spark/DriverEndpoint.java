@@ -15,8 +15,10 @@ import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
@@ -79,7 +81,7 @@ final class DriverEndpoint implements AutoCloseable {
     }
 
     /** Asks all members at once for their counters and waits for those that answer in time. */
-    Map<String, Map<ShuffleCounter, Long>> collectStatistics(Duration timeout) {
+    ClusterStatistics collectStatistics(Duration timeout) {
         Map<String, Future<RegistryEnvelope>> answers = new LinkedHashMap<>();
         for (Member member : registry.members()) {
             RpcEndpointRef endpoint = endpoints.get(member.executorId());
@@ -90,17 +92,19 @@ final class DriverEndpoint implements AutoCloseable {
             }
         }
         Map<String, Map<ShuffleCounter, Long>> counters = new HashMap<>();
+        Set<String> silent = new HashSet<>(answers.keySet());
         answers.forEach((executorId, answer) -> {
             try {
                 if (RegistryAsk.await(answer, codec, timeout) instanceof StatisticsReply reply) {
                     counters.put(executorId, byCounter(reply.counters()));
+                    silent.remove(executorId);
                 }
             } catch (Exception e) {
                 // Scala throws RpcTimeoutException and SparkException without declaring them.
                 LOG.info("No statistics of executor {} within {}", executorId, Quantities.duration(timeout), e);
             }
         });
-        return counters;
+        return new ClusterStatistics(counters, silent, messagesReceived());
     }
 
     private static Map<ShuffleCounter, Long> byCounter(Map<String, Long> named) {

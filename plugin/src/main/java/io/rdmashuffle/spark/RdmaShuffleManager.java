@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -280,21 +281,21 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         super.stop();
     }
 
-    /** Asks every executor for its counters; driver only. Executors that do not answer in time are left out. */
+    /** Asks every executor for its counters; driver only. */
     public ClusterStatistics statistics(Duration timeout) {
         DriverEndpoint started;
         synchronized (this) {
             started = registry;
         }
-        Map<String, Map<ShuffleCounter, Long>> byExecutor = new HashMap<>();
+        ClusterStatistics members =
+                started == null ? new ClusterStatistics(Map.of(), Set.of(), 0) : started.collectStatistics(timeout);
         ExecutorRuntime running = runtime;
-        if (running != null && running.hasMemory()) {
-            byExecutor.put(SparkEnv.get().executorId(), running.statistics());
+        if (running == null || !running.hasMemory()) {
+            return members;
         }
-        if (started != null) {
-            byExecutor.putAll(started.collectStatistics(timeout));
-        }
-        return new ClusterStatistics(byExecutor, started == null ? 0 : started.messagesReceived());
+        Map<String, Map<ShuffleCounter, Long>> all = new HashMap<>(members.byExecutor());
+        all.putIfAbsent(SparkEnv.get().executorId(), running.statistics());
+        return new ClusterStatistics(all, members.silent(), members.registryMessages());
     }
 
     @Override

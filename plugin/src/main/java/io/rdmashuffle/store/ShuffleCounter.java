@@ -11,6 +11,10 @@ public enum ShuffleCounter {
     SHM_BYTES("shm"),
     /** Shuffle bytes read from a peer's pool by RDMA READ. */
     VERBS_BYTES("verbs"),
+    /** Shuffle bytes of direct shuffles that tasks read from pools themselves, without Spark's fetch and streams. */
+    DIRECT_BYTES("direct"),
+    /** Shuffle bytes that tasks read from pools themselves, and that lay in the disk tier. */
+    DISK_READ_BYTES("diskRead"),
     /** Bytes that were copied from peers' pools in slabs, ahead of tasks. */
     SLAB_BYTES("slab"),
     /** Those slabs. */

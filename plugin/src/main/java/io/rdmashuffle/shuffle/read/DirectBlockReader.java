@@ -238,6 +238,7 @@ final class DirectBlockReader implements AutoCloseable {
             return 0;
         }
         tally.count(counter, block.id(), length);
+        tally.countFromDisk(bytes.bytesOnDisk());
         if (framesOf != null && Frames.begin(target, offset, length)) {
             byte[] stored = Arrays.copyOfRange(target, offset, offset + length);
             opened = new Opened(block, null, frames(framesOf).decompress(new ByteArrayInputStream(stored)));
@@ -266,6 +267,7 @@ final class DirectBlockReader implements AutoCloseable {
             good = isGood(block, found.check(verify));
             if (good) {
                 tally.count(source.counter(), block.id(), found.bytes().lengthBytes());
+                tally.countFromDisk(found.bytes().bytesOnDisk());
                 FollowedBlock<StoredBlock> place = new FollowedBlock<>(found, () -> source.find(block), verify);
                 InputStream stored = SliceInputStream.over(place.place(), place);
                 opened = new Opened(

@@ -18,20 +18,24 @@ final class ReadTally {
     private final ShuffleReadMetricsReporter metrics;
     private final ShuffleCounters counters;
     private final boolean inBatches;
+    private final boolean direct;
     private @Nullable ShuffleCounter path;
     private @Nullable ShuffleBlockId last;
     private int blocks;
     private long bytes;
+    private long bytesFromDisk;
 
     /**
      * Begins at nothing.
      *
      * @param inBatches whether consecutive partitions of one map output count as one block, as when Spark fetches them
+     * @param direct whether the blocks have bare records
      */
-    ReadTally(ShuffleReadMetricsReporter metrics, ShuffleCounters counters, boolean inBatches) {
+    ReadTally(ShuffleReadMetricsReporter metrics, ShuffleCounters counters, boolean inBatches, boolean direct) {
         this.metrics = metrics;
         this.counters = counters;
         this.inBatches = inBatches;
+        this.direct = direct;
     }
 
     void count(ShuffleCounter by, ShuffleBlockId block, long lengthBytes) {
@@ -45,6 +49,11 @@ final class ReadTally {
         last = block;
     }
 
+    /** Adds bytes, which are counted as a block's, too, that lay in the disk tier. */
+    void countFromDisk(long lengthBytes) {
+        bytesFromDisk += lengthBytes;
+    }
+
     private boolean isNext(ShuffleBlockId block) {
         return last != null && block.mapId() == last.mapId() && block.reduceId() > last.reduceId();
     }
@@ -56,6 +65,9 @@ final class ReadTally {
             return;
         }
         counters.add(by, bytes);
+        counters.add(ShuffleCounter.DIRECT_BYTES, direct ? bytes : 0);
+        counters.add(ShuffleCounter.DISK_READ_BYTES, bytesFromDisk);
+        bytesFromDisk = 0;
         if (by == ShuffleCounter.LOCAL_BYTES) {
             metrics.incLocalBlocksFetched(blocks);
             metrics.incLocalBytesRead(bytes);

@@ -7,6 +7,7 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.peer.PeerPath;
 import java.io.IOException;
@@ -30,6 +31,7 @@ final class Slab {
     private final List<RemoteSlice> sources = new ArrayList<>();
     private final CompletableFuture<Lease> arrival = new CompletableFuture<>();
     private long lengthBytes;
+    private long bytesOnDisk;
     private long turn;
     private boolean started;
 
@@ -94,6 +96,7 @@ final class Slab {
                 sources.add(slice);
             }
             lengthBytes += slice.lengthBytes();
+            bytesOnDisk += DiskTier.has(slice.regionId()) ? slice.lengthBytes() : 0;
         }
     }
 
@@ -112,6 +115,11 @@ final class Slab {
 
     long lengthBytes() {
         return lengthBytes;
+    }
+
+    /** Returns how many of its bytes lie in its owner's disk tier. */
+    long bytesOnDisk() {
+        return bytesOnDisk;
     }
 
     /** Returns what completes with the lease that the bytes are in, which belongs to whoever takes it from there. */

@@ -150,6 +150,7 @@ final class SlabReads implements AutoCloseable {
                 uncounted = slab.turn() + 1;
                 counters.add(ShuffleCounter.SLABS, 1);
                 counters.add(ShuffleCounter.SLAB_BYTES, slab.lengthBytes());
+                counters.add(ShuffleCounter.DISK_READ_BYTES, slab.bytesOnDisk());
             }
             return bytes;
         } catch (CompletionException e) {

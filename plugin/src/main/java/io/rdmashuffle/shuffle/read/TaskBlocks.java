@@ -50,7 +50,7 @@ record TaskBlocks(DirectBlockReader here, List<WantedBlock> others) {
                 lookup.direct(),
                 lookup.sources(),
                 slabs::cancel,
-                new ReadTally(metrics, services.counters(), inBatches),
+                new ReadTally(metrics, services.counters(), inBatches, frames != null),
                 services.verify(),
                 frames);
         // Called before the first listener.

@@ -121,7 +121,7 @@ class BlockStreamsTest {
                 here,
                 new HashMap<>(Map.of(OWNER, source)),
                 () -> {},
-                new ReadTally(metrics, counters, false),
+                new ReadTally(metrics, counters, false, false),
                 true,
                 null);
     }

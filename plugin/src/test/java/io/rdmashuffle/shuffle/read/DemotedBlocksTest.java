@@ -170,7 +170,7 @@ class DemotedBlocksTest {
                 wanted,
                 sources,
                 () -> {},
-                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false),
+                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false, true),
                 true,
                 () -> Frames.of(new SparkConf(false)));
     }

@@ -21,7 +21,7 @@ class ReadTallyTest {
     }
 
     private ReadTally counted(boolean inBatches) {
-        ReadTally tally = new ReadTally(metrics, counters, inBatches);
+        ReadTally tally = new ReadTally(metrics, counters, inBatches, true);
         for (long mapId = 0; mapId < 300; mapId++) {
             for (int partition = 3; partition < 7; partition++) {
                 // Spark asks for no empty block, and merges over it.
@@ -31,6 +31,7 @@ class ReadTallyTest {
             }
         }
         tally.count(ShuffleCounter.LOCAL_BYTES, block(299, 7), 5);
+        tally.countFromDisk(3);
         tally.report();
         return tally;
     }
@@ -41,7 +42,9 @@ class ReadTallyTest {
         assertThat(metrics.localBlocksFetched()).isEqualTo(1);
         assertThat(counters.snapshot())
                 .containsEntry(ShuffleCounter.SHM_BYTES, 9_000L)
-                .containsEntry(ShuffleCounter.LOCAL_BYTES, 5L);
+                .containsEntry(ShuffleCounter.LOCAL_BYTES, 5L)
+                .containsEntry(ShuffleCounter.DIRECT_BYTES, 9_005L)
+                .containsEntry(ShuffleCounter.DISK_READ_BYTES, 3L);
     }
 
     @Test

@@ -121,7 +121,7 @@ class RecordStreamTest {
                 visible ? wanted : List.of(),
                 new HashMap<>(),
                 () -> {},
-                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false),
+                new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false, true),
                 true,
                 RecordStreamTest::frames);
         return new RecordStream(

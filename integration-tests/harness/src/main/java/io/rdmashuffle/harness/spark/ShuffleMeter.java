@@ -22,6 +22,9 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
  * <p><b>Threading:</b> call from one thread; the task metrics arrive on Spark's listener thread.
  */
 public final class ShuffleMeter {
+    /** How many executors did not answer, among the counters by label. */
+    public static final String SILENT_EXECUTORS = "silentExecutors";
+
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
     private static final long DRAIN_SECONDS = 20;
     private static final long POLL_MILLIS = 250;
@@ -74,6 +77,7 @@ public final class ShuffleMeter {
             for (ShuffleCounter counter : ShuffleCounter.values()) {
                 byLabel.put(counter.label(), statistics.total(counter));
             }
+            byLabel.put(SILENT_EXECUTORS, (long) statistics.silent().size());
         }
         return byLabel;
     }
@@ -91,9 +95,11 @@ public final class ShuffleMeter {
         return counters;
     }
 
-    /** Returns whether pools or mappings of peers hold anything. */
+    /** Returns whether pools or mappings of peers hold anything, or an executor does not say. */
     public static boolean isHeld(Map<String, Long> counters) {
-        return counters.getOrDefault(ShuffleCounter.POOL_USED_BYTES.label(), 0L) != 0
+        return counters.getOrDefault(SILENT_EXECUTORS, 0L) != 0
+                || counters.getOrDefault(ShuffleCounter.POOL_USED_BYTES.label(), 0L) != 0
+                || counters.getOrDefault(ShuffleCounter.DISK_USED_BYTES.label(), 0L) != 0
                 || counters.getOrDefault(ShuffleCounter.POOL_LEASES.label(), 0L) != 0
                 || counters.getOrDefault(ShuffleCounter.PEER_MAPPINGS.label(), 0L) != 0;
     }
