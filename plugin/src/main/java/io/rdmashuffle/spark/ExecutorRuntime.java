@@ -40,6 +40,9 @@ final class ExecutorRuntime implements AutoCloseable {
     /** A pool of some GB fills in a few seconds; a look at how full it is costs next to nothing. */
     private static final Duration DEMOTION_INTERVAL = Duration.ofSeconds(1);
 
+    /** How long outputs that were moved here may be out of peers' reach if no task of this executor shuffles. */
+    private static final Duration JOIN_INTERVAL = Duration.ofSeconds(1);
+
     private final SparkConf conf;
     private final ShuffleConfig config;
     private final boolean isLocal;
@@ -55,6 +58,7 @@ final class ExecutorRuntime implements AutoCloseable {
     private @Nullable RemovedShuffleCleaner cleaner;
     private @Nullable PoolUpkeep upkeep;
     private @Nullable PoolUpkeep demotion;
+    private @Nullable PoolUpkeep joining;
     private boolean closed;
 
     /**
@@ -101,6 +105,7 @@ final class ExecutorRuntime implements AutoCloseable {
                     memory = held;
                     upkeep = upkeepOf(held);
                     demotion = new PoolUpkeep("demotion", List.of(held::demote), DEMOTION_INTERVAL);
+                    joining = isLocal ? null : new PoolUpkeep("join", List.of(this::joinWithOutputs), JOIN_INTERVAL);
                 }
             }
         }
@@ -142,6 +147,14 @@ final class ExecutorRuntime implements AutoCloseable {
             }
         }
         return joined;
+    }
+
+    /** An executor that has outputs only because others gave it theirs has to be found, and to hear of removals. */
+    private void joinWithOutputs() {
+        ExecutorMemory held = memory;
+        if (network == null && held != null && !held.store().shuffleIds().isEmpty()) {
+            ensureAnnounced();
+        }
     }
 
     /** Joins the others, or announces this process again if the driver has not taken it yet; cheap when it has. */
@@ -254,6 +267,7 @@ final class ExecutorRuntime implements AutoCloseable {
         closeOrWarn(cleaner);
         closeOrWarn(upkeep);
         closeOrWarn(demotion);
+        closeOrWarn(joining);
         closeOrWarn(network);
         closeOrWarn(memory);
     }
