@@ -90,17 +90,22 @@ final class FabricChoice {
 
     private static Fabric verbs(SparkConf conf, ShuffleConfig config, PoolSettings pool)
             throws RdmaUnavailableException {
-        if (isEncryptedOnTheWire(conf) && !conf.getBoolean("spark.io.encryption.enabled", false)) {
-            throw new RdmaUnavailableException("Spark encrypts its connections and RDMA would not;"
-                    + " spark.io.encryption.enabled=true encrypts the blocks themselves");
-        }
-        if (!config.verbs().onDemandPaging()) {
-            String shortage = HostLimits.read(pool, 0).pinShortage(pool).orElse(null);
-            if (shortage != null) {
-                throw new RdmaUnavailableException(shortage);
-            }
+        String reason =
+                reasonAgainstRdma(conf, config, HostLimits.read(pool, 0), pool).orElse(null);
+        if (reason != null) {
+            throw new RdmaUnavailableException(reason);
         }
         return VerbsFabric.open(settings(config, secret()));
+    }
+
+    /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
+    static Optional<String> reasonAgainstRdma(
+            SparkConf conf, ShuffleConfig config, HostLimits limits, PoolSettings pool) {
+        if (isEncryptedOnTheWire(conf) && !conf.getBoolean("spark.io.encryption.enabled", false)) {
+            return Optional.of("Spark encrypts its connections and RDMA would not;"
+                    + " spark.io.encryption.enabled=true encrypts the blocks themselves");
+        }
+        return config.verbs().onDemandPaging() ? Optional.empty() : limits.pinShortage(pool);
     }
 
     private static boolean isEncryptedOnTheWire(SparkConf conf) {

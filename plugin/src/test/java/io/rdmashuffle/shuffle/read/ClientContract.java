@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.MapOutputIndex;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
@@ -243,7 +244,7 @@ abstract class ClientContract {
         for (TestOutput made : outputs) {
             DirectoryEntry entry = made.output().entry();
             MemorySlice region = owner.pool().regions().get(entry.indexRegion()).memory();
-            region.slice(entry.indexOffset(), 24L * entry.extents() + 8 * (PARTITIONS + 1) + 4 * PARTITIONS)
+            region.slice(entry.indexOffset(), MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()))
                     .clear();
         }
         fetch(client(LONG, LONG), ids);

@@ -59,6 +59,9 @@ class DamagedPeerTest {
     private static final int PARTITIONS = 6;
     private static final int SLOTS = 16;
     private static final int RECORD_BYTES = 64;
+    /** Of an index: where a partition begins, and its checksum. */
+    private static final int ROW_BYTES = 12;
+
     private static final String PEER = "17";
     private static final Duration LONG = Duration.ofSeconds(30);
 
@@ -153,10 +156,17 @@ class DamagedPeerTest {
     @Test
     void offsetsThatWrapAroundAreNotFollowed() throws Exception {
         DirectoryEntry entry = outputs.get(1).output().entry();
-        MemorySlice offsets = region(entry.indexRegion())
-                .slice(entry.indexOffset() + 24L * entry.extents(), Long.BYTES * (PARTITIONS + 1));
-        offsets.putLong(2 * Long.BYTES, Long.MIN_VALUE);
-        offsets.putLong(3 * Long.BYTES, -5);
+        long rowsBytes = (long) ROW_BYTES * PARTITIONS + Long.BYTES;
+        long rowsOffset = MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()) - rowsBytes;
+        MemorySlice rows = region(entry.indexRegion()).slice(entry.indexOffset() + rowsOffset, rowsBytes);
+        assertThat(rows.getLong(0))
+                .as("the first partition begins where the data does")
+                .isZero();
+        assertThat(rows.getLong(rowsBytes - Long.BYTES))
+                .as("the last ends where it does")
+                .isEqualTo(entry.dataBytes());
+        rows.putLong(2 * ROW_BYTES, Long.MIN_VALUE);
+        rows.putLong(3 * ROW_BYTES, -5);
         assertThat(cameOneSided(5)).isFalse();
     }
 

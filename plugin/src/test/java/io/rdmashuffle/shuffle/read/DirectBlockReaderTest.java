@@ -23,6 +23,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkConf;
 import org.apache.spark.executor.TempShuffleReadMetrics;
 import org.apache.spark.shuffle.FetchFailedException;
@@ -62,14 +63,14 @@ class DirectBlockReaderTest {
                 wanted,
                 new HashMap<>(Map.of(OWNER, source)),
                 () -> {},
-                new ReadTally(metrics, counters, false),
+                new ReadTally(metrics, counters, false, true),
                 verify,
                 () -> FRAMES);
     }
 
     private WantedBlock want(long mapId) {
         WantedBlock block =
-                new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(0, mapId, 0), 1L, Math.toIntExact(mapId)));
+                new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(0, mapId, 0), 1L, 100 + Math.toIntExact(mapId)));
         wanted.add(block);
         return block;
     }
@@ -239,15 +240,23 @@ class DirectBlockReaderTest {
         }
     }
 
+    /** Spark looks map outputs up by index, and unregisters the one that it is told of. */
     @Test
-    void aBlockGivenAwayWhileItIsReadIsAFetchFailure() throws IOException {
-        want(0);
-        put(0, 0, 100_000, false);
+    void aBlockGivenAwayWhileItIsReadIsAFetchFailureOfThatBlock() throws IOException {
+        want(7);
+        put(7, 0, 100_000, false);
         try (DirectBlockReader visible = visible(true)) {
             assertThat(visible.read(new byte[10_000], 0, 10_000)).isPositive();
             source.withdraw();
             assertThatThrownBy(() -> visible.read(new byte[10_000], 0, 10_000))
-                    .isInstanceOf(FetchFailedException.class);
+                    .isInstanceOfSatisfying(FetchFailedException.class, failure -> {
+                        FetchFailed reason = (FetchFailed) failure.toTaskFailedReason();
+                        assertThat(reason.bmAddress()).isEqualTo(OWNER);
+                        assertThat(reason.shuffleId()).isZero();
+                        assertThat(reason.mapId()).isEqualTo(7);
+                        assertThat(reason.mapIndex()).isEqualTo(107);
+                        assertThat(reason.reduceId()).isZero();
+                    });
         }
     }
 
