@@ -13,16 +13,21 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import scala.Tuple2;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** A decommissioned executor's map outputs are read from their new home, and no map task runs again. */
@@ -31,6 +36,7 @@ import scala.jdk.javaapi.CollectionConverters;
 class DecommissionIT {
     private static final int MAPS = 12;
     private static final GroupedBytes JOB = new GroupedBytes(MAPS, 7, 0);
+    private static final Map<Integer, Long> EXPECTED = JOB.expected();
     private static final long DEADLINE_SECONDS = 90;
 
     @RegisterExtension
@@ -56,10 +62,14 @@ class DecommissionIT {
 
     /** Runs a job, sends away the executor with most map outputs, runs the job's reduce stage again. */
     private static Round round(SparkCluster cluster) throws Exception {
+        return round(cluster, ShuffleKind.IN_PLACE);
+    }
+
+    private static Round round(SparkCluster cluster, ShuffleKind kind) throws Exception {
         ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
         TaskRecorder tasks = new TaskRecorder(cluster.spark().sparkContext());
-        JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> grouped = JOB.prepare(cluster.spark());
-        Map<Integer, Long> expected = GroupedBytes.sums(grouped);
+        JavaPairRDD<Integer, Long> grouped = JOB.prepare(cluster.spark(), kind);
+        assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
         assertThat(tasks.mapTasks()).isEqualTo(MAPS);
 
         Map<String, Long> outputs = observer.outputsByExecutor();
@@ -70,7 +80,7 @@ class DecommissionIT {
         cluster.awaitExecutors(outputs.size());
 
         ClusterStatistics before = observer.statistics();
-        assertThat(GroupedBytes.sums(grouped)).isEqualTo(expected);
+        assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
         assertThat(tasks.mapTasks())
                 .as("map tasks, those of the first run included")
                 .isEqualTo(MAPS);
@@ -81,15 +91,60 @@ class DecommissionIT {
         return new Round(Math.toIntExact(Objects.requireNonNull(outputs.get(leaver))), before, after);
     }
 
-    @Test
-    void outputsMoveToOtherPoolsAndAreReadThereOneSidedly() throws Exception {
-        try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf())) {
-            Round round = round(cluster);
+    @ParameterizedTest
+    @EnumSource(names = {"IN_PLACE", "COPIED", "ON_DISK", "STREAMS"})
+    void outputsMoveToOtherPoolsAndAreReadThereOneSidedly(ShuffleKind kind) throws Exception {
+        try (SparkCluster cluster = SparkCluster.start(3, kind.fabric(), kind.conf(conf()))) {
+            Round round = round(cluster, kind);
+            kind.assertRead(round.before(), round.after());
             assertThat(round.before().total(ShuffleCounter.MAP_OUTPUTS_MIGRATED))
                     .isEqualTo(round.outputsMoved());
             assertThat(round.read(ShuffleCounter.SHM_BYTES)).isPositive();
             assertThat(round.read(ShuffleCounter.NETTY_BYTES)).isZero();
             assertThat(round.read(ShuffleCounter.FILE_BYTES)).isZero();
+        }
+    }
+
+    /** It runs no task that shuffles, so that nothing but the outputs themselves can make it known to the others. */
+    @Test
+    void anExecutorThatOnlyReceivesOutputsIsReadOneSidedly() throws Exception {
+        Map<String, String> conf = conf("spark.locality.wait", "10m", "spark.shuffle.reduceLocality.enabled", "false");
+        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            List<BlockManagerId> first = Placement.awaitExecutors(2);
+            String writer = first.get(0).executorId();
+            String receiver = first.get(1).executorId();
+            JavaPairRDD<Integer, byte[]> records = Placement.at(cluster, first.get(0), 2)
+                    .flatMapToPair(task -> IntStream.range(0, 1_000)
+                            .mapToObj(i -> new Tuple2<>(i, new byte[] {1, 2, 3}))
+                            .iterator());
+            JavaPairRDD<Integer, byte[]> shuffled =
+                    GroupedBytes.byKey(cluster.spark(), ShuffleKind.IN_PLACE, records, 4);
+            assertThat(observer.outputsByExecutor()).containsOnlyKeys(writer);
+            assertThat(observer.statistics().byExecutor()).containsOnlyKeys(writer);
+
+            cluster.decommission(writer);
+            tasks.awaitRemoval(writer, DEADLINE_SECONDS);
+            ShuffleObserver.await(
+                    "the receiver is known",
+                    () -> observer.statistics().byExecutor().containsKey(receiver));
+            BlockManagerId reader = Placement.awaitExecutors(2).stream()
+                    .filter(executor -> !executor.executorId().equals(receiver))
+                    .findAny()
+                    .orElseThrow();
+            List<Integer> counts = shuffled.zipPartitions(Placement.at(cluster, reader, 4), (rows, place) -> {
+                        int count = 0;
+                        for (; rows.hasNext(); rows.next()) {
+                            count++;
+                        }
+                        return List.of(count).iterator();
+                    })
+                    .collect();
+            assertThat(counts.stream().mapToInt(Integer::intValue).sum()).isEqualTo(2_000);
+            assertThat(observer.statistics().total(ShuffleCounter.SHM_BYTES)).isPositive();
+            assertThat(observer.statistics().total(ShuffleCounter.NETTY_BYTES)).isZero();
+            observer.assertAllComesBack();
         }
     }
 
@@ -150,8 +205,8 @@ class DecommissionIT {
     void sparkIsToldWhatIsInThePool() throws Exception {
         try (SparkSession spark = LocalSpark.start(conf())) {
             ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());
-            JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> grouped = JOB.prepare(spark);
-            Map<Integer, Long> expected = GroupedBytes.sums(grouped);
+            JavaPairRDD<Integer, Long> grouped = JOB.prepare(spark);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
             IndexShuffleBlockResolver resolver =
                     (IndexShuffleBlockResolver) SparkEnv.get().shuffleManager().shuffleBlockResolver();
             List<ShuffleBlockInfo> stored = CollectionConverters.asJava(resolver.getStoredShuffles());
@@ -162,7 +217,7 @@ class DecommissionIT {
                                 .size())
                         .isEqualTo(2);
             }
-            assertThat(GroupedBytes.sums(grouped)).isEqualTo(expected);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
 
             resolver.addShuffleToSkip(stored.get(0).shuffleId());
             assertThat(resolver.getStoredShuffles().isEmpty()).isTrue();

@@ -1,101 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.it;
 
-import io.rdmashuffle.harness.ShuffleMode;
-import java.io.IOException;
-import java.io.InterruptedIOException;
-import java.io.ObjectInputStream;
-import java.io.Serializable;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.stream.IntStream;
+import org.apache.spark.HashPartitioner;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 
 /**
- * A job that groups rows of random bytes; a map output has about 800 KB.
+ * A job that brings records of random bytes together by key and sums them up, record by record as they are read; a map
+ * output has about 800 KB. What it has to come to is known without a shuffle.
  *
  * @param maps map tasks
  * @param reduces reduce tasks
- * @param readMillis how long a reduce task takes for each row that it reads, so that something can happen
- *     meanwhile; there are 200 rows a map task
+ * @param readMillis how long a reduce task takes for each record, so that something can happen meanwhile; there are 200
+ *     records a map task
  */
 public record GroupedBytes(int maps, int reduces, int readMillis) {
     private static final int KEYS = 50;
-    private static final int ROWS = 200;
-    private static final int ROW_BYTES = 4_000;
+    private static final int RECORDS = 200;
+    private static final int RECORD_BYTES = 4_000;
+    private static final StructType TYPE =
+            new StructType().add("key", DataTypes.IntegerType, false).add("bytes", DataTypes.BinaryType, false);
 
-    /** Prepares the job, so that a second action on it reads the map outputs of the first. */
-    public JavaPairRDD<Integer, Iterable<Row>> prepare(SparkSession spark) {
-        JavaSparkContext context = JavaSparkContext.fromSparkContext(spark.sparkContext());
-        List<Integer> seeds = IntStream.range(0, maps).boxed().toList();
+    /** Prepares the job as users' defaults have it, on bare rows. */
+    public JavaPairRDD<Integer, Long> prepare(SparkSession spark) {
+        return prepare(spark, ShuffleKind.IN_PLACE);
+    }
+
+    /**
+     * Prepares the job, so that a second action on it reads the map outputs of the first. That of rows runs its map
+     * stage here.
+     */
+    public JavaPairRDD<Integer, Long> prepare(SparkSession spark, ShuffleKind kind) {
         int millis = readMillis;
-        return context.parallelize(seeds, maps)
-                .flatMapToPair(seed -> {
-                    Random random = new Random(seed);
-                    return IntStream.range(0, ROWS)
-                            .mapToObj(row -> new Tuple2<>(row % KEYS, Row.random(random, millis)))
-                            .iterator();
+        return records(spark, kind).mapPartitionsToPair(read -> sums(read, millis));
+    }
+
+    /** Prepares the shuffle alone. */
+    public JavaPairRDD<Integer, byte[]> records(SparkSession spark, ShuffleKind kind) {
+        List<Integer> seeds = IntStream.range(0, maps).boxed().toList();
+        JavaPairRDD<Integer, byte[]> records = JavaSparkContext.fromSparkContext(spark.sparkContext())
+                .parallelize(seeds, maps)
+                .flatMapToPair(map -> recordsOf(map));
+        return byKey(spark, kind, records, reduces);
+    }
+
+    /** Shuffles records as a kind has it. Those of rows are shuffled by their key's hash; it runs the map stage. */
+    public static JavaPairRDD<Integer, byte[]> byKey(
+            SparkSession spark, ShuffleKind kind, JavaPairRDD<Integer, byte[]> records, int reduces) {
+        if (!kind.isOfRows()) {
+            return records.partitionBy(new HashPartitioner(reduces));
+        }
+        return spark.createDataFrame(records.map(record -> RowFactory.create(record._1(), record._2())), TYPE)
+                .repartition(reduces, functions.col("key"))
+                .javaRDD()
+                .mapToPair(row -> new Tuple2<>(row.getInt(0), (byte[]) row.get(1)));
+    }
+
+    /** Returns the bytes of the first record of a map task, for tests that look for them where they are stored. */
+    public static byte[] firstRecord(int map) {
+        return recordsOf(map).next()._2();
+    }
+
+    private static Iterator<Tuple2<Integer, byte[]>> recordsOf(int map) {
+        Random random = new Random(map);
+        return IntStream.range(0, RECORDS)
+                .mapToObj(record -> {
+                    byte[] bytes = new byte[RECORD_BYTES];
+                    random.nextBytes(bytes);
+                    return new Tuple2<>(record % KEYS, bytes);
                 })
-                .groupByKey(reduces);
+                .iterator();
+    }
+
+    private static Iterator<Tuple2<Integer, Long>> sums(Iterator<Tuple2<Integer, byte[]>> read, int millis)
+            throws InterruptedException {
+        Map<Integer, Long> sums = new HashMap<>();
+        while (read.hasNext()) {
+            Tuple2<Integer, byte[]> record = read.next();
+            add(sums, record);
+            Thread.sleep(millis);
+        }
+        return sums.entrySet().stream()
+                .map(entry -> new Tuple2<>(entry.getKey(), entry.getValue()))
+                .iterator();
+    }
+
+    private static void add(Map<Integer, Long> sums, Tuple2<Integer, byte[]> record) {
+        long sum = 0;
+        for (byte b : record._2()) {
+            // A sum that depends on the order of bytes.
+            sum = sum * 31 + b;
+        }
+        sums.merge(record._1(), sum, Long::sum);
     }
 
     /** Runs the job: a sum over all bytes for each key. */
-    public static Map<Integer, Long> sums(JavaPairRDD<Integer, Iterable<Row>> grouped) {
-        return new HashMap<>(grouped.mapValues(rows -> {
-                    long sum = 0;
-                    for (Row row : rows) {
-                        sum += row.sum();
-                    }
-                    return sum;
-                })
-                .collectAsMap());
+    public static Map<Integer, Long> sums(JavaPairRDD<Integer, Long> prepared) {
+        return new HashMap<>(prepared.collectAsMap());
     }
 
-    /** Returns the result as Spark's sort shuffle has it. */
-    public Map<Integer, Long> withSortShuffle() throws IOException {
-        try (SparkSession spark = LocalSpark.start(ShuffleMode.SORT.conf())) {
-            return sums(new GroupedBytes(maps, reduces, 0).prepare(spark));
+    /** Returns what the sums have to be. */
+    public Map<Integer, Long> expected() {
+        Map<Integer, Long> sums = new HashMap<>();
+        for (int map = 0; map < maps; map++) {
+            recordsOf(map).forEachRemaining(record -> add(sums, record));
         }
-    }
-
-    /** Bytes that take their time to be read. */
-    public static final class Row implements Serializable {
-        private static final long serialVersionUID = 1L;
-
-        private final byte[] bytes;
-        private final int readMillis;
-
-        private Row(byte[] bytes, int readMillis) {
-            this.bytes = bytes;
-            this.readMillis = readMillis;
-        }
-
-        private static Row random(Random random, int readMillis) {
-            byte[] bytes = new byte[ROW_BYTES];
-            random.nextBytes(bytes);
-            return new Row(bytes, readMillis);
-        }
-
-        private long sum() {
-            long sum = 0;
-            for (byte b : bytes) {
-                sum = sum + b * 31L + 1;
-            }
-            return sum;
-        }
-
-        private void readObject(ObjectInputStream in) throws IOException, ClassNotFoundException {
-            in.defaultReadObject();
-            try {
-                Thread.sleep(readMillis);
-            } catch (InterruptedException e) {
-                throw new InterruptedIOException("the task was killed while it read");
-            }
-        }
+        return sums;
     }
 }

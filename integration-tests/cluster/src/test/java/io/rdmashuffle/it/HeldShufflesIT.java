@@ -31,13 +31,13 @@ class HeldShufflesIT {
     private static final long DEADLINE_SECONDS = 90;
     private static final long INITIAL_BYTES = 16 << 20;
     private static final GroupedBytes JOB = new GroupedBytes(4, 4, 0);
+    private static final Map<Integer, Long> EXPECTED = JOB.expected();
 
     @RegisterExtension
     final PoolFolder pools = new PoolFolder();
 
     @Test
     void theOldestAreReadOnDiskAndMemoryGoesBackWhenAllAreDropped() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.pool.maxSize", "128m",
                 "spark.shuffle.rdma.pool.initialSize", "16m",
@@ -46,17 +46,17 @@ class HeldShufflesIT {
                 "spark.shuffle.rdma.fabric.readTimeout", "1s");
         try (SparkCluster cluster = SparkCluster.start(EXECUTORS, ShuffleMode.AUTO, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
-            List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> held = new ArrayList<>();
+            List<JavaPairRDD<Integer, Long>> held = new ArrayList<>();
             List<Long> millis = new ArrayList<>();
             for (int shuffle = 0; shuffle < SHUFFLES; shuffle++) {
                 long start = System.nanoTime();
-                JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> job = JOB.prepare(cluster.spark());
-                assertThat(GroupedBytes.sums(job)).as("shuffle %d", shuffle).isEqualTo(expected);
+                JavaPairRDD<Integer, Long> job = JOB.prepare(cluster.spark());
+                assertThat(GroupedBytes.sums(job)).as("shuffle %d", shuffle).isEqualTo(EXPECTED);
                 held.add(job);
                 millis.add(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start));
                 if (shuffle % 20 == 19) {
                     // Some that lie in memory, some that are moving, some that lie on disk.
-                    assertThat(GroupedBytes.sums(held.get(shuffle / 2))).isEqualTo(expected);
+                    assertThat(GroupedBytes.sums(held.get(shuffle / 2))).isEqualTo(EXPECTED);
                 }
             }
             System.out.printf(
@@ -66,7 +66,7 @@ class HeldShufflesIT {
             assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_DEMOTED)).isPositive();
             assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
             for (int shuffle = 0; shuffle < SHUFFLES; shuffle += 25) {
-                assertThat(GroupedBytes.sums(held.get(shuffle))).isEqualTo(expected);
+                assertThat(GroupedBytes.sums(held.get(shuffle))).isEqualTo(EXPECTED);
             }
             assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED))
                     .as("no stage ran again")
@@ -81,12 +81,12 @@ class HeldShufflesIT {
     }
 
     /** Runs jobs whose shuffles are held, until outputs of the first have moved to disk. */
-    private static List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> heldUntilSomeMoved(
-            SparkCluster cluster, ShuffleObserver observer, Map<Integer, Long> expected) throws InterruptedException {
-        List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> held = new ArrayList<>();
+    private static List<JavaPairRDD<Integer, Long>> heldUntilSomeMoved(SparkCluster cluster, ShuffleObserver observer)
+            throws InterruptedException {
+        List<JavaPairRDD<Integer, Long>> held = new ArrayList<>();
         ShuffleObserver.await("map outputs move to disk", () -> {
-            JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> job = JOB.prepare(cluster.spark());
-            assertThat(GroupedBytes.sums(job)).isEqualTo(expected);
+            JavaPairRDD<Integer, Long> job = JOB.prepare(cluster.spark());
+            assertThat(GroupedBytes.sums(job)).isEqualTo(EXPECTED);
             held.add(job);
             return observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_DEMOTED) > 0;
         });
@@ -95,7 +95,6 @@ class HeldShufflesIT {
 
     @Test
     void whatMovedToDiskMovesOnWhenItsExecutorLeaves() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
         Map<String, String> conf = smallPool(
                 "spark.shuffle.compress", "false",
                 "spark.decommission.enabled", "true",
@@ -106,16 +105,15 @@ class HeldShufflesIT {
         try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             TaskRecorder tasks = new TaskRecorder(cluster.context());
-            List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> held =
-                    heldUntilSomeMoved(cluster, observer, expected);
+            List<JavaPairRDD<Integer, Long>> held = heldUntilSomeMoved(cluster, observer);
             int mapTasks = tasks.mapTasks();
             String leaver = observer.executorWithMostOutputs();
             cluster.decommission(leaver);
             tasks.awaitRemoval(leaver, DEADLINE_SECONDS);
             cluster.awaitExecutors(3);
 
-            for (JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> job : held) {
-                assertThat(GroupedBytes.sums(job)).isEqualTo(expected);
+            for (JavaPairRDD<Integer, Long> job : held) {
+                assertThat(GroupedBytes.sums(job)).isEqualTo(EXPECTED);
             }
             assertThat(tasks.mapTasks()).as("no stage ran again").isEqualTo(mapTasks);
             assertThat(tasks.failures()).isEmpty();
@@ -126,15 +124,13 @@ class HeldShufflesIT {
     /** Blocks of Spark's writers, and encrypted ones at that, are bytes like others. */
     @Test
     void encryptedOutputsMoveToDiskToo() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
         Map<String, String> conf = smallPool("spark.io.encryption.enabled", "true", "spark.shuffle.compress", "false");
         try (SparkCluster cluster = SparkCluster.start(EXECUTORS, ShuffleMode.AUTO, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
-            List<JavaPairRDD<Integer, Iterable<GroupedBytes.Row>>> held =
-                    heldUntilSomeMoved(cluster, observer, expected);
+            List<JavaPairRDD<Integer, Long>> held = heldUntilSomeMoved(cluster, observer);
             long pooled = observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED);
-            for (JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> job : held) {
-                assertThat(GroupedBytes.sums(job)).isEqualTo(expected);
+            for (JavaPairRDD<Integer, Long> job : held) {
+                assertThat(GroupedBytes.sums(job)).isEqualTo(EXPECTED);
             }
             assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_POOLED))
                     .as("no stage ran again")

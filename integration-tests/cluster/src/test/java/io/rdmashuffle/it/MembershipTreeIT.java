@@ -28,13 +28,13 @@ class MembershipTreeIT {
     private static final int EXECUTORS = 5;
 
     private static final GroupedBytes JOB = new GroupedBytes(12, 12, 0);
+    private static final Map<Integer, Long> EXPECTED = JOB.expected();
 
     @RegisterExtension
     final PoolFolder pools = new PoolFolder();
 
     @Test
     void executorsHearOfEachOtherFromEachOther() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.manager",
                 TreeRegistryManager.class.getName(),
@@ -47,7 +47,7 @@ class MembershipTreeIT {
         try (SparkCluster cluster = SparkCluster.start(EXECUTORS, ShuffleMode.AUTO, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             ShuffleObserver.await("executors pass changes on", () -> {
-                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
                 return observer.statistics().byExecutor().size() == EXECUTORS && total(counts(cluster), "pushed") > 0;
             });
 
@@ -57,7 +57,7 @@ class MembershipTreeIT {
             victim.onExit().get(30, TimeUnit.SECONDS);
             cluster.awaitExecutors(EXECUTORS);
             ShuffleObserver.await("the new executor has fetched a snapshot", () -> {
-                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
                 return counts(cluster).values().stream().anyMatch(counts -> counts.containsKey("pulled"));
             });
             Map<String, Map<String, Integer>> counts = counts(cluster);
@@ -66,7 +66,7 @@ class MembershipTreeIT {
 
             ShuffleObserver.await("shared memory is the only path", () -> {
                 long netty = observer.statistics().total(ShuffleCounter.NETTY_BYTES);
-                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
                 return observer.statistics().byExecutor().size() == EXECUTORS
                         && observer.statistics().total(ShuffleCounter.NETTY_BYTES) == netty;
             });

@@ -7,8 +7,10 @@ import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
@@ -117,14 +119,19 @@ public final class ShuffleObserver extends SparkListener {
                 () -> Arrays.stream(context.statusTracker().getExecutorInfos())
                         .allMatch(executor -> executor.numRunningTasks() == 0));
         dropAllShuffles();
-        await("nothing is leased or mapped", () -> {
-            ClusterStatistics now = statistics();
-            return now.total(ShuffleCounter.POOL_LEASES) + now.total(ShuffleCounter.PEER_MAPPINGS) == 0;
-        });
-        ClusterStatistics dropped = statistics();
+        List<ClusterStatistics> looks = new ArrayList<>();
+        try {
+            await("all executors answer, and nothing is leased or mapped", () -> {
+                ClusterStatistics now = statistics();
+                looks.add(now);
+                return now.silent().isEmpty()
+                        && now.total(ShuffleCounter.POOL_LEASES) + now.total(ShuffleCounter.PEER_MAPPINGS) == 0;
+            });
+        } catch (AssertionError late) {
+            throw new AssertionError(late.getMessage() + "; last " + looks.get(looks.size() - 1), late);
+        }
+        ClusterStatistics dropped = looks.get(looks.size() - 1);
         assertThat(dropped.total(ShuffleCounter.POOL_USED_BYTES)).isZero();
         assertThat(dropped.total(ShuffleCounter.DISK_USED_BYTES)).isZero();
-        assertThat(dropped.total(ShuffleCounter.POOL_LEASES)).isZero();
-        assertThat(dropped.total(ShuffleCounter.PEER_MAPPINGS)).isZero();
     }
 }

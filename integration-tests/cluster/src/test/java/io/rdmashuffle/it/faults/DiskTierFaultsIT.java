@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.apache.spark.api.java.JavaPairRDD;
-import org.apache.spark.util.Utils$;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -35,14 +34,15 @@ class DiskTierFaultsIT {
     /** Some 40 MB of map outputs. */
     private static final GroupedBytes JOB = new GroupedBytes(48, 6, 0);
 
+    private static final Map<Integer, Long> EXPECTED = JOB.expected();
+
     @TempDir
     Path disk;
 
-    /** Spark remembers the local directories of the first application of a virtual machine. */
     @BeforeEach
     @AfterEach
     void forgetLocalDirectories() {
-        Utils$.MODULE$.clearLocalRootDirs();
+        KindCluster.forgetLocalDirectories();
     }
 
     private static Map<String, String> conf(Path... localDirectories) {
@@ -62,13 +62,11 @@ class DiskTierFaultsIT {
     /** A file system with less free than is to be left so holds none of the outputs; the other directory does. */
     @Test
     void whatOneLocalDirectoryCannotHoldGoesToTheOther() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
-        forgetLocalDirectories();
         try (SmallMemory small = SmallMemory.mount("32m");
                 SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf(small.path(), disk))) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             TaskRecorder tasks = new TaskRecorder(cluster.context());
-            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
             ClusterStatistics full = observer.statistics();
             assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
             assertThat(full.total(ShuffleCounter.DISK_USED_BYTES)).isGreaterThan(30 << 20);
@@ -85,12 +83,10 @@ class DiskTierFaultsIT {
     /** Another program cuts the files short: a mapping would end the executors with SIGBUS. */
     @Test
     void outputsInATruncatedFileAreWrittenAgain() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
-        forgetLocalDirectories();
         try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf(disk))) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
-            JavaPairRDD<Integer, Iterable<GroupedBytes.Row>> grouped = JOB.prepare(cluster.spark());
-            assertThat(GroupedBytes.sums(grouped)).isEqualTo(expected);
+            JavaPairRDD<Integer, Long> grouped = JOB.prepare(cluster.spark());
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
             List<ProcessHandle> executors = cluster.executorProcesses();
             assertThat(filesIn(disk)).hasSize(2);
             for (Path file : filesIn(disk)) {
@@ -99,7 +95,7 @@ class DiskTierFaultsIT {
                     open.setLength(4096);
                 }
             }
-            assertThat(GroupedBytes.sums(grouped)).isEqualTo(expected);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
             assertThat(cluster.executorProcesses()).as("the same executors").isEqualTo(executors);
             observer.assertAllComesBack();
         }

@@ -138,14 +138,23 @@ final class ExecutorHosts implements AutoCloseable {
         return conf;
     }
 
-    /** Takes a host off the network for a while. */
-    void cutOff(int host, long millis) throws IOException, InterruptedException {
-        Commands.run("ip", "link", "set", outside(host), "down");
+    /** Takes hosts off the network for a while: what is sent to them is lost, and nobody is told. */
+    void cutOff(long millis, int... cut) throws IOException, InterruptedException {
+        for (int host : cut) {
+            Commands.run("ip", "link", "set", outside(host), "down");
+        }
         try {
             Thread.sleep(millis);
         } finally {
-            Commands.run("ip", "link", "set", outside(host), "up");
+            for (int host : cut) {
+                Commands.run("ip", "link", "set", outside(host), "up");
+            }
         }
+    }
+
+    /** Returns on which host an executor is. */
+    int hostOf(String executorId) {
+        return Integer.parseInt(executorId) % hosts;
     }
 
     /** Runs a command and remembers the one that takes its effect away. */

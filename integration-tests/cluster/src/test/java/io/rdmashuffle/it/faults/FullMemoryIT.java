@@ -23,11 +23,11 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class FullMemoryIT {
     private static final GroupedBytes JOB = new GroupedBytes(12, 6, 0);
+    private static final Map<Integer, Long> EXPECTED = JOB.expected();
 
     /** What the first executor takes leaves enough for the next, which needs at least a directory for its disk tier. */
     @Test
     void executorsShareMemoryThatIsTooSmall() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
         try (SmallMemory memory = SmallMemory.mount("8m")) {
             Map<String, String> conf = Map.of(
                     "spark.shuffle.compress",
@@ -36,7 +36,7 @@ class FullMemoryIT {
                     memory.path().toString());
             try (SparkCluster cluster = SparkCluster.start(3, ShuffleMode.AUTO, conf)) {
                 ShuffleObserver observer = new ShuffleObserver(cluster.context());
-                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
                 ClusterStatistics full = observer.statistics();
                 full.byExecutor()
                         .forEach((executor, counters) -> assertThat(counters.get(ShuffleCounter.POOL_CAPACITY_BYTES))
@@ -56,7 +56,6 @@ class FullMemoryIT {
      */
     @Test
     void memoryThatSomebodyElseFilledIsNoFailure() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
         Map<String, String> conf = new HashMap<>(Map.of(
                 "spark.shuffle.compress", "false",
                 "spark.shuffle.rdma.disk.enabled", "false",
@@ -73,7 +72,7 @@ class FullMemoryIT {
                 ShuffleObserver.await(
                         "two pools", () -> PoolFolder.filesIn(memory.path()).size() == 2);
                 memory.fill();
-                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
                 ClusterStatistics full = observer.statistics();
                 assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isPositive();
                 assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isPositive();
@@ -81,7 +80,7 @@ class FullMemoryIT {
 
                 memory.empty();
                 ShuffleObserver.await("the pools grow", () -> {
-                    assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                    assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
                     return observer.statistics().total(ShuffleCounter.POOL_CAPACITY_BYTES) > 2 * (4 << 20);
                 });
                 assertThat(tasks.failures()).isEmpty();

@@ -4,11 +4,11 @@ package io.rdmashuffle.it.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.harness.ProcessFootprint;
-import io.rdmashuffle.harness.ShuffleMode;
-import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
-import io.rdmashuffle.it.ShuffleObserver;
+import io.rdmashuffle.it.ShuffleKind;
+import io.rdmashuffle.it.faults.KindCluster.Watched;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -18,9 +18,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Invariant I3 over many shuffles: what one shuffle held goes with it, in the plugin's accounts and in the kernel's.
@@ -32,6 +33,7 @@ class GrowthIT {
     private static final int IN_SEQUENCE = 50;
     private static final int AT_ONCE = 8;
     private static final GroupedBytes JOB = new GroupedBytes(4, 4, 0);
+    private static final Map<Integer, Long> EXPECTED = JOB.expected();
 
     /**
      * Connections of Spark's come and go, and threads start when first needed; what each shuffle of 50 left would be
@@ -39,45 +41,44 @@ class GrowthIT {
      */
     private static final int SLACK = 12;
 
-    @RegisterExtension
-    final PoolFolder pools = new PoolFolder();
+    @TempDir
+    Path local;
 
-    @Test
-    void fiftyShufflesInSequenceAndEightAtOnceLeaveNothing() throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
-        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, pools.conf())) {
-            ShuffleObserver observer = new ShuffleObserver(cluster.context());
-            atOnce(cluster, AT_ONCE, expected);
-            inSequence(cluster, WARM_UP, observer, expected);
-            Map<Long, ProcessFootprint> before = ProcessFootprint.of(cluster.executorProcesses());
+    @ParameterizedTest
+    @EnumSource(names = {"IN_PLACE", "COPIED", "ON_DISK"})
+    void fiftyShufflesInSequenceAndEightAtOnceLeaveNothing(ShuffleKind kind) throws Exception {
+        try (KindCluster cluster = KindCluster.start(kind, 2, local, Map.of())) {
+            Watched watched = cluster.watch();
+            atOnce(watched, AT_ONCE);
+            inSequence(watched, WARM_UP);
+            Map<Long, ProcessFootprint> before =
+                    ProcessFootprint.of(cluster.spark().executorProcesses());
             assertThat(before).hasSize(2);
 
-            inSequence(cluster, IN_SEQUENCE, observer, expected);
-            assertNotGrown(cluster, before);
-            atOnce(cluster, AT_ONCE, expected);
-            observer.assertAllComesBack();
-            assertNotGrown(cluster, before);
+            inSequence(watched, IN_SEQUENCE);
+            assertNotGrown(cluster.spark(), before);
+            atOnce(watched, AT_ONCE);
+            watched.assertReadSoAndAllComesBack();
+            assertNotGrown(cluster.spark(), before);
         }
     }
 
-    private static void inSequence(
-            SparkCluster cluster, int shuffles, ShuffleObserver observer, Map<Integer, Long> expected)
-            throws Exception {
+    private static void inSequence(Watched watched, int shuffles) throws Exception {
         for (int i = 0; i < shuffles; i++) {
-            assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
-            observer.dropAllShuffles();
+            assertThat(GroupedBytes.sums(watched.prepare(JOB))).isEqualTo(EXPECTED);
+            watched.observer().dropAllShuffles();
         }
-        observer.assertAllComesBack();
+        watched.observer().assertAllComesBack();
     }
 
-    private static void atOnce(SparkCluster cluster, int shuffles, Map<Integer, Long> expected) throws Exception {
+    private static void atOnce(Watched watched, int shuffles) throws Exception {
         ExecutorService threads = Executors.newFixedThreadPool(shuffles);
         try {
             List<Future<Map<Integer, Long>>> results = IntStream.range(0, shuffles)
-                    .mapToObj(i -> threads.submit(() -> GroupedBytes.sums(JOB.prepare(cluster.spark()))))
+                    .mapToObj(i -> threads.submit(() -> GroupedBytes.sums(watched.prepare(JOB))))
                     .toList();
             for (Future<Map<Integer, Long>> result : results) {
-                assertThat(result.get(2, TimeUnit.MINUTES)).isEqualTo(expected);
+                assertThat(result.get(2, TimeUnit.MINUTES)).isEqualTo(EXPECTED);
             }
         } finally {
             threads.shutdownNow();

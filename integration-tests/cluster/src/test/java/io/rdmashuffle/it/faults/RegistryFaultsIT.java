@@ -25,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RegistryFaultsIT {
     private static final int EXECUTORS = 3;
     private static final GroupedBytes JOB = new GroupedBytes(9, 6, 0);
+    private static final Map<Integer, Long> EXPECTED = JOB.expected();
 
     @RegisterExtension
     final PoolFolder pools = new PoolFolder();
@@ -32,7 +33,6 @@ class RegistryFaultsIT {
     @ParameterizedTest
     @ValueSource(longs = {1, 2})
     void messagesThatAreLostDoubledOrLateCostAtMostTheFastPath(long seed) throws Exception {
-        Map<Integer, Long> expected = JOB.withSortShuffle();
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.manager",
                 LossyRegistryManager.class.getName(),
@@ -46,7 +46,7 @@ class RegistryFaultsIT {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             TaskRecorder tasks = new TaskRecorder(cluster.context());
             for (int round = 0; round < 6; round++) {
-                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
             }
             assertThat(tasks.failures()).isEmpty();
 
@@ -55,22 +55,20 @@ class RegistryFaultsIT {
             assertThat(victim.destroyForcibly()).isTrue();
             victim.onExit().get(30, TimeUnit.SECONDS);
             for (int round = 0; round < 6; round++) {
-                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
             }
             cluster.awaitExecutors(EXECUTORS);
-            ShuffleObserver.await(
-                    "shared memory is the only path", () -> sharedMemoryAlone(cluster, observer, expected));
+            ShuffleObserver.await("shared memory is the only path", () -> sharedMemoryAlone(cluster, observer));
             observer.assertAllComesBack();
         }
     }
 
     /** Runs the job once more; says whether every executor, a late one too, takes part and found its peers. */
-    private static boolean sharedMemoryAlone(
-            SparkCluster cluster, ShuffleObserver observer, Map<Integer, Long> expected) {
+    private static boolean sharedMemoryAlone(SparkCluster cluster, ShuffleObserver observer) {
         ClusterStatistics before = observer.statistics();
         long shm = before.total(ShuffleCounter.SHM_BYTES);
         long netty = before.total(ShuffleCounter.NETTY_BYTES);
-        assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(expected);
+        assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark()))).isEqualTo(EXPECTED);
         ClusterStatistics after = observer.statistics();
         return before.byExecutor().size() == EXECUTORS
                 && after.byExecutor().size() == EXECUTORS

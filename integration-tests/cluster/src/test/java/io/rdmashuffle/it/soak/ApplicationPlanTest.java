@@ -82,6 +82,7 @@ class ApplicationPlanTest {
                         "spark.io.encryption.enabled=true",
                         "spark.shuffle.rdma.pool.maxSize=1m",
                         "spark.shuffle.rdma.fabric.mode=netty",
+                        "spark.dynamicAllocation.enabled=true",
                         "spark.sql.adaptive.enabled=false");
     }
 
@@ -99,14 +100,44 @@ class ApplicationPlanTest {
     @Test
     void aReportWithoutJobsOrFaultsOrPoolBytesIsNotGreen() {
         SoakReport report = new SoakReport();
-        assertThat(report.acceptable()).isFalse();
+        assertThat(report.acceptable(false)).isFalse();
         report.compared();
         report.applicationEnded(Map.of(Fault.KILLED, 1));
-        assertThat(report.acceptable()).isFalse();
+        assertThat(report.acceptable(false)).isFalse();
         report.moved(Map.of("shm", 5L));
-        assertThat(report.acceptable()).isTrue();
+        assertThat(report.acceptable(false)).isTrue();
         report.difference("something");
-        assertThat(report.acceptable()).isFalse();
+        assertThat(report.acceptable(false)).isFalse();
         assertThat(report.toString()).contains("DIFFERENT something").contains("1 differences");
+    }
+
+    @Test
+    void aReportInWhichAWayIsMissingIsNotGreen() {
+        SoakReport report = new SoakReport();
+        report.compared();
+        report.applicationEnded(Map.of(Fault.KILLED, 1));
+        report.moved(Map.of("shm", 60L, "local", 40L, "direct", 80L, "slab", 40L));
+        assertThat(report.acceptable(true)).isFalse();
+        report.moved(Map.of("diskRead", 9L));
+        assertThat(report.acceptable(true)).as("chance decides shares of one").isTrue();
+        for (int i = 0; i < 9; i++) {
+            report.applicationEnded(Map.of());
+        }
+        assertThat(report.acceptable(true)).isFalse();
+        report.moved(Map.of("diskRead", 1L));
+        assertThat(report.acceptable(true)).isTrue();
+        assertThat(report.toString()).contains("direct in place 30 %, copied 40 %, from the disk tier 10 %");
+    }
+
+    @Test
+    void everyWayHasApplicationsAndSoonSo() {
+        assertThat(plan(3, 1).conf())
+                .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
+                .containsEntry("spark.shuffle.rdma.pool.maxSize", "256m")
+                .doesNotContainKey("spark.shuffle.compress");
+        assertThat(plan(3, 2).conf())
+                .containsEntry("spark.shuffle.rdma.disk.enabled", "true")
+                .containsEntry("spark.shuffle.rdma.pool.maxSize", "1m")
+                .doesNotContainKey("spark.shuffle.compress");
     }
 }

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.it;
+
+import io.rdmashuffle.harness.fixture.SparkCluster;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BlockManagerId;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+import scala.reflect.ClassTag$;
+
+/** Tasks at executors of the test's choice. Needs a {@code spark.locality.wait} that outlasts the job. */
+final class Placement {
+    private Placement() {}
+
+    /** Waits until there are so many executors, and returns them. */
+    static List<BlockManagerId> awaitExecutors(int count) throws InterruptedException {
+        ShuffleObserver.await(count + " executors", () -> executors().size() == count);
+        return executors();
+    }
+
+    private static List<BlockManagerId> executors() {
+        BlockManager driver = SparkEnv.get().blockManager();
+        return CollectionConverters.asJava(driver.master().getPeers(driver.blockManagerId()));
+    }
+
+    /** Where a task should run: Spark knows a single executor as a place. */
+    private static Seq<String> place(BlockManagerId executor) {
+        return CollectionConverters.asScala(List.of("executor_" + executor.host() + "_" + executor.executorId()))
+                .toSeq();
+    }
+
+    /** Returns elements, a partition each, of tasks that run at one executor. */
+    static JavaRDD<Integer> at(SparkCluster cluster, BlockManagerId executor, int partitions) {
+        List<Tuple2<Integer, Seq<String>>> elements = IntStream.range(0, partitions)
+                .mapToObj(i -> new Tuple2<>(i, place(executor)))
+                .toList();
+        return JavaRDD.fromRDD(
+                cluster.context()
+                        .makeRDD(
+                                CollectionConverters.asScala(elements).toSeq(), ClassTag$.MODULE$.apply(Integer.class)),
+                ClassTag$.MODULE$.apply(Integer.class));
+    }
+}

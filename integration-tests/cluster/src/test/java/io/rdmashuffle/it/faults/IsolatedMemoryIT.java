@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.it.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.it.GroupedBytes;
+import io.rdmashuffle.it.ShuffleKind;
+import io.rdmashuffle.it.ShuffleObserver;
+import io.rdmashuffle.it.TaskRecorder;
+import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Executors of one host each with a {@code /dev/shm} of its own, as containers have. */
+@Tag("system")
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
+class IsolatedMemoryIT {
+    private static final GroupedBytes JOB = new GroupedBytes(6, 4, 0);
+
+    /** Equal paths that are not the same memory must not be taken for it. */
+    @Test
+    void peersThatDoNotShareMemoryAreReadOverNetty(@TempDir Path javaHome) throws Exception {
+        Commands.orSkip("unshare", "--mount", "true");
+        Map<String, String> conf = new HashMap<>(
+                Map.of("spark.executorEnv.JAVA_HOME", javaHome.toString(), "spark.shuffle.rdma.pool.maxSize", "64m"));
+        Path java = Files.createDirectories(javaHome.resolve("bin")).resolve("java");
+        Files.writeString(java, """
+                #!/bin/bash
+                # Starts an executor with a /dev/shm of its own.
+                exec unshare --mount --propagation private bash -c '
+                  mount -t tmpfs -o size=128m rdma-it /dev/shm && exec "%s" "$@"' java "$@"
+                """.formatted(Path.of(System.getProperty("java.home"), "bin", "java")));
+        Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
+        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            for (int round = 0; round < 3; round++) {
+                assertThat(GroupedBytes.sums(JOB.prepare(cluster.spark(), ShuffleKind.IN_PLACE)))
+                        .isEqualTo(JOB.expected());
+            }
+            assertThat(tasks.failures()).isEmpty();
+            ClusterStatistics after = observer.statistics();
+            assertThat(after.byExecutor()).hasSize(2);
+            assertThat(after.total(ShuffleCounter.SHM_BYTES)).isZero();
+            assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isPositive();
+            assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(3L * JOB.maps());
+            observer.assertAllComesBack();
+        }
+    }
+}

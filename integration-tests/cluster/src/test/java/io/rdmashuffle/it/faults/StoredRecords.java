@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.it.faults;
+
+import io.rdmashuffle.harness.fixture.PoolFolder;
+import io.rdmashuffle.it.GroupedBytes;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/** Records of {@link GroupedBytes} in the files of pools and disk tiers. */
+final class StoredRecords {
+    private StoredRecords() {}
+
+    /**
+     * Counts map outputs of which a record lies somewhere as it was made.
+     *
+     * @param pools directory of pools
+     * @param local directory below which disk tiers are, and Spark's own files
+     * @param maps how many map tasks the job has
+     */
+    static int count(Path pools, Path local, int maps) throws IOException {
+        int found = 0;
+        List<Path> files = new ArrayList<>(PoolFolder.filesIn(pools));
+        try (Stream<Path> all = Files.walk(local)) {
+            all.filter(Files::isRegularFile).forEach(files::add);
+        }
+        for (Path file : files) {
+            try (FileChannel open = FileChannel.open(file, StandardOpenOption.READ)) {
+                found += places(open, maps).size();
+            }
+        }
+        return found;
+    }
+
+    /**
+     * Overwrites a byte of a record of each map output that one executor has, in memory or on disk.
+     *
+     * @param pools directory of pools
+     * @param local directory below which disk tiers are
+     * @param maps how many map tasks the job has
+     * @return how many bytes were overwritten
+     */
+    static int damage(Path pools, Path local, int maps) throws IOException {
+        for (List<Path> files : filesByExecutor(pools, local)) {
+            int damaged = 0;
+            for (Path file : files) {
+                damaged += damage(file, maps);
+            }
+            if (damaged > 0) {
+                return damaged;
+            }
+        }
+        return 0;
+    }
+
+    /** The files of a pool have equal names up to the last dot; a disk tier has one file. */
+    private static List<List<Path>> filesByExecutor(Path pools, Path local) throws IOException {
+        Map<String, List<Path>> byName = new TreeMap<>();
+        for (Path file : PoolFolder.filesIn(pools)) {
+            String name = file.toString();
+            byName.computeIfAbsent(name.substring(0, name.lastIndexOf('.')), stem -> new ArrayList<>())
+                    .add(file);
+        }
+        try (Stream<Path> all = Files.walk(local)) {
+            all.filter(file -> file.toString().endsWith(".disk"))
+                    .forEach(file -> byName.put(file.toString(), List.of(file)));
+        }
+        return List.copyOf(byName.values());
+    }
+
+    private static int damage(Path path, int maps) throws IOException {
+        try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            List<Integer> places = places(file, maps);
+            ByteBuffer one = ByteBuffer.allocate(1);
+            for (int place : places) {
+                file.read(one.clear(), place);
+                file.write(one.put(0, (byte) ~one.get(0)).flip(), place);
+            }
+            return places.size();
+        }
+    }
+
+    /** Finds where first records of map outputs begin. */
+    private static List<Integer> places(FileChannel file, int maps) throws IOException {
+        Set<Long> beginnings = IntStream.range(0, maps)
+                .mapToObj(map -> ByteBuffer.wrap(GroupedBytes.firstRecord(map)).getLong())
+                .collect(Collectors.toSet());
+        List<Integer> places = new ArrayList<>();
+        ByteBuffer stored = file.map(MapMode.READ_ONLY, 0, file.size());
+        for (int i = 0; i <= stored.limit() - Long.BYTES; i++) {
+            if (beginnings.contains(stored.getLong(i))) {
+                places.add(i);
+            }
+        }
+        return places;
+    }
+}
