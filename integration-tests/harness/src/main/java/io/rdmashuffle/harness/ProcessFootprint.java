@@ -29,7 +29,10 @@ public record ProcessFootprint(long descriptors, long poolMappings, SortedMap<St
      * this.
      */
     private static final int SLACK = 64;
+    /** Regions of a process's own pool come and go, and a few threads of ours start when they are first needed. */
+    private static final int OWN_SLACK = 16;
 
+    private static final String OWN_THREADS = "rdma-";
     private static final String POOL_FILE = "/rdma-shuffle-";
 
     /** Looks at processes; those that are gone are left out. */
@@ -69,7 +72,8 @@ public record ProcessFootprint(long descriptors, long poolMappings, SortedMap<St
     /** Returns whether this is more than thread pools that fill up explain. */
     public boolean isGrownFrom(ProcessFootprint earlier) {
         return descriptors > earlier.descriptors + SLACK
-                || poolMappings > earlier.poolMappings + SLACK
+                || poolMappings > earlier.poolMappings + OWN_SLACK
+                || threadsNamed(OWN_THREADS) > earlier.threadsNamed(OWN_THREADS) + OWN_SLACK
                 || count(threads) > count(earlier.threads) + SLACK;
     }
 

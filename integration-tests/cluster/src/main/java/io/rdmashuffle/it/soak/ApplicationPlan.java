@@ -15,7 +15,8 @@ import org.jspecify.annotations.Nullable;
  * number alone, so that one that failed can be run again.
  *
  * <p>Application {@value #ON_DEFAULTS} runs on the defaults, which is what most users run: only its jobs, its faults
- * and the deadlines that faults need are drawn or set.
+ * and the deadlines that faults need are drawn or set. Of the others most have a {@link Way} that their bytes go, so
+ * that each way gets its share in any soak; the rest is drawn.
  *
  * @param number counts from 0
  * @param executors each with one core and 1 GB
@@ -24,9 +25,35 @@ import org.jspecify.annotations.Nullable;
  */
 record ApplicationPlan(int number, int executors, Map<String, String> conf, List<Step> steps) {
     static final int ON_DEFAULTS = 0;
+
+    /** The ways of an application and of those that follow it. A third of what is copied, and more, is not remote. */
+    private static final List<Way> WAYS = List.of(
+            Way.IN_PLACE,
+            Way.COPIED,
+            Way.ON_DISK,
+            Way.COPIED,
+            Way.DRAWN,
+            Way.ON_DISK,
+            Way.COPIED,
+            Way.IN_PLACE,
+            Way.ON_DISK,
+            Way.COPIED);
+
     private static final int MOST_STEPS = 9;
     private static final int FAULTS_PERCENT = 75;
     private static final long SEED_STEP = 0x9e3779b97f4a7c15L;
+
+    /** How the bytes of an application go, as far as that is settled. */
+    enum Way {
+        /** Bare records, read where they are. */
+        IN_PLACE,
+        /** Bare records, copied ahead of tasks. */
+        COPIED,
+        /** Bare records in the disk tier, read there or copied. */
+        ON_DISK,
+        /** Any that there is: Spark's block transfer, streams, compressed and encrypted blocks. */
+        DRAWN
+    }
 
     /**
      * One job.
@@ -49,7 +76,8 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
      */
     static ApplicationPlan random(long seed, int number, @Nullable ShuffleMode fabric, Path poolDirectory) {
         Random random = new Random(seed + number * SEED_STEP);
-        int executors = 2 + random.nextInt(2);
+        Way way = WAYS.get(number % WAYS.size());
+        int executors = way == Way.COPIED ? 3 : 2 + random.nextInt(2);
         Map<String, String> conf = new LinkedHashMap<>();
         ShuffleMode drawn = pick(random, ShuffleMode.AUTO, ShuffleMode.AUTO, ShuffleMode.SHM, ShuffleMode.NETTY);
         conf.putAll((fabric == null ? drawn : fabric).conf());
@@ -60,6 +88,11 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         } else {
             pools(random, conf);
             spark(random, conf);
+            allocation(random, conf, executors);
+            settle(random, way, conf);
+            if (fabric != null) {
+                conf.putAll(fabric.conf());
+            }
         }
         patience(conf);
         return new ApplicationPlan(number, executors, conf, steps(random));
@@ -113,6 +146,36 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.network.maxRemoteBlockSizeFetchToMem", pick(random, "8k", "200m"));
         conf.put("spark.speculation", pick(random, "false", "true"));
         conf.put("spark.shuffle.sort.bypassMergeThreshold", pick(random, "1", "200"));
+    }
+
+    /** Executors come when there is work and go when there is none, with the outputs that nothing needs any more. */
+    private static void allocation(Random random, Map<String, String> conf, int executors) {
+        if (pick(random, false, false, true)) {
+            conf.put("spark.dynamicAllocation.enabled", "true");
+            conf.put("spark.dynamicAllocation.shuffleTracking.enabled", "true");
+            conf.put("spark.dynamicAllocation.shuffleTracking.timeout", "15s");
+            conf.put("spark.dynamicAllocation.executorIdleTimeout", "3s");
+            conf.put("spark.dynamicAllocation.initialExecutors", Integer.toString(executors));
+            conf.put("spark.dynamicAllocation.minExecutors", "1");
+            conf.put("spark.dynamicAllocation.maxExecutors", Integer.toString(executors));
+        }
+    }
+
+    private static void settle(Random random, Way way, Map<String, String> conf) {
+        if (way == Way.DRAWN) {
+            return;
+        }
+        boolean inPlace = way == Way.IN_PLACE || (way == Way.ON_DISK && random.nextBoolean());
+        conf.putAll((way == Way.COPIED ? ShuffleMode.SHM : ShuffleMode.AUTO).conf());
+        conf.remove("spark.shuffle.compress");
+        conf.put("spark.io.encryption.enabled", "false");
+        conf.put("spark.serializer", "org.apache.spark.serializer.KryoSerializer");
+        conf.put("spark.shuffle.rdma.fabric.shm.inPlace", Boolean.toString(inPlace));
+        conf.put("spark.shuffle.rdma.disk.enabled", "true");
+        conf.put("spark.shuffle.rdma.pool.maxSize", way == Way.ON_DISK ? "1m" : "256m");
+        conf.put("spark.shuffle.rdma.pool.regionSize", way == Way.ON_DISK ? "1m" : "64m");
+        conf.put("spark.shuffle.rdma.pool.initialSize", way == Way.ON_DISK ? "1m" : "64m");
+        conf.put("spark.network.maxRemoteBlockSizeFetchToMem", "200m");
     }
 
     /** Deadlines short enough for faults to be noticed, attempts enough for a job to outlive all of them. */

@@ -36,7 +36,9 @@ record JobSpec(Kind kind, long seed, int rows, int maps, int partitions, int pay
         /** RDD without. */
         GROUP_BY_KEY,
         /** RDD with an ordering; the order counts. */
-        SORT_BY_KEY
+        SORT_BY_KEY,
+        /** Aggregation with state, in micro-batches. */
+        STREAMING
     }
 
     static JobSpec random(Random random) {

@@ -34,9 +34,7 @@ final class Jobs {
     static Supplier<List<String>> prepare(SparkSession spark, JobSpec job) {
         return switch (job.kind()) {
             case AGGREGATE ->
-                sql(rows(spark, job)
-                        .groupBy(functions.col("key"))
-                        .agg(functions.sum("id"), functions.sum(functions.crc32(functions.col("payload")))));
+                sql(rows(spark, job).groupBy(functions.col("key")).agg(functions.sum("id"), functions.sum(digest())));
             case REPARTITION -> sql(perPartition(rows(spark, job).repartition(job.partitions(), functions.col("key"))));
             // Where a row goes is chance; that each arrives once is not.
             case ROUND_ROBIN -> sql(total(rows(spark, job).repartition(job.partitions())));
@@ -48,6 +46,7 @@ final class Jobs {
                 rdd(pairs(spark, job).mapValues(payload -> crc(payload)).reduceByKey(Long::sum, job.partitions()));
             case GROUP_BY_KEY ->
                 rdd(pairs(spark, job).groupByKey(job.partitions()).mapValues(Jobs::summary));
+            case STREAMING -> () -> StreamingJob.run(spark, job, rows(spark, job));
             case SORT_BY_KEY -> ordered(pairs(spark, job).sortByKey(true, job.partitions()));
         };
     }
@@ -110,6 +109,13 @@ final class Jobs {
         return functions.call_function("substring", functions.repeat(digest, bytes / 64 + 1), functions.lit(1), length);
     }
 
+    /** A sum of a whole row, so that it shows when two rows have changed places in part. */
+    private static Column digest() {
+        Column[] columns = {functions.col("id"), functions.col("key"), functions.col("other"), functions.col("payload")
+        };
+        return functions.crc32(functions.concat_ws("|", columns).cast("binary"));
+    }
+
     private static Dataset<Row> joined(SparkSession spark, JobSpec job) {
         Dataset<Row> keys = spark.range(0, 400, 1, 3).toDF().withColumnRenamed("id", "key");
         return rows(spark, job).join(keys, "key");
@@ -118,15 +124,11 @@ final class Jobs {
     private static Dataset<Row> perPartition(Dataset<Row> rows) {
         return rows.withColumn("partition", functions.spark_partition_id())
                 .groupBy("partition")
-                .agg(
-                        functions.count("id"),
-                        functions.sum("id"),
-                        functions.sum(functions.crc32(functions.col("payload"))));
+                .agg(functions.count("id"), functions.sum("id"), functions.sum(digest()));
     }
 
     private static Dataset<Row> total(Dataset<Row> rows) {
-        return rows.agg(
-                functions.count("id"), functions.sum("id"), functions.sum(functions.crc32(functions.col("payload"))));
+        return rows.agg(functions.count("id"), functions.sum("id"), functions.sum(digest()));
     }
 
     private static JavaPairRDD<Integer, String> pairs(SparkSession spark, JobSpec job) {

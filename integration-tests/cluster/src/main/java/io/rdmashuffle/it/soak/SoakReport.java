@@ -4,6 +4,7 @@ package io.rdmashuffle.it.soak;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -22,6 +23,11 @@ final class SoakReport {
             ShuffleCounter.VERBS_BYTES,
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES);
+
+    /** Less than what is planned, since faults and chance move it; of fewer applications chance decides. */
+    private static final double LEAST_SHARE = 0.1;
+
+    private static final int ENOUGH_APPLICATIONS = 10;
 
     private final Map<Fault, Integer> faults = new EnumMap<>(Fault.class);
     private final Map<String, Long> counters = new TreeMap<>();
@@ -69,15 +75,45 @@ final class SoakReport {
         return differences.size() + failures.size() + leaks.size();
     }
 
-    /** Returns whether something was tried and nothing went wrong. */
-    boolean acceptable() {
-        return wrong() == 0 && jobs > 0 && faults() > 0 && oneSidedOrLocal() > 0;
+    /**
+     * Returns whether enough was tried and nothing went wrong.
+     *
+     * @param everyWay whether bytes had to go every way, and each at least its least share of them if there were
+     *     applications enough
+     */
+    boolean acceptable(boolean everyWay) {
+        return wrong() == 0
+                && jobs > 0
+                && faults() > 0
+                && oneSidedOrLocal() > 0
+                && (!everyWay || shares().values().stream().allMatch(share -> share > 0 && share >= leastShare()));
+    }
+
+    private double leastShare() {
+        return applications < ENOUGH_APPLICATIONS ? 0 : LEAST_SHARE;
+    }
+
+    /** Returns which share of all bytes went each way that has to have one. */
+    Map<String, Double> shares() {
+        long total = PATHS.stream().mapToLong(this::counted).sum();
+        long disk = counted(ShuffleCounter.DISK_READ_BYTES);
+        long copied = counted(ShuffleCounter.SLAB_BYTES);
+        long inPlace = Math.max(0, counted(ShuffleCounter.DIRECT_BYTES) - copied - disk);
+        Map<String, Double> shares = new LinkedHashMap<>();
+        shares.put("direct in place", total == 0 ? 0 : (double) inPlace / total);
+        shares.put("copied", total == 0 ? 0 : (double) copied / total);
+        shares.put("from the disk tier", total == 0 ? 0 : (double) disk / total);
+        return shares;
+    }
+
+    private long counted(ShuffleCounter counter) {
+        return counters.getOrDefault(counter.label(), 0L);
     }
 
     private long oneSidedOrLocal() {
-        return counters.getOrDefault(ShuffleCounter.LOCAL_BYTES.label(), 0L)
-                + counters.getOrDefault(ShuffleCounter.SHM_BYTES.label(), 0L)
-                + counters.getOrDefault(ShuffleCounter.VERBS_BYTES.label(), 0L);
+        return counted(ShuffleCounter.LOCAL_BYTES)
+                + counted(ShuffleCounter.SHM_BYTES)
+                + counted(ShuffleCounter.VERBS_BYTES);
     }
 
     @Override
@@ -89,10 +125,14 @@ final class SoakReport {
         String kinds = faults.entrySet().stream()
                 .map(entry -> entry.getKey().name().toLowerCase(Locale.ROOT) + " " + entry.getValue())
                 .collect(Collectors.joining(", "));
-        String paths = PATHS.stream()
-                .map(path -> path.label() + " " + counters.getOrDefault(path.label(), 0L))
-                .collect(Collectors.joining(", "));
+        String paths =
+                PATHS.stream().map(path -> path.label() + " " + counted(path)).collect(Collectors.joining(", "));
         text.append(String.format(Locale.ROOT, "bytes by path, of executors that lived to be asked: %s%n", paths));
+        String shares = shares().entrySet().stream()
+                .map(share -> String.format(Locale.ROOT, "%s %.0f %%", share.getKey(), 100 * share.getValue()))
+                .collect(Collectors.joining(", "));
+        text.append(
+                String.format(Locale.ROOT, "shares of them: %s (least: %.0f %% each)%n", shares, 100 * leastShare()));
         text.append(String.format(
                 Locale.ROOT,
                 "%d applications, %d jobs compared, %d faults injected (%s), %d differences, %d failures, %d leaks",

@@ -156,7 +156,9 @@ final class SoakRun {
             return;
         }
         report.moved(held.counters());
-        if (ShuffleMeter.isHeld(held.counters())) {
+        if (held.counters().getOrDefault(ShuffleMeter.SILENT_EXECUTORS, 0L) != 0) {
+            report.failure(name() + ": an executor does not answer: " + held.counters());
+        } else if (ShuffleMeter.isHeld(held.counters())) {
             report.leak(name() + " holds after its shuffles were dropped: " + held.counters());
         }
         Map<Long, String> grown = settled.grown(application.executors());
