@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.suites;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.IOException;
-import java.io.InputStream;
-import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A test of Spark that fails with this shuffle for a good reason.
+ * A test of Spark that fails with this shuffle for a good reason. Something else shows what it is to show: a test of
+ * ours, or the test itself where it can pass.
  *
  * @param suite the suite of Spark, fully qualified
  * @param test the test's whole name
  * @param reason why it must fail
- * @param equivalent our test that says the same of this shuffle: class, {@code #}, method
+ * @param equivalent our test that says the same of this shuffle: class, {@code #}, method; null for none
+ * @param runsIn name of the {@linkplain SuiteReplacement suite} in which it runs and passes; null for none
  */
-record Exemption(String suite, String test, String reason, String equivalent) {
-    private static final String RESOURCE = "exemptions.json";
-
-    /** Reads the committed list. */
-    static List<Exemption> load() throws IOException {
-        try (InputStream stream = Exemption.class.getResourceAsStream(RESOURCE)) {
-            if (stream == null) {
-                throw new IOException("no resource " + RESOURCE + " beside " + Exemption.class.getName());
-            }
-            return List.of(new ObjectMapper().readValue(stream, Exemption[].class));
-        }
+record Exemption(
+        String suite,
+        String test,
+        String reason,
+        @Nullable String equivalent,
+        @Nullable String runsIn) {
+    /** Says where else to look. */
+    String instead() {
+        return runsIn == null ? String.valueOf(equivalent) : equivalent == null ? runsIn : equivalent + ", " + runsIn;
     }
 }

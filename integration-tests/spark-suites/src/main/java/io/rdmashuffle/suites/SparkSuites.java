@@ -41,7 +41,7 @@ public final class SparkSuites extends Tool {
         ShuffleMode fabric = options.fabric();
         SuiteProcess.Setting setting = new SuiteProcess.Setting(
                 workspace, options.applicationConf(), fabric.toString(), options.test(), options.timeout());
-        List<Exemption> exemptions = fabric == ShuffleMode.SORT ? List.of() : Exemption.load();
+        Exemptions exemptions = Exemptions.load().of(fabric);
         List<SuiteResult> results = new ArrayList<>();
         try (SuitesProgress progress = new SuitesProgress(out, suites.size())) {
             for (Suite suite : suites) {
@@ -58,7 +58,7 @@ public final class SparkSuites extends Tool {
             Suite suite,
             SuiteProcess.Setting setting,
             ShuffleMode fabric,
-            List<Exemption> exemptions,
+            Exemptions exemptions,
             SuitesProgress progress)
             throws IOException, InterruptedException {
         progress.starting(suite);

@@ -37,16 +37,6 @@ record Suite(
         return new Suite(name, origin, className, engine, List.of(), Map.of());
     }
 
-    /** Returns some tests of a suite, written for ScalaTest, that run with a pool without room. */
-    static Suite withFullPool(String name, String origin, String className, List<String> tests) {
-        return new Suite(name + "-full-pool", origin, className, Engine.SCALATEST, tests, FullPoolTests.CONF);
-    }
-
-    /** Returns some tests of a suite, written for ScalaTest, that run with blocks as Spark's streams make them. */
-    static Suite withStreams(String name, String origin, List<String> tests) {
-        return new Suite(name + "-streams", origin, origin, Engine.SCALATEST, tests, BlockSizeTests.CONF);
-    }
-
     boolean isReplacement() {
         return !origin.equals(className);
     }

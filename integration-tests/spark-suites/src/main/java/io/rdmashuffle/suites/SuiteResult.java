@@ -48,11 +48,8 @@ record SuiteResult(
             long seconds,
             Optional<String> ending,
             List<SuiteEvent> events,
-            List<Exemption> exemptions) {
-        List<String> exemptNames = exemptions.stream()
-                .filter(exemption -> suite.mayBeExempt() && exemption.suite().equals(suite.origin()))
-                .map(Exemption::test)
-                .toList();
+            Exemptions exemptions) {
+        List<String> exemptNames = exemptions.testsOf(suite);
         List<SuiteEvent> failures = of(events, Kind.FAILED);
         List<SuiteEvent> passed = of(events, Kind.PASSED);
         List<String> problems = new ArrayList<>();
@@ -82,7 +79,8 @@ record SuiteResult(
                         .toList(),
                 problems,
                 evidence);
-        result.wrongManager(fabric).ifPresent(problems::add);
+        result.wrongManager(fabric, exemptions.mayShuffleElsewhere(suite)).ifPresent(problems::add);
+        result.stale().forEach(test -> problems.add("'" + test + "' passed; it needs no exemption"));
         return result;
     }
 
@@ -90,16 +88,19 @@ record SuiteResult(
         return events.stream().filter(event -> event.kind() == kind).toList();
     }
 
-    private Optional<String> wrongManager(ShuffleMode fabric) {
-        if (shuffles() == 0) {
-            return Optional.empty();
-        }
+    private Optional<String> wrongManager(ShuffleMode fabric, boolean mayBeElsewhere) {
         boolean sort = fabric == ShuffleMode.SORT;
-        long chosen = sort ? shufflesElsewhere() : shufflesOfOurs();
-        if (chosen > 0) {
-            return Optional.empty();
+        String manager = sort ? "sort shuffle" : "ours";
+        long others = shuffles() - (sort ? shufflesElsewhere() : shufflesOfOurs());
+        if (mayBeElsewhere) {
+            return others > 0
+                    ? Optional.empty()
+                    : Optional.of(
+                            "all " + shuffles() + " shuffles went through " + manager + "; it needs no exemption");
         }
-        return Optional.of("of " + shuffles() + " shuffles none went through " + (sort ? "sort shuffle" : "ours"));
+        return others == 0
+                ? Optional.empty()
+                : Optional.of("of " + shuffles() + " shuffles " + others + " did not go through " + manager);
     }
 
     boolean acceptable() {

@@ -14,7 +14,7 @@ final class SuitesReport {
     private SuitesReport() {}
 
     static void print(
-            PrintStream out, ShuffleMode fabric, List<SuiteResult> results, List<Exemption> exemptions, Path logs) {
+            PrintStream out, ShuffleMode fabric, List<SuiteResult> results, Exemptions exemptions, Path logs) {
         out.println(table(results));
         out.println(
                 "shuffles: by the manager that took them; 'fell back' are those that a setting of the suite gives to"
@@ -57,7 +57,7 @@ final class SuitesReport {
         return result.shuffles() == 0 ? "ok, made no shuffle" : "ok";
     }
 
-    private static void details(PrintStream out, SuiteResult result, List<Exemption> exemptions) {
+    private static void details(PrintStream out, SuiteResult result, Exemptions exemptions) {
         String name = result.suite().name();
         if (result.suite().isReplacement()) {
             out.println("* " + name + ": " + result.suite().className() + " in its place");
@@ -69,15 +69,14 @@ final class SuitesReport {
         }
         for (SuiteEvent failure : result.exempt()) {
             out.println("exempt " + name + ": " + failure.test());
-            exemptions.stream()
+            exemptions.tests().stream()
                     .filter(exemption -> exemption.test().equals(failure.test()))
                     .forEach(exemption ->
-                            out.println("       " + exemption.reason() + " Instead: " + exemption.equivalent()));
+                            out.println("       " + exemption.reason() + " Instead: " + exemption.instead()));
         }
         for (SuiteEvent skipped : result.skipped()) {
             out.println("skipped " + name + ": " + skipped.test() + " (" + skipped.message() + ")");
         }
-        result.stale().forEach(test -> out.println("note: " + name + ": '" + test + "' passed; it needs no exemption"));
     }
 
     private static long sum(List<SuiteResult> results, ToLongFunction<SuiteResult> value) {

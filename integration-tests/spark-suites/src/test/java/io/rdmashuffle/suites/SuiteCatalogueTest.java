@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.suites.Suite.Engine;
-import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -82,30 +81,12 @@ class SuiteCatalogueTest {
         List<Suite> shuffle = catalogue.resolve("ShuffleSuite", ShuffleMode.SORT);
         assertThat(shuffle).hasSize(2).allMatch(suite -> suite.origin().equals("org.apache.spark.ShuffleSuite"));
         assertThat(shuffle).extracting(Suite::mayBeExempt).containsExactly(true, false);
-        assertThat(shuffle.get(1).tests()).contains(FullPoolTests.COMPRESSION);
+        assertThat(shuffle.get(1).tests()).hasSize(4);
         Suite sortShuffle = one("org.apache.spark.SortShuffleSuite", ShuffleMode.NETTY);
         assertThat(sortShuffle.className()).isEqualTo(SortShuffleEquivalentsIT.class.getName());
         assertThat(sortShuffle.name()).isEqualTo("SortShuffleSuite");
         assertThat(sortShuffle.isReplacement()).isTrue();
         assertThat(sortShuffle.mayBeExempt()).isFalse();
-    }
-
-    @Test
-    void whatExpectsSizesOfCompressedBlocksRunsWithThem() {
-        String adaptive = "org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite";
-        List<Suite> suites = SuiteReplacement.of(adaptive, ShuffleMode.AUTO);
-        assertThat(suites).hasSize(2).allMatch(suite -> suite.origin().equals(adaptive));
-        assertThat(suites.get(0).className())
-                .isEqualTo(BlockSizeTests.class.getPackageName() + ".BareAdaptiveQueryExecSuite");
-        assertThat(suites.get(1).tests()).isEqualTo(BlockSizeTests.OF_ADAPTIVE_QUERY_EXEC_SUITE);
-        assertThat(suites.get(1).conf()).isEqualTo(BlockSizeTests.CONF);
-        assertThat(SuiteReplacement.of(adaptive, ShuffleMode.SORT)).isEmpty();
-    }
-
-    @Test
-    void everyExemptTestRunsWithAFullPool() throws IOException {
-        assertThat(FullPoolTests.OF_SHUFFLE_SUITE)
-                .containsAll(Exemption.load().stream().map(Exemption::test).toList());
     }
 
     private Suite one(String name, ShuffleMode fabric) {

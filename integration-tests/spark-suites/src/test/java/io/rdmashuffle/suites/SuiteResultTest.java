@@ -4,6 +4,7 @@ package io.rdmashuffle.suites;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.suites.Exemptions.OtherManager;
 import io.rdmashuffle.suites.Suite.Engine;
 import io.rdmashuffle.suites.agent.ShuffleEvidence;
 import java.io.ByteArrayOutputStream;
@@ -19,7 +20,8 @@ import org.junit.jupiter.api.Test;
 @Tag("unit")
 class SuiteResultTest {
     private static final Suite SUITE = Suite.asItIs("ASuite", "spark.ASuite", Engine.SCALATEST);
-    private static final Exemption EXEMPTION = new Exemption("spark.ASuite", "looks at files", "no files", "Ours#test");
+    private static final Exemptions EXEMPTIONS = new Exemptions(
+            List.of(new Exemption("spark.ASuite", "looks at files", "no files", "Ours#test", null)), List.of());
     private static final Map<String, Long> OURS = Map.of(ShuffleEvidence.OURS, 3L);
     private static final Map<String, Long> SORT = Map.of(ShuffleEvidence.OTHER + "SortShuffleManager", 3L);
 
@@ -30,7 +32,7 @@ class SuiteResultTest {
                 1,
                 Optional.empty(),
                 List.of(concat(events, SuiteEvent.completed(evidence))),
-                fabric == ShuffleMode.SORT ? List.of() : List.of(EXEMPTION));
+                fabric == ShuffleMode.SORT ? Exemptions.none() : EXEMPTIONS);
     }
 
     private static SuiteEvent[] concat(SuiteEvent[] events, SuiteEvent last) {
@@ -56,10 +58,37 @@ class SuiteResultTest {
     }
 
     @Test
-    void exemptionThatIsNotNeededIsNamed() {
-        assertThat(result(ShuffleMode.AUTO, OURS, SuiteEvent.passed("looks at files", 1))
-                        .stale())
-                .containsExactly("looks at files");
+    void exemptionThatIsNotNeededIsAFailure() {
+        SuiteResult result = result(ShuffleMode.AUTO, OURS, SuiteEvent.passed("looks at files", 1));
+        assertThat(result.stale()).containsExactly("looks at files");
+        assertThat(result.problems()).containsExactly("'looks at files' passed; it needs no exemption");
+    }
+
+    @Test
+    void everyShuffleIsOursUnlessItIsListed() {
+        Map<String, Long> some = Map.of(ShuffleEvidence.OURS, 3L, ShuffleEvidence.FELL_BACK, 1L);
+        SuiteEvent passed = SuiteEvent.passed("a", 1);
+        assertThat(result(ShuffleMode.AUTO, some, passed).problems())
+                .containsExactly("of 4 shuffles 1 did not go through ours");
+        Exemptions listed = new Exemptions(List.of(), List.of(new OtherManager("spark.ASuite", "push-based")));
+        assertThat(SuiteResult.of(
+                                SUITE,
+                                ShuffleMode.AUTO,
+                                1,
+                                Optional.empty(),
+                                List.of(passed, SuiteEvent.completed(some)),
+                                listed)
+                        .acceptable())
+                .isTrue();
+        assertThat(SuiteResult.of(
+                                SUITE,
+                                ShuffleMode.AUTO,
+                                1,
+                                Optional.empty(),
+                                List.of(passed, SuiteEvent.completed(OURS)),
+                                listed)
+                        .problems())
+                .containsExactly("all 3 shuffles went through ours; it needs no exemption");
     }
 
     @Test
@@ -74,7 +103,7 @@ class SuiteResultTest {
     void shufflesThatWentElsewhereAreAFailure() {
         SuiteEvent passed = SuiteEvent.passed("a", 1);
         assertThat(result(ShuffleMode.SHM, SORT, passed).problems())
-                .containsExactly("of 3 shuffles none went through ours");
+                .containsExactly("of 3 shuffles 3 did not go through ours");
         assertThat(result(ShuffleMode.SHM, Map.of(ShuffleEvidence.FELL_BACK, 2L), passed)
                         .acceptable())
                 .isFalse();
@@ -90,7 +119,12 @@ class SuiteResultTest {
                         .problems())
                 .containsExactly("aborted: no class");
         assertThat(SuiteResult.of(
-                                SUITE, ShuffleMode.AUTO, 1, Optional.of("killed after 5 s"), List.of(passed), List.of())
+                                SUITE,
+                                ShuffleMode.AUTO,
+                                1,
+                                Optional.of("killed after 5 s"),
+                                List.of(passed),
+                                Exemptions.none())
                         .acceptable())
                 .isFalse();
     }
@@ -109,7 +143,7 @@ class SuiteResultTest {
                 new PrintStream(bytes, true, StandardCharsets.UTF_8),
                 ShuffleMode.AUTO,
                 List.of(result),
-                List.of(EXEMPTION),
+                EXEMPTIONS,
                 Path.of("logs"));
         assertThat(bytes.toString(StandardCharsets.UTF_8))
                 .contains("FAILED ASuite: b")
