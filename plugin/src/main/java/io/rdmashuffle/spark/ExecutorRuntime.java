@@ -37,11 +37,11 @@ import org.slf4j.LoggerFactory;
 final class ExecutorRuntime implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
 
-    /** A pool of some GB fills in a few seconds; a look at how full it is costs next to nothing. */
+    /**
+     * A pool of some GB fills in a few seconds; a look at how full it is, and whether this process has joined its
+     * peers, costs next to nothing.
+     */
     private static final Duration DEMOTION_INTERVAL = Duration.ofSeconds(1);
-
-    /** How long outputs that were moved here may be out of peers' reach if no task of this executor shuffles. */
-    private static final Duration JOIN_INTERVAL = Duration.ofSeconds(1);
 
     private final SparkConf conf;
     private final ShuffleConfig config;
@@ -58,7 +58,6 @@ final class ExecutorRuntime implements AutoCloseable {
     private @Nullable RemovedShuffleCleaner cleaner;
     private @Nullable PoolUpkeep upkeep;
     private @Nullable PoolUpkeep demotion;
-    private @Nullable PoolUpkeep joining;
     private boolean closed;
 
     /**
@@ -104,8 +103,8 @@ final class ExecutorRuntime implements AutoCloseable {
                     held = ExecutorMemory.create(conf, config, counters, !isLocal);
                     memory = held;
                     upkeep = upkeepOf(held);
-                    demotion = new PoolUpkeep("demotion", List.of(held::demote), DEMOTION_INTERVAL);
-                    joining = isLocal ? null : new PoolUpkeep("join", List.of(this::joinWithOutputs), JOIN_INTERVAL);
+                    demotion =
+                            new PoolUpkeep("demotion", List.of(held::demote, this::joinWithOutputs), DEMOTION_INTERVAL);
                 }
             }
         }
@@ -152,7 +151,10 @@ final class ExecutorRuntime implements AutoCloseable {
     /** An executor that has outputs only because others gave it theirs has to be found, and to hear of removals. */
     private void joinWithOutputs() {
         ExecutorMemory held = memory;
-        if (network == null && held != null && !held.store().shuffleIds().isEmpty()) {
+        if (!isLocal
+                && network == null
+                && held != null
+                && !held.store().shuffleIds().isEmpty()) {
             ensureAnnounced();
         }
     }
@@ -267,7 +269,6 @@ final class ExecutorRuntime implements AutoCloseable {
         closeOrWarn(cleaner);
         closeOrWarn(upkeep);
         closeOrWarn(demotion);
-        closeOrWarn(joining);
         closeOrWarn(network);
         closeOrWarn(memory);
     }

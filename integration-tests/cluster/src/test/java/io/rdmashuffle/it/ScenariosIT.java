@@ -68,7 +68,7 @@ class ScenariosIT {
                     .option("checkpointLocation", folder.resolve("checkpoint").toString())
                     .trigger(Trigger.AvailableNow())
                     .start();
-            query.awaitTermination();
+            assertThat(query.awaitTermination(TimeUnit.MINUTES.toMillis(4))).isTrue();
             assertThat(query.recentProgress().length).isGreaterThanOrEqualTo(BATCHES);
             Map<Long, List<Long>> sums = spark.table("sums").collectAsList().stream()
                     .collect(Collectors.toMap(row -> row.getLong(0), row -> List.of(row.getLong(1), row.getLong(2))));

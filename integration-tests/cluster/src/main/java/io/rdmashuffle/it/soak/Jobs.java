@@ -110,7 +110,7 @@ final class Jobs {
     }
 
     /** A sum of a whole row, so that it shows when two rows have changed places in part. */
-    private static Column digest() {
+    static Column digest() {
         Column[] columns = {functions.col("id"), functions.col("key"), functions.col("other"), functions.col("payload")
         };
         return functions.crc32(functions.concat_ws("|", columns).cast("binary"));

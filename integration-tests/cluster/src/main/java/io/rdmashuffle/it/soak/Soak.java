@@ -32,8 +32,8 @@ import picocli.CommandLine.Option;
             ""
         },
         exitCodeList = {
-            "0:no result differed, no job failed, nothing leaked, and bytes went every way",
-            "1:one did, or a way had less than its least share",
+            "0:no result differed, no job failed, nothing leaked",
+            "1:one did, or of ten applications and more a way had less than its least share",
             "2:an option was wrong"
         })
 public final class Soak extends Tool {

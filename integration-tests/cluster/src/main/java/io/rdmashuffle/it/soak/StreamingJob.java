@@ -5,9 +5,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
-import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -22,6 +22,8 @@ final class StreamingJob {
     private static final int BATCHES = 5;
     /** Each has a store of state. */
     private static final int MOST_PARTITIONS = 8;
+
+    private static final Duration DEADLINE = Duration.ofMinutes(3);
 
     private static final String RESULT = "soak_stream";
 
@@ -53,15 +55,12 @@ final class StreamingJob {
 
     private static List<String> result(SparkSession spark, Dataset<Row> rows, Path folder)
             throws TimeoutException, StreamingQueryException {
-        Column digest = functions.crc32(functions
-                .concat_ws("|", functions.col("id"), functions.col("payload"))
-                .cast("binary"));
         Dataset<Row> sums = spark.readStream()
                 .schema(rows.schema())
                 .option("maxFilesPerTrigger", 1)
                 .parquet(folder.resolve("rows").toString())
                 .groupBy("key")
-                .agg(functions.count("id"), functions.sum("id"), functions.sum(digest));
+                .agg(functions.count("id"), functions.sum("id"), functions.sum(Jobs.digest()));
         StreamingQuery query = sums.writeStream()
                 .outputMode("complete")
                 .format("memory")
@@ -69,10 +68,16 @@ final class StreamingJob {
                 .option("checkpointLocation", folder.resolve("checkpoint").toString())
                 .trigger(Trigger.AvailableNow())
                 .start();
-        query.awaitTermination();
-        return spark.table(RESULT).collectAsList().stream()
-                .map(Row::toString)
-                .sorted()
-                .toList();
+        try {
+            if (!query.awaitTermination(DEADLINE.toMillis())) {
+                throw new IllegalStateException("the stream did not end within " + DEADLINE.toSeconds() + " s");
+            }
+            return spark.table(RESULT).collectAsList().stream()
+                    .map(Row::toString)
+                    .sorted()
+                    .toList();
+        } finally {
+            query.stop();
+        }
     }
 }

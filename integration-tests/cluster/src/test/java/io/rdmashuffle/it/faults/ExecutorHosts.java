@@ -138,7 +138,7 @@ final class ExecutorHosts implements AutoCloseable {
         return conf;
     }
 
-    /** Takes hosts off the network for a while: what is sent to them is lost, and nobody is told. */
+    /** Takes hosts off the network for a while: packets to and from them are dropped without an error. */
     void cutOff(long millis, int... cut) throws IOException, InterruptedException {
         for (int host : cut) {
             Commands.run("ip", "link", "set", outside(host), "down");

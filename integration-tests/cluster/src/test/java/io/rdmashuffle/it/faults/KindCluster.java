@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.it.faults;
 
-import static org.assertj.core.api.Assertions.assertThat;
-
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleKind;
 import io.rdmashuffle.it.ShuffleObserver;
 import io.rdmashuffle.it.TaskRecorder;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.spark.ClusterStatistics;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -42,7 +41,12 @@ final class KindCluster implements AutoCloseable {
         Map<String, String> conf = pools.conf("spark.local.dir", localDirectory.toString());
         conf.putAll(kind.conf(more));
         forgetLocalDirectories();
-        return new KindCluster(kind, executors, pools, SparkCluster.start(executors, kind.fabric(), conf));
+        try {
+            return new KindCluster(kind, executors, pools, SparkCluster.start(executors, kind.fabric(), conf));
+        } catch (RuntimeException | Error failure) {
+            CloseOnFailure.close(failure, pools);
+            throw failure;
+        }
     }
 
     /** Spark remembers the local directories of the first application of a virtual machine. */
@@ -100,12 +104,10 @@ final class KindCluster implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        try {
+        try (pools) {
             cluster.close();
-            assertThat(pools.files()).isEmpty();
         } finally {
             forgetLocalDirectories();
-            pools.close();
         }
     }
 }

@@ -117,7 +117,6 @@ class ApplicationPlanTest {
         report.compared();
         report.applicationEnded(Map.of(Fault.KILLED, 1));
         report.moved(Map.of("shm", 60L, "local", 40L, "direct", 80L, "slab", 40L));
-        assertThat(report.acceptable(true)).isFalse();
         report.moved(Map.of("diskRead", 9L));
         assertThat(report.acceptable(true)).as("chance decides shares of one").isTrue();
         for (int i = 0; i < 9; i++) {
