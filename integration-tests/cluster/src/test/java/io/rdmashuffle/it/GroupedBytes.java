@@ -25,13 +25,24 @@ import scala.Tuple2;
  * @param reduces reduce tasks
  * @param readMillis how long a reduce task takes for each record, so that something can happen meanwhile; there are 200
  *     records a map task
+ * @param series jobs of different series have different bytes
  */
-public record GroupedBytes(int maps, int reduces, int readMillis) {
+public record GroupedBytes(int maps, int reduces, int readMillis, int series) {
     private static final int KEYS = 50;
     private static final int RECORDS = 200;
     private static final int RECORD_BYTES = 4_000;
     private static final StructType TYPE =
             new StructType().add("key", DataTypes.IntegerType, false).add("bytes", DataTypes.BinaryType, false);
+
+    /** Makes a job of series 0. */
+    public GroupedBytes(int maps, int reduces, int readMillis) {
+        this(maps, reduces, readMillis, 0);
+    }
+
+    /** Returns the same job with bytes that no other series has, to be told from what earlier jobs left behind. */
+    public GroupedBytes ofSeries(int other) {
+        return new GroupedBytes(maps, reduces, readMillis, other);
+    }
 
     /** Prepares the job as users' defaults have it, on bare rows. */
     public JavaPairRDD<Integer, Long> prepare(SparkSession spark) {
@@ -49,10 +60,10 @@ public record GroupedBytes(int maps, int reduces, int readMillis) {
 
     /** Prepares the shuffle alone. */
     public JavaPairRDD<Integer, byte[]> records(SparkSession spark, ShuffleKind kind) {
-        List<Integer> seeds = IntStream.range(0, maps).boxed().toList();
+        List<Long> seeds = IntStream.range(0, maps).mapToObj(this::seed).toList();
         JavaPairRDD<Integer, byte[]> records = JavaSparkContext.fromSparkContext(spark.sparkContext())
                 .parallelize(seeds, maps)
-                .flatMapToPair(map -> recordsOf(map));
+                .flatMapToPair(GroupedBytes::recordsOf);
         return byKey(spark, kind, records, reduces);
     }
 
@@ -69,12 +80,16 @@ public record GroupedBytes(int maps, int reduces, int readMillis) {
     }
 
     /** Returns the bytes of the first record of a map task, for tests that look for them where they are stored. */
-    public static byte[] firstRecord(int map) {
-        return recordsOf(map).next()._2();
+    public byte[] firstRecord(int map) {
+        return recordsOf(seed(map)).next()._2();
     }
 
-    private static Iterator<Tuple2<Integer, byte[]>> recordsOf(int map) {
-        Random random = new Random(map);
+    private long seed(int map) {
+        return ((long) series << Integer.SIZE) + map;
+    }
+
+    private static Iterator<Tuple2<Integer, byte[]>> recordsOf(long seed) {
+        Random random = new Random(seed);
         return IntStream.range(0, RECORDS)
                 .mapToObj(record -> {
                     byte[] bytes = new byte[RECORD_BYTES];
@@ -115,7 +130,7 @@ public record GroupedBytes(int maps, int reduces, int readMillis) {
     public Map<Integer, Long> expected() {
         Map<Integer, Long> sums = new HashMap<>();
         for (int map = 0; map < maps; map++) {
-            recordsOf(map).forEachRemaining(record -> add(sums, record));
+            recordsOf(seed(map)).forEachRemaining(record -> add(sums, record));
         }
         return sums;
     }

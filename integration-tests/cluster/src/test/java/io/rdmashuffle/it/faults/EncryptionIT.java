@@ -59,7 +59,7 @@ class EncryptionIT {
         try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
             JavaPairRDD<Integer, Long> held = JOB.prepare(cluster.spark());
             assertThat(GroupedBytes.sums(held)).isEqualTo(JOB.expected());
-            int found = StoredRecords.count(pools.path(), local, JOB.maps());
+            int found = StoredRecords.count(pools.path(), local, JOB);
             assertThat(found).isEqualTo(encrypted ? 0 : JOB.maps());
             new ShuffleObserver(cluster.context()).assertAllComesBack();
         }

@@ -225,16 +225,18 @@ class ExecutorFaultsIT {
     /** What is stored of an executor's map outputs is not what it wrote: they are written again. */
     @Test
     void overwrittenWhereItIsStored() throws Exception {
+        // What killed executors left of other jobs is not what is to be damaged.
+        GroupedBytes job = JOB.ofSeries(1);
+        Map<Integer, Long> expected = job.expected();
         Watched watched = cluster.watch();
         TaskRecorder tasks = watched.tasks();
-        JavaPairRDD<Integer, Long> grouped = watched.prepare(JOB);
-        assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
-        assertThat(tasks.mapTasks()).isEqualTo(JOB.maps());
+        JavaPairRDD<Integer, Long> grouped = watched.prepare(job);
+        assertThat(GroupedBytes.sums(grouped)).isEqualTo(expected);
+        assertThat(tasks.mapTasks()).isEqualTo(job.maps());
 
-        assertThat(StoredRecords.damage(cluster.pools().path(), local, JOB.maps()))
-                .isPositive();
-        assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
-        assertThat(tasks.mapTasks()).isGreaterThan(JOB.maps());
+        assertThat(StoredRecords.damage(cluster.pools().path(), local, job)).isPositive();
+        assertThat(GroupedBytes.sums(grouped)).isEqualTo(expected);
+        assertThat(tasks.mapTasks()).isGreaterThan(job.maps());
         watched.assertReadSoAndAllComesBack();
     }
 }

@@ -28,9 +28,9 @@ final class StoredRecords {
      *
      * @param pools directory of pools
      * @param local directory below which disk tiers are, and Spark's own files
-     * @param maps how many map tasks the job has
+     * @param job whose records are looked for
      */
-    static int count(Path pools, Path local, int maps) throws IOException {
+    static int count(Path pools, Path local, GroupedBytes job) throws IOException {
         int found = 0;
         List<Path> files = new ArrayList<>(PoolFolder.filesIn(pools));
         try (Stream<Path> all = Files.walk(local)) {
@@ -38,7 +38,7 @@ final class StoredRecords {
         }
         for (Path file : files) {
             try (FileChannel open = FileChannel.open(file, StandardOpenOption.READ)) {
-                found += places(open, maps).size();
+                found += places(open, job).size();
             }
         }
         return found;
@@ -49,14 +49,14 @@ final class StoredRecords {
      *
      * @param pools directory of pools
      * @param local directory below which disk tiers are
-     * @param maps how many map tasks the job has
+     * @param job whose records are looked for
      * @return how many bytes were overwritten
      */
-    static int damage(Path pools, Path local, int maps) throws IOException {
+    static int damage(Path pools, Path local, GroupedBytes job) throws IOException {
         for (List<Path> files : filesByExecutor(pools, local)) {
             int damaged = 0;
             for (Path file : files) {
-                damaged += damage(file, maps);
+                damaged += damage(file, job);
             }
             if (damaged > 0) {
                 return damaged;
@@ -80,9 +80,9 @@ final class StoredRecords {
         return List.copyOf(byName.values());
     }
 
-    private static int damage(Path path, int maps) throws IOException {
+    private static int damage(Path path, GroupedBytes job) throws IOException {
         try (FileChannel file = FileChannel.open(path, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            List<Integer> places = places(file, maps);
+            List<Integer> places = places(file, job);
             ByteBuffer one = ByteBuffer.allocate(1);
             for (int place : places) {
                 file.read(one.clear(), place);
@@ -93,9 +93,9 @@ final class StoredRecords {
     }
 
     /** Finds where first records of map outputs begin. */
-    private static List<Integer> places(FileChannel file, int maps) throws IOException {
-        Set<Long> beginnings = IntStream.range(0, maps)
-                .mapToObj(map -> ByteBuffer.wrap(GroupedBytes.firstRecord(map)).getLong())
+    private static List<Integer> places(FileChannel file, GroupedBytes job) throws IOException {
+        Set<Long> beginnings = IntStream.range(0, job.maps())
+                .mapToObj(map -> ByteBuffer.wrap(job.firstRecord(map)).getLong())
                 .collect(Collectors.toSet());
         List<Integer> places = new ArrayList<>();
         ByteBuffer stored = file.map(MapMode.READ_ONLY, 0, file.size());
