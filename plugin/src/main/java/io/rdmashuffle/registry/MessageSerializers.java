@@ -7,6 +7,8 @@ import com.esotericsoftware.kryo.kryo5.io.Input;
 import com.esotericsoftware.kryo.kryo5.io.Output;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
+import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.EncodedUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
@@ -55,7 +57,9 @@ final class MessageSerializers {
             SnapshotRequest.class,
             SnapshotBehind.class,
             Relay.class,
-            Taken.class);
+            Taken.class,
+            CompressionRequest.class,
+            CompressionReply.class);
 
     static final int MAX_MEMBERS = 65_536;
     static final int MAX_COUNTERS = 1024;
@@ -112,12 +116,12 @@ final class MessageSerializers {
                         },
                         in -> new ShufflesGone(readVersion(in), readShuffles(in))),
                 id++);
-        registerSpreading(kryo, id);
+        registerLater(kryo, id);
         return kryo;
     }
 
-    /** How a change reaches every member of a large cluster. */
-    private static void registerSpreading(Kryo kryo, int firstId) {
+    /** How a change reaches every member of a large cluster, and what came after that. */
+    private static void registerLater(Kryo kryo, int firstId) {
         int id = firstId;
         kryo.register(
                 Welcome.class,
@@ -134,7 +138,17 @@ final class MessageSerializers {
                 serializer((out, m) -> out.writeVarLong(m.version(), true), in -> new SnapshotBehind(readVersion(in))),
                 id++);
         kryo.register(Relay.class, serializer(MessageSerializers::writeRelay, MessageSerializers::readRelay), id++);
-        kryo.register(Taken.class, serializer((out, m) -> {}, in -> new Taken()), id);
+        kryo.register(Taken.class, serializer((out, m) -> {}, in -> new Taken()), id++);
+        kryo.register(
+                CompressionRequest.class,
+                serializer(
+                        (out, m) -> out.writeVarInt(m.shuffleId(), true),
+                        in -> new CompressionRequest(in.readVarInt(true))),
+                id++);
+        kryo.register(
+                CompressionReply.class,
+                serializer((out, m) -> out.writeBoolean(m.compressed()), in -> new CompressionReply(in.readBoolean())),
+                id);
     }
 
     private static void writeRelay(Output out, Relay relay) {

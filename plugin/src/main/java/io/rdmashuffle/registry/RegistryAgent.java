@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.registry;
 
+import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
+import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
@@ -192,6 +194,13 @@ public final class RegistryAgent implements AutoCloseable {
             LOG.warn("Unexpected answer about shuffles: {}", answer.getClass().getSimpleName());
         }
         return Set.of();
+    }
+
+    /** Asks the driver whether a shuffle is compressed for the network; empty if it does not answer. */
+    public Optional<Boolean> isCompressed(int shuffleId) {
+        return driver.ask(new CompressionRequest(shuffleId)) instanceof CompressionReply reply
+                ? Optional.of(reply.compressed())
+                : Optional.empty();
     }
 
     /** Returns the peers in the view, this executor not among them. */

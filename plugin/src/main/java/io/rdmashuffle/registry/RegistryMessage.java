@@ -107,6 +107,12 @@ public sealed interface RegistryMessage {
     /** The answer to what needs none but that it came. */
     record Taken() implements RegistryMessage {}
 
+    /** Executor to driver: is this shuffle compressed for the network? Answered by {@link CompressionReply}. */
+    record CompressionRequest(int shuffleId) implements RegistryMessage {}
+
+    /** Driver's answer, the same for every executor that asks about the same shuffle. */
+    record CompressionReply(boolean compressed) implements RegistryMessage {}
+
     /**
      * A change of the membership, and its bytes as the driver wrote them: whoever passes it on copies these.
      *

@@ -13,9 +13,17 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
  * @param <C> combined value
  */
 public final class DirectShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, C> {
-    private static final long serialVersionUID = 1L;
+    private static final long serialVersionUID = 2L;
 
-    public DirectShuffleHandle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
+    private final NetworkCompression compression;
+
+    public DirectShuffleHandle(int shuffleId, ShuffleDependency<K, V, C> dependency, NetworkCompression compression) {
         super(shuffleId, dependency);
+        this.compression = compression;
+    }
+
+    /** Returns what the driver has decided for all map outputs. */
+    public NetworkCompression compression() {
+        return compression;
     }
 }

@@ -7,10 +7,13 @@ import io.rdmashuffle.registry.MemberChannel;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
+import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
+import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.shuffle.NetworkCompression;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
@@ -36,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.concurrent.Future;
+import scala.jdk.javaapi.CollectionConverters;
 import scala.jdk.javaapi.FutureConverters;
 
 /**
@@ -62,6 +66,7 @@ final class DriverEndpoint implements AutoCloseable {
     private final ScheduledExecutorService flusher =
             Executors.newSingleThreadScheduledExecutor(new DaemonThreads("registry"));
 
+    private final TransferCompression compression;
     private final RpcEndpointRef self;
     private final RemovalListener removals = new RemovalListener();
 
@@ -72,6 +77,7 @@ final class DriverEndpoint implements AutoCloseable {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
         this.registry =
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
+        this.compression = new TransferCompression(registry::members, this::executorHosts);
         this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
         context.addSparkListener(removals);
     }
@@ -136,7 +142,34 @@ final class DriverEndpoint implements AutoCloseable {
         }
     }
 
+    /** Returns whether a new shuffle is compressed for the network, or that its writers have to ask. */
+    NetworkCompression compressionOf(int shuffleId) {
+        return compression.atRegistration(shuffleId);
+    }
+
+    /** Drops what was decided for a shuffle that has been removed. */
+    void forgetShuffle(int shuffleId) {
+        compression.forget(shuffleId);
+    }
+
+    /** Asks Spark, whose answer comes from a thread of its own, for all executors that it knows, announced or not. */
+    private Map<String, String> executorHosts() {
+        Map<String, String> hosts = new HashMap<>();
+        try {
+            CollectionConverters.asJava(context.env().blockManager().master().getMemoryStatus()).keySet().stream()
+                    .filter(id -> !id.isDriver())
+                    .forEach(id -> hosts.put(id.executorId(), id.host()));
+        } catch (Exception e) {
+            // Scala throws RpcTimeoutException and SparkException without declaring them.
+            LOG.debug("Spark's executors are not known now", e);
+        }
+        return hosts;
+    }
+
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
+        if (message instanceof CompressionRequest request) {
+            return new CompressionReply(compression.decide(request.shuffleId()));
+        }
         if (message instanceof Announce announce && replyTo != null) {
             endpoints.put(announce.member().executorId(), replyTo);
         }

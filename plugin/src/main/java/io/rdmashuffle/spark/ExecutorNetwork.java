@@ -29,6 +29,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Supplier;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.BlockTransferService;
@@ -60,6 +61,8 @@ final class ExecutorNetwork implements AutoCloseable {
     private final PeerLookups lookups;
     private final ReadServices readServices;
     private final Member member;
+    /** What the driver has said of shuffles that were registered before it knew any executor. */
+    private final Map<Integer, Boolean> compressed = new ConcurrentHashMap<>();
 
     /**
      * Prepares to join. A driver that does not answer is no failure: later lookups try again, and Spark's block
@@ -151,6 +154,22 @@ final class ExecutorNetwork implements AutoCloseable {
         // The peers that it asked may have missed the same change.
         messages.repairSoon();
         return removed;
+    }
+
+    /** Asks the driver, once, whether a shuffle is compressed; not if it does not answer. */
+    boolean isCompressed(int shuffleId) {
+        Boolean known = compressed.get(shuffleId);
+        if (known != null) {
+            return known;
+        }
+        Optional<Boolean> answer = agent.isCompressed(shuffleId);
+        answer.ifPresent(said -> compressed.put(shuffleId, said));
+        return answer.orElse(false);
+    }
+
+    void forgetShuffle(int shuffleId) {
+        compressed.remove(shuffleId);
+        paths.forgetShuffle(shuffleId);
     }
 
     PeerPaths paths() {

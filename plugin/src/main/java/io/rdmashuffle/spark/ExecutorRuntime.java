@@ -3,6 +3,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
 import io.rdmashuffle.shuffle.read.ReadServices;
 import io.rdmashuffle.shuffle.write.CompressionChoice;
@@ -164,6 +165,15 @@ final class ExecutorRuntime implements AutoCloseable {
         network().ensureAnnounced();
     }
 
+    /** Returns whether map outputs of a shuffle are all compressed. */
+    boolean isCompressed(DirectShuffleHandle<?, ?, ?> shuffle) {
+        return switch (shuffle.compression()) {
+            case OFF -> false;
+            case ON -> true;
+            case ASK_DRIVER -> network().isCompressed(shuffle.shuffleId());
+        };
+    }
+
     ReadServices readServices() {
         return network().readServices();
     }
@@ -214,7 +224,7 @@ final class ExecutorRuntime implements AutoCloseable {
         }
         ExecutorNetwork joined = network;
         if (joined != null) {
-            joined.paths().forgetShuffle(shuffleId);
+            joined.forgetShuffle(shuffleId);
         }
     }
 

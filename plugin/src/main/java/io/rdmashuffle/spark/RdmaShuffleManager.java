@@ -7,6 +7,7 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.NetworkCompression;
 import io.rdmashuffle.shuffle.read.DirectShuffleReader;
 import io.rdmashuffle.shuffle.read.RdmaShuffleReader;
 import io.rdmashuffle.shuffle.read.ReadServices;
@@ -185,7 +186,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
             }
         }
         return isDirect(shuffleId, dependency)
-                ? new DirectShuffleHandle<>(shuffleId, dependency)
+                ? new DirectShuffleHandle<>(shuffleId, dependency, compressionOf(shuffleId))
                 : super.registerShuffle(shuffleId, dependency);
     }
 
@@ -202,6 +203,18 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         return reason.isEmpty();
     }
 
+    /** A user who has set Spark's key has decided; that of a direct shuffle can only say no. */
+    private NetworkCompression compressionOf(int shuffleId) {
+        DriverEndpoint started = startedRegistry();
+        return started == null || conf.contains(DirectShuffleEligibility.COMPRESS)
+                ? NetworkCompression.OFF
+                : started.compressionOf(shuffleId);
+    }
+
+    private synchronized @Nullable DriverEndpoint startedRegistry() {
+        return registry;
+    }
+
     @Override
     @SuppressWarnings("unchecked") // A handle's types are those that its shuffle was registered with.
     public <K, V> ShuffleWriter<K, V> getWriter(
@@ -211,7 +224,11 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         }
         if (handle instanceof DirectShuffleHandle<?, ?, ?> direct) {
             rememberMap(handle.shuffleId(), mapId);
-            WriteServices services = new WriteServices(conf, SparkEnv.get().blockManager(), executorComponents());
+            WriteServices services = new WriteServices(
+                    conf,
+                    SparkEnv.get().blockManager(),
+                    executorComponents(),
+                    runtime().isCompressed(direct));
             return new DirectShuffleWriter<>((DirectShuffleHandle<K, V, ?>) direct, mapId, context, metrics, services);
         }
         return super.getWriter(handle, mapId, context, metrics);
@@ -260,6 +277,10 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         if (running != null) {
             running.removeShuffle(shuffleId);
         }
+        DriverEndpoint started = startedRegistry();
+        if (started != null) {
+            started.forgetShuffle(shuffleId);
+        }
         return super.unregisterShuffle(shuffleId);
     }
 
@@ -283,10 +304,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
 
     /** Asks every executor for its counters; driver only. */
     public ClusterStatistics statistics(Duration timeout) {
-        DriverEndpoint started;
-        synchronized (this) {
-            started = registry;
-        }
+        DriverEndpoint started = startedRegistry();
         ClusterStatistics members =
                 started == null ? new ClusterStatistics(Map.of(), Set.of(), 0) : started.collectStatistics(timeout);
         ExecutorRuntime running = runtime;

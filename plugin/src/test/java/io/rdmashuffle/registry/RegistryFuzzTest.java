@@ -7,6 +7,8 @@ import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
+import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
@@ -58,7 +60,9 @@ class RegistryFuzzTest {
             new Relay(
                     new HashRange(5, 1L << 31),
                     new RegistryCodec().encodeOnce(new MembershipUpdate(302, List.of(MEMBER), List.of("3", "4")))),
-            new Taken());
+            new Taken(),
+            new CompressionRequest(300),
+            new CompressionReply(true));
 
     private final RegistryCodec codec = new RegistryCodec();
 

@@ -3,6 +3,8 @@ package io.rdmashuffle.registry;
 
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
+import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
@@ -38,7 +40,7 @@ final class TestMembers {
     }
 
     static RegistryMessage randomMessage(Random random) {
-        return switch (random.nextInt(15)) {
+        return switch (random.nextInt(17)) {
             case 0 -> new Announce(randomMember(random));
             case 1 -> new AnnounceRefused(randomText(random));
             case 2 -> new Snapshot(randomVersion(random), randomMembers(random));
@@ -55,6 +57,8 @@ final class TestMembers {
             case 11 -> new SnapshotBehind(randomVersion(random));
             case 12 -> randomRelay(random);
             case 13 -> new Taken();
+            case 14 -> new CompressionRequest(random.nextInt(Integer.MAX_VALUE));
+            case 15 -> new CompressionReply(random.nextBoolean());
             default -> {
                 Map<String, Long> counters = new HashMap<>();
                 randomNames(random).forEach(name -> counters.put(name, random.nextLong()));

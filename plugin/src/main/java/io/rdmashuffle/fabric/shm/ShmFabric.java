@@ -12,6 +12,7 @@ import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.TieredPool;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -100,6 +101,20 @@ public final class ShmFabric implements Fabric {
         } catch (IOException e) {
             LOG.warn("Peers of this host read the disk tier over Spark's block transfer", e);
             return address;
+        }
+    }
+
+    /**
+     * Names the memory that a pool is part of: processes whose addresses name the same can map each other's pools. An
+     * address that cannot be read names none.
+     */
+    public static Optional<String> memoryOf(byte[] address) {
+        try {
+            ShmAddress known = ShmAddress.decode(address);
+            return Optional.of(known.bootId() + "/" + known.region0().device());
+        } catch (PeerUnreachableException e) {
+            LOG.debug("An address that names no memory", e);
+            return Optional.empty();
         }
     }
 

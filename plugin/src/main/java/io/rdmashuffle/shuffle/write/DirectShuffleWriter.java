@@ -149,7 +149,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private long[] commit() throws IOException {
         long bytes = gathered.recordBytes() + spilled.recordBytes();
         boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
-        FrameCodec codec = mayCompress ? services.components().codecFor(bytes) : null;
+        FrameCodec codec = mayCompress ? codecFor(bytes) : null;
         for (Destination destination : Destination.inOrder(mayCompress, codec != null)) {
             long[] written = writtenTo(destination, codec == null ? FrameCodec.APPLICATION : codec, bytes);
             if (written != null) {
@@ -157,6 +157,12 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             }
         }
         throw new IllegalStateException("no destination took " + key);
+    }
+
+    private @Nullable FrameCodec codecFor(long bytes) {
+        return services.compressesAll()
+                ? FrameCodec.APPLICATION
+                : services.components().codecFor(bytes);
     }
 
     /**

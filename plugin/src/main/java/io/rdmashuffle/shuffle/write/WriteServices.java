@@ -10,5 +10,7 @@ import org.apache.spark.storage.BlockManager;
  * @param conf Spark's configuration
  * @param blockManager temporary files, and this executor's name
  * @param components where map outputs go
+ * @param compressesAll whether the shuffle is compressed wherever its map outputs go
  */
-public record WriteServices(SparkConf conf, BlockManager blockManager, PoolExecutorComponents components) {}
+public record WriteServices(
+        SparkConf conf, BlockManager blockManager, PoolExecutorComponents components, boolean compressesAll) {}

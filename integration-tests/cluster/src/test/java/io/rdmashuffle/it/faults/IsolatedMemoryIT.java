@@ -17,6 +17,10 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -55,7 +59,26 @@ class IsolatedMemoryIT {
             assertThat(after.total(ShuffleCounter.SHM_BYTES)).isZero();
             assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isPositive();
             assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(3L * JOB.maps());
+            assertCompressed(cluster.spark(), observer);
             observer.assertAllComesBack();
         }
+    }
+
+    /** Rows that repeat cross to peers in a fraction of their bytes, once the driver knows that it is over Netty. */
+    private static void assertCompressed(SparkSession spark, ShuffleObserver observer) throws InterruptedException {
+        ClusterStatistics before = observer.statistics();
+        long rows = 200_000;
+        Dataset<Row> repeating = spark.range(0, rows, 1, 6)
+                .selectExpr("id % 50 AS key", "repeat('a', 100) AS text")
+                .repartition(4, functions.col("key"));
+        assertThat(repeating
+                        .toJavaRDD()
+                        .filter(row -> row.getString(1).length() == 100)
+                        .count())
+                .isEqualTo(rows);
+        ClusterStatistics after = observer.statistics();
+        long fetched = after.total(ShuffleCounter.NETTY_BYTES) - before.total(ShuffleCounter.NETTY_BYTES);
+        // About half of 27 MB bare.
+        assertThat(fetched).isBetween(1L, rows * 100 / 8);
     }
 }
