@@ -3,6 +3,8 @@ package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.peer.PeerPath;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.store.MapOutputStore;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -33,7 +35,10 @@ import scala.collection.Seq;
 final class BlockLookup {
     private static final Logger LOG = LoggerFactory.getLogger(BlockLookup.class);
 
-    private final ReadServices services;
+    private final String self;
+    private final MapOutputStore store;
+    private final PeerPaths paths;
+    private final PeerLookups lookups;
     private final SlabReads slabs;
     private final long maximumBytes;
     private final List<WantedBlock> direct = new ArrayList<>();
@@ -51,11 +56,24 @@ final class BlockLookup {
     /**
      * Prepares to look up.
      *
+     * @param self this executor's id
+     * @param store this executor's own map outputs
+     * @param paths one-sided ways to peers
+     * @param lookups asks many peers at once
      * @param slabs copies blocks that cannot be read where they are
      * @param maximumBytes of a block that is copied ahead
      */
-    BlockLookup(ReadServices services, SlabReads slabs, long maximumBytes) {
-        this.services = services;
+    BlockLookup(
+            String self,
+            MapOutputStore store,
+            PeerPaths paths,
+            PeerLookups lookups,
+            SlabReads slabs,
+            long maximumBytes) {
+        this.self = self;
+        this.store = store;
+        this.paths = paths;
+        this.lookups = lookups;
         this.slabs = slabs;
         this.maximumBytes = maximumBytes;
     }
@@ -70,17 +88,16 @@ final class BlockLookup {
                 byOwner.computeIfAbsent(owner, first -> new ArrayList<>()).add(new WantedBlock(owner, blocks.next()));
             }
         }
-        String self = services.blockManager().blockManagerId().executorId();
         List<List<WantedBlock>> remote = new ArrayList<>();
         byOwner.forEach((owner, blocks) -> {
             if (owner.executorId().equals(self)) {
-                read(blocks, new LocalBlocks(services.store()));
+                read(blocks, new LocalBlocks(store));
             } else {
                 remote.add(blocks);
             }
         });
         List<Way> ways = ways(remote);
-        services.lookups().await(ways.stream().map(Way::lookup).toList());
+        lookups.await(ways.stream().map(Way::lookup).toList());
         List<List<Slab>> copies = new ArrayList<>();
         ways.forEach(way -> take(way, copies));
         copy(copies);
@@ -89,9 +106,9 @@ final class BlockLookup {
     /** Finds ways to the owners, and has all peers asked at once; blocks without a way are for Spark's fetch. */
     private List<Way> ways(List<List<WantedBlock>> remote) {
         List<Way> ways = new ArrayList<>();
-        List<PeerPath> paths = paths(remote);
+        List<PeerPath> found = pathsTo(remote);
         for (int i = 0; i < remote.size(); i++) {
-            PeerPath path = paths.get(i);
+            PeerPath path = found.get(i);
             Way way = path == null ? null : way(remote.get(i), path);
             if (way == null) {
                 others.addAll(remote.get(i));
@@ -103,25 +120,25 @@ final class BlockLookup {
     }
 
     /** Finds paths to the owners; of those that it does not know it asks the driver, at once. */
-    private List<@Nullable PeerPath> paths(List<List<WantedBlock>> remote) {
-        List<@Nullable PeerPath> paths = new ArrayList<>();
+    private List<@Nullable PeerPath> pathsTo(List<List<WantedBlock>> remote) {
+        List<@Nullable PeerPath> all = new ArrayList<>();
         List<Supplier<@Nullable PeerPath>> unknown = new ArrayList<>();
         for (List<WantedBlock> blocks : remote) {
             String executorId = blocks.get(0).owner().executorId();
-            PeerPath path = services.paths().known(executorId);
-            paths.add(path);
+            PeerPath path = paths.known(executorId);
+            all.add(path);
             if (path == null) {
-                unknown.add(() -> services.paths().to(executorId));
+                unknown.add(() -> paths.to(executorId));
             }
         }
-        List<@Nullable PeerPath> found = services.lookups().all(unknown);
+        List<@Nullable PeerPath> found = lookups.all(unknown);
         int next = 0;
-        for (int i = 0; i < paths.size(); i++) {
-            if (paths.get(i) == null) {
-                paths.set(i, found.get(next++));
+        for (int i = 0; i < all.size(); i++) {
+            if (all.get(i) == null) {
+                all.set(i, found.get(next++));
             }
         }
-        return paths;
+        return all;
     }
 
     /** Begins to ask a peer; null if that has failed already. */
@@ -140,19 +157,19 @@ final class BlockLookup {
         Set<Long> mapIds = new LinkedHashSet<>();
         blocks.forEach(each -> mapIds.add(each.id().mapId()));
         int shuffleId = blocks.get(0).id().shuffleId();
-        return path.directory().prefetch(shuffleId, mapIds, services.lookups().executor());
+        return path.directory().prefetch(shuffleId, mapIds, lookups.executor());
     }
 
     private void take(Way way, List<List<Slab>> copies) {
         if (way.visible()) {
-            read(way.blocks(), new PeerBlocks(services.paths(), way.path()));
+            read(way.blocks(), new PeerBlocks(paths, way.path()));
             return;
         }
         if (!isAnswered(way)) {
             others.addAll(way.blocks());
             return;
         }
-        List<Slab> planned = new SlabPlanner(services.paths(), way.path(), maximumBytes).plan(way.blocks());
+        List<Slab> planned = new SlabPlanner(paths, way.path(), maximumBytes).plan(way.blocks());
         CopiedBlocks source = new CopiedBlocks(way.path(), planned, slabs);
         sources.put(way.blocks().get(0).owner(), source);
         way.blocks().stream().filter(each -> !source.has(each)).forEach(others::add);
@@ -180,7 +197,7 @@ final class BlockLookup {
 
     private void failed(PeerPath path, ReadFailedException failure) {
         if (failure.reason().isFaultOfPath()) {
-            services.paths().failed(path, failure);
+            paths.failed(path, failure);
         }
     }
 

@@ -44,7 +44,13 @@ record TaskBlocks(DirectBlockReader here, List<WantedBlock> others) {
                 services.counters(),
                 metrics::incFetchWaitTime);
         context.addTaskCompletionListener((TaskCompletionListener) ended -> slabs.close());
-        BlockLookup lookup = new BlockLookup(services, slabs, services.maxCopiedBytes());
+        BlockLookup lookup = new BlockLookup(
+                services.blockManager().blockManagerId().executorId(),
+                services.store(),
+                services.paths(),
+                services.lookups(),
+                slabs,
+                services.maxCopiedBytes());
         lookup.find(blocksByAddress);
         DirectBlockReader here = new DirectBlockReader(
                 lookup.direct(),

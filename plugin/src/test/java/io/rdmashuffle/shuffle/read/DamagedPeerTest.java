@@ -22,6 +22,7 @@ import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.shuffle.read.DirectBlockReader.Begun;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
@@ -35,6 +36,11 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.UUID;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.apache.spark.executor.TempShuffleReadMetrics;
+import org.apache.spark.shuffle.FetchFailedException;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -44,6 +50,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.ValueSource;
+import scala.Option;
+import scala.Tuple2;
+import scala.Tuple3;
+import scala.collection.Iterator;
+import scala.collection.Seq;
+import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A reducer that fetches from a peer whose memory is damaged: each block is answered once, with the right bytes over
@@ -79,6 +91,13 @@ class DamagedPeerTest {
     private Pool readerPool;
     private PeerPaths paths;
     private OneSidedBlockClient client;
+    private final PeerLookups lookups = new PeerLookups(LONG);
+
+    /** Reads blocks of a partition; returns whether none of them needed Spark's block transfer. */
+    @FunctionalInterface
+    private interface Reading {
+        boolean of(int partition) throws Exception;
+    }
 
     DamagedPeerTest(boolean inPlace) {
         this.inPlace = inPlace;
@@ -120,6 +139,7 @@ class DamagedPeerTest {
     @AfterEach
     void close() {
         client.close();
+        lookups.close();
         paths.close();
         fabric.close();
         readerPool.close();
@@ -130,26 +150,42 @@ class DamagedPeerTest {
     /** Everything but what a record with a checksum of its own says of other memory that is whole. */
     @Test
     void everyBlockComesRightOrFails() throws Exception {
-        try (FuzzRun run = new FuzzRun("fetch from a damaged peer" + (inPlace ? ", in place" : ", copied"))) {
-            Mutations mutations = new Mutations(run.random());
-            DirectoryEntry entry = outputs.get(1).output().entry();
-            MemorySlice index = region(entry.indexRegion())
-                    .slice(entry.indexOffset(), MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()));
-            BlockRange all = outputs.get(1).output().range(0, PARTITIONS);
-            MemorySlice data = TestOutput.inMemory(outputs.get(1).output(), all).get(0);
-            for (int round = 0; round < run.times(600); round++) {
-                attempt(run, index, mutations.atRandom(TestPools.bytes(index)), false);
-                attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), true);
-                attempt(run, data, mutations.atRandom(TestPools.bytes(data)), false);
-            }
-            // A record that seems half written is looked at for some milliseconds before it is given up.
-            for (int round = 0; round < run.times(15); round++) {
-                attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), false);
-                attempt(run, record(1), mutations.atRandom(TestPools.bytes(record(1))), false);
-            }
-            assertThat(run.harmless()).as("blocks that came one-sided").isPositive();
-            assertThat(run.refused()).as("blocks that did not").isPositive();
+        try (FuzzRun run = new FuzzRun("fetch from a damaged peer" + way())) {
+            damageAll(run, this::cameOneSided);
         }
+    }
+
+    /** The same for the direct reader, which finds blocks itself; what it misses is left to Spark's fetch. */
+    @Test
+    void everyBlockReadDirectlyComesRightOrIsMissed() throws Exception {
+        try (FuzzRun run = new FuzzRun("direct read from a damaged peer" + way(), FetchFailedException.class)) {
+            damageAll(run, this::cameDirectly);
+        }
+    }
+
+    private String way() {
+        return inPlace ? ", in place" : ", copied";
+    }
+
+    private void damageAll(FuzzRun run, Reading reading) throws Exception {
+        Mutations mutations = new Mutations(run.random());
+        DirectoryEntry entry = outputs.get(1).output().entry();
+        MemorySlice index = region(entry.indexRegion())
+                .slice(entry.indexOffset(), MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()));
+        BlockRange all = outputs.get(1).output().range(0, PARTITIONS);
+        MemorySlice data = TestOutput.inMemory(outputs.get(1).output(), all).get(0);
+        for (int round = 0; round < run.times(600); round++) {
+            attempt(run, index, mutations.atRandom(TestPools.bytes(index)), false, reading);
+            attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), true, reading);
+            attempt(run, data, mutations.atRandom(TestPools.bytes(data)), false, reading);
+        }
+        // A record that seems half written is looked at for some milliseconds before it is given up.
+        for (int round = 0; round < run.times(15); round++) {
+            attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), false, reading);
+            attempt(run, record(1), mutations.atRandom(TestPools.bytes(record(1))), false, reading);
+        }
+        assertThat(run.harmless()).as("blocks that came one-sided").isPositive();
+        assertThat(run.refused()).as("blocks that did not").isPositive();
     }
 
     /** Each length is positive and together they are right, but on the way they wrap around 2^64. */
@@ -170,7 +206,7 @@ class DamagedPeerTest {
         assertThat(cameOneSided(5)).isFalse();
     }
 
-    private void attempt(FuzzRun run, MemorySlice victim, byte[] damaged, boolean sealed) {
+    private void attempt(FuzzRun run, MemorySlice victim, byte[] damaged, boolean sealed, Reading reading) {
         byte[] saved = TestPools.bytes(victim);
         netty.failing = run.random().nextInt(4) == 0;
         try {
@@ -181,7 +217,7 @@ class DamagedPeerTest {
             int partition = run.random().nextInt(PARTITIONS);
             // Whatever it is told, a reader reads no more than the peer's regions hold.
             Supplier<String> what = () -> HexFormat.of().formatHex(damaged) + " at " + victim;
-            run.attempt(what, Node.REGION_BYTES, () -> cameOneSided(partition));
+            run.attempt(what, Node.REGION_BYTES, () -> reading.of(partition));
         } finally {
             victim.putBytes(0, saved, 0, saved.length);
             paths.forgetShuffle(SHUFFLE);
@@ -212,6 +248,55 @@ class DamagedPeerTest {
         }
         awaitNoLeases();
         return netty.fetches() == before;
+    }
+
+    private boolean cameDirectly(int partition) throws Exception {
+        List<String> wanted = List.of(
+                "shuffle_" + SHUFFLE + "_0_" + partition,
+                "shuffle_" + SHUFFLE + "_1_" + partition,
+                "shuffle_" + SHUFFLE + "_2_" + partition);
+        List<String> seen = new ArrayList<>();
+        List<String> left = new ArrayList<>();
+        SlabReads slabs =
+                new SlabReads(paths, new ReceiveLeases(readerPool, Duration.ZERO), LONG, 1 << 20, counters, wait -> {});
+        try {
+            BlockLookup lookup = new BlockLookup("reader", store, paths, lookups, slabs, 1 << 20);
+            lookup.find(blocks(wanted));
+            lookup.others().forEach(block -> left.add(block.id().name()));
+            ReadTally tally = new ReadTally(new TempShuffleReadMetrics(), counters, false, false);
+            // Some blocks fit into the buffer, others are read in pieces.
+            byte[] buffer = new byte[1000];
+            try (DirectBlockReader reader =
+                    new DirectBlockReader(lookup.direct(), lookup.sources(), slabs::cancel, tally, true, null)) {
+                for (Begun begun = reader.begin(buffer); begun != null; begun = reader.begin(buffer)) {
+                    String id = begun.wanted().id().name();
+                    assertThat(begun.bytes().readAllBytes())
+                            .as(id)
+                            .isEqualTo(netty.blocks().get(id));
+                    seen.add(id);
+                }
+                reader.takeMissed().forEach(block -> left.add(block.id().name()));
+            }
+            assertThat(Stream.concat(seen.stream(), left.stream()))
+                    .as("each block once")
+                    .containsExactlyInAnyOrderElementsOf(wanted);
+        } finally {
+            slabs.close();
+            awaitNoLeases();
+        }
+        return left.isEmpty();
+    }
+
+    /** Returns blocks as the map output tracker names them. */
+    private static Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks(List<String> ids) {
+        List<Tuple3<BlockId, Object, Object>> blocks = new ArrayList<>();
+        for (String id : ids) {
+            blocks.add(new Tuple3<>(BlockId.apply(id), 1L, blocks.size()));
+        }
+        BlockManagerId owner = BlockManagerId.apply(PEER, "host", 1, Option.empty());
+        Seq<Tuple3<BlockId, Object, Object>> owned =
+                CollectionConverters.asScala(blocks).toSeq();
+        return CollectionConverters.asScala(List.of(new Tuple2<>(owner, owned)).iterator());
     }
 
     /** A block's lease goes back a moment after its answer, on the fabric's thread. */
