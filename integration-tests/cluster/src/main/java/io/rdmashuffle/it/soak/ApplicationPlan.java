@@ -95,7 +95,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
             }
         }
         patience(conf);
-        return new ApplicationPlan(number, executors, conf, steps(random));
+        return new ApplicationPlan(number, executors, conf, steps(random, way));
     }
 
     private static void pools(Random random, Map<String, String> conf) {
@@ -172,6 +172,8 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.serializer", "org.apache.spark.serializer.KryoSerializer");
         conf.put("spark.shuffle.rdma.fabric.shm.inPlace", Boolean.toString(inPlace));
         conf.put("spark.shuffle.rdma.disk.enabled", "true");
+        // What compresses well would be next to nothing there.
+        conf.put("spark.shuffle.rdma.disk.compress", "auto");
         conf.put("spark.shuffle.rdma.pool.maxSize", way == Way.ON_DISK ? "1m" : "256m");
         conf.put("spark.shuffle.rdma.pool.regionSize", way == Way.ON_DISK ? "1m" : "64m");
         conf.put("spark.shuffle.rdma.pool.initialSize", way == Way.ON_DISK ? "1m" : "64m");
@@ -196,11 +198,12 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.deploy.maxExecutorRetries", "-1");
     }
 
-    private static List<Step> steps(Random random) {
+    /** Two of three jobs of an application that has its way are large, so that bytes go that way. */
+    private static List<Step> steps(Random random, Way way) {
         List<Step> steps = new ArrayList<>();
         int count = 5 + random.nextInt(MOST_STEPS - 4);
         for (int i = 0; i < count; i++) {
-            JobSpec job = JobSpec.random(random);
+            JobSpec job = JobSpec.random(random, way != Way.DRAWN && random.nextInt(3) > 0);
             Fault during = random.nextInt(100) < FAULTS_PERCENT / 2 ? Fault.random(random, false) : null;
             Fault between = random.nextInt(100) < FAULTS_PERCENT ? Fault.random(random, true) : null;
             steps.add(new Step(job, during, random.nextDouble(), between));

@@ -41,10 +41,16 @@ record JobSpec(Kind kind, long seed, int rows, int maps, int partitions, int pay
         STREAMING
     }
 
-    static JobSpec random(Random random) {
+    /**
+     * Draws one.
+     *
+     * @param large whether it has at least 5 MB, so that it goes beyond what a small pool holds in memory
+     */
+    static JobSpec random(Random random, boolean large) {
         Kind kind = Kind.values()[random.nextInt(Kind.values().length)];
-        int payloadBytes = pick(random, 0, 8, 100, 1_000, 20_000);
-        int rows = Math.min(pick(random, 0, 50, 5_000, 40_000, 100_000), MOST_BYTES / (payloadBytes + 40));
+        int payloadBytes = large ? pick(random, 100, 1_000, 20_000) : pick(random, 0, 8, 100, 1_000, 20_000);
+        int drawn = large ? pick(random, 40_000, 100_000) : pick(random, 0, 50, 5_000, 40_000, 100_000);
+        int rows = Math.min(drawn, MOST_BYTES / (payloadBytes + 40));
         int maps = 1 + random.nextInt(8);
         // Either side of the bypass writer's limit of 200, and of the 2000 above which sizes become averages.
         int partitions = pick(random, 1, 3, 8, 37, 150, 230, random.nextInt(12) == 0 ? 2_100 : 12);

@@ -90,7 +90,7 @@ class ApplicationPlanTest {
     void jobsStayWithinWhatAnExecutorCanHold() {
         Random random = new Random(2);
         for (int i = 0; i < 2_000; i++) {
-            JobSpec job = JobSpec.random(random);
+            JobSpec job = JobSpec.random(random, i % 2 == 0);
             assertThat((long) job.rows() * job.payloadBytes()).isLessThanOrEqualTo(24L << 20);
             assertThat(job.maps()).isPositive();
             assertThat(job.partitions()).isPositive();
