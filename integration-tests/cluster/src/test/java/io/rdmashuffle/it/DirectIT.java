@@ -21,7 +21,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -34,16 +33,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 @Timeout(value = 4, unit = TimeUnit.MINUTES)
 class DirectIT {
     private static final int ROWS = 300_000;
-
-    private static Map<String, List<String>> expected = Map.of();
-
-    @BeforeAll
-    static void runWithSortShuffle() {
-        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.SORT, ShuffleJobs.settings())) {
-            expected = ShuffleJobs.runAll(cluster.spark());
-        }
-        assertThat(expected.values()).noneMatch(List::isEmpty);
-    }
 
     @RegisterExtension
     final PoolFolder pools = new PoolFolder();
@@ -101,13 +90,12 @@ class DirectIT {
     }
 
     /**
-     * All kinds of shuffles on a cluster: through Spark's streams, copied with Kryo, with a pool that is far too small
-     * and files or the disk tier behind it, and compressed in the pool, or in the disk tier only.
+     * All kinds of shuffles on a cluster: through Spark's streams, with a pool that is far too small and files or the
+     * disk tier behind it, and compressed in the pool, or in the disk tier only. Copied from memory: {@code PathsIT}.
      */
     @ParameterizedTest
     @CsvSource({
         "AUTO, 2, 1g, JavaSerializer, true, false, 75, true",
-        "SHM, 3, 1g, KryoSerializer, false, true, 75, true",
         "AUTO, 2, 8m, KryoSerializer, true, true, 75, false",
         "AUTO, 2, 8m, KryoSerializer, true, true, 75, true",
         "AUTO, 2, 8m, KryoSerializer, true, true, 75, always",
@@ -144,6 +132,7 @@ class DirectIT {
                 "spark.serializer",
                 "org.apache.spark.serializer." + serializer);
         conf.putAll(ShuffleJobs.settings());
+        Map<String, List<String>> expected = ShuffleJobs.expected();
         try (SparkCluster cluster = SparkCluster.start(executors, fabric, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             assertThat(ShuffleJobs.runAll(cluster.spark())).isEqualTo(expected);

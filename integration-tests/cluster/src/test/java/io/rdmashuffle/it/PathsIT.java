@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -30,21 +29,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PathsIT {
     private static final long MIB = 1 << 20;
 
-    private static Map<String, List<String>> expected = Map.of();
-
     @RegisterExtension
     final PoolFolder pools = new PoolFolder();
 
-    @BeforeAll
-    static void runWithSortShuffle() {
-        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.SORT, ShuffleJobs.settings())) {
-            expected = ShuffleJobs.runAll(cluster.spark());
-        }
-        assertThat(expected.values()).noneMatch(List::isEmpty);
-    }
-
     private void runJobs(int executors, ShuffleMode fabric, Map<String, String> more, Consumer<ClusterStatistics> check)
             throws Exception {
+        Map<String, List<String>> expected = ShuffleJobs.expected();
         Map<String, String> conf = new HashMap<>(ShuffleJobs.settings());
         conf.put("spark.shuffle.rdma.pool.directory", pools.path().toString());
         conf.putAll(more);
@@ -91,7 +81,10 @@ class PathsIT {
                 "spark.shuffle.rdma.fabric.shm.inPlace", "false",
                 "spark.serializer", "org.apache.spark.serializer.KryoSerializer",
                 "spark.io.compression.codec", "zstd");
-        runJobs(3, ShuffleMode.SHM, conf, statistics -> assertOnly(statistics, ShuffleCounter.SHM_BYTES));
+        runJobs(3, ShuffleMode.SHM, conf, statistics -> {
+            assertOnly(statistics, ShuffleCounter.SHM_BYTES);
+            assertThat(statistics.total(ShuffleCounter.SLABS)).isPositive();
+        });
     }
 
     @Test

@@ -3,6 +3,8 @@ package io.rdmashuffle.it.faults;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleKind;
 import io.rdmashuffle.it.faults.FaultTrigger.Place;
@@ -13,6 +15,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.apache.spark.FetchFailed;
+import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,7 +47,7 @@ class BlackHolesIT {
             Watched watched = cluster.watch();
             FaultTrigger fault = FaultTrigger.at(
                     cluster.spark().context(), Place.REDUCE_TASK_STARTS, 1, () -> hosts.cutOff(GONE_MILLIS, GONE));
-            assertThat(GroupedBytes.sums(watched.prepare(JOB))).isEqualTo(JOB.expected());
+            runTimed("ours over Netty", watched.prepare(JOB));
             Set<Integer> blamed = watched.tasks().failures().stream()
                     .filter(FetchFailed.class::isInstance)
                     .map(FetchFailed.class::cast)
@@ -54,5 +57,26 @@ class BlackHolesIT {
             fault.awaitEnd();
             watched.assertReadSoAndAllComesBack();
         }
+    }
+
+    /** Prints what {@code docs/guarantees.md} compares: the same job and faults with Spark's own shuffle. */
+    @Test
+    void sortShuffleForComparison() throws Exception {
+        Map<String, String> conf = NetworkFaultsIT.conf(12);
+        try (ExecutorHosts hosts = ExecutorHosts.make(HOSTS);
+                SparkCluster cluster = SparkCluster.start(HOSTS, ShuffleMode.SORT, hosts.conf(conf))) {
+            cluster.awaitExecutors(HOSTS);
+            FaultTrigger fault = FaultTrigger.at(
+                    cluster.context(), Place.REDUCE_TASK_STARTS, 1, () -> hosts.cutOff(GONE_MILLIS, GONE));
+            runTimed("sort shuffle", JOB.prepare(cluster.spark(), ShuffleKind.OVER_NETTY));
+            fault.awaitEnd();
+        }
+    }
+
+    private static void runTimed(String shuffle, JavaPairRDD<Integer, Long> prepared) {
+        long started = System.nanoTime();
+        assertThat(GroupedBytes.sums(prepared)).isEqualTo(JOB.expected());
+        System.out.printf(
+                "3 of 10 cut off for 40 s, %s: %d s%n", shuffle, (System.nanoTime() - started) / 1_000_000_000);
     }
 }

@@ -21,14 +21,14 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("long")
 @Timeout(value = 6, unit = TimeUnit.MINUTES)
 class MassLossIT {
-    private static final int EXECUTORS = 10;
-    private static final GroupedBytes JOB = new GroupedBytes(20, 20, 1);
+    private static final int EXECUTORS = 20;
+    private static final GroupedBytes JOB = new GroupedBytes(40, 40, 1);
 
     @TempDir
     Path local;
 
     @Test
-    void halfOfTenExecutorsAreKilledWhileTheyRead() throws Exception {
+    void halfOfTwentyExecutorsAreKilledWhileTheyRead() throws Exception {
         Map<String, String> conf = Map.of(
                 "spark.executor.memory", "512m",
                 "spark.master", "local-cluster[" + EXECUTORS + ",1,512]",
