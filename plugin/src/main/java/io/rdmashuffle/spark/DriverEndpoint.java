@@ -66,6 +66,7 @@ final class DriverEndpoint implements AutoCloseable {
     private final ScheduledExecutorService flusher =
             Executors.newSingleThreadScheduledExecutor(new DaemonThreads("registry"));
 
+    private final MapOutputTrackerMaster tracker;
     private final TransferCompression compression;
     private final RpcEndpointRef self;
     private final RemovalListener removals = new RemovalListener();
@@ -74,7 +75,7 @@ final class DriverEndpoint implements AutoCloseable {
         this.wire = wire;
         this.context = context;
         this.rpcEnv = rpcEnv;
-        MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
+        this.tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
         this.registry =
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
         this.compression = new TransferCompression(registry::members, this::executorHosts);
@@ -168,7 +169,9 @@ final class DriverEndpoint implements AutoCloseable {
 
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
         if (message instanceof CompressionRequest request) {
-            return new CompressionReply(compression.decide(request.shuffleId()));
+            // Of one that has been removed nothing is kept, whatever its stragglers write.
+            return new CompressionReply(
+                    tracker.containsShuffle(request.shuffleId()) && compression.decide(request.shuffleId()));
         }
         if (message instanceof Announce announce && replyTo != null) {
             endpoints.put(announce.member().executorId(), replyTo);

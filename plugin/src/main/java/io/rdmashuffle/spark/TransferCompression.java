@@ -24,7 +24,8 @@ import org.slf4j.LoggerFactory;
  * <p>Two executors can if both have a fabric that leaves the host, or if their pools lie in the same memory. Executors
  * that Spark knows, but that have not announced themselves yet, are taken to be like those that have.
  *
- * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> keeps a decision until {@link #forget}.
+ * <p><b>Threading:</b> thread-safe; Spark is asked without a lock held. <b>Ownership:</b> keeps what writers were told
+ * until {@link #forget}; the other decisions go with the shuffle's handle.
  */
 final class TransferCompression {
     private static final Logger LOG = LoggerFactory.getLogger(TransferCompression.class);
@@ -35,7 +36,9 @@ final class TransferCompression {
 
     private final Supplier<List<Member>> members;
     private final Supplier<Map<String, String>> hosts;
+    /** What writers were told. */
     private final Map<Integer, Boolean> decided = new ConcurrentHashMap<>();
+
     private final AtomicBoolean compresses = new AtomicBoolean();
 
     /**
@@ -54,23 +57,31 @@ final class TransferCompression {
         if (members.get().isEmpty()) {
             return NetworkCompression.ASK_DRIVER;
         }
-        return decide(shuffleId) ? NetworkCompression.ON : NetworkCompression.OFF;
+        return compressesNow(shuffleId) ? NetworkCompression.ON : NetworkCompression.OFF;
     }
 
-    /** Returns whether a shuffle is compressed; the same whenever it is asked about. */
+    /** Returns whether a shuffle whose writers ask is compressed; the same whenever it is asked about. */
     boolean decide(int shuffleId) {
-        return decided.computeIfAbsent(shuffleId, id -> {
-            boolean compressed = !isMostlyOneSided(members.get(), hosts.get());
-            if (compresses.getAndSet(compressed) != compressed) {
-                LOG.info(
-                        "Shuffles are {} from shuffle {} on: {} of the pairs of executors can read one-sidedly"
-                                + " (spark.shuffle.compress, spark.shuffle.rdma.fabric.mode)",
-                        compressed ? "compressed" : "bare",
-                        id,
-                        compressed ? "fewer than half" : "most");
-            }
-            return compressed;
-        });
+        Boolean known = decided.get(shuffleId);
+        if (known != null) {
+            return known;
+        }
+        boolean compressed = compressesNow(shuffleId);
+        Boolean first = decided.putIfAbsent(shuffleId, compressed);
+        return first == null ? compressed : first;
+    }
+
+    private boolean compressesNow(int shuffleId) {
+        boolean compressed = !isMostlyOneSided(members.get(), hosts.get());
+        if (compresses.getAndSet(compressed) != compressed) {
+            LOG.info(
+                    "Shuffles are {} from shuffle {} on: {} of the pairs of executors can read one-sidedly"
+                            + " (spark.shuffle.compress, spark.shuffle.rdma.fabric.mode)",
+                    compressed ? "compressed" : "bare",
+                    shuffleId,
+                    compressed ? "fewer than half" : "at least half");
+        }
+        return compressed;
     }
 
     /** Drops the decision for a shuffle that has been removed. */
@@ -89,7 +100,10 @@ final class TransferCompression {
         for (Member member : members) {
             String memory = memoryOf(member);
             announced.add(member.executorId());
-            memoryByHost.put(hosts.getOrDefault(member.executorId(), ""), memory);
+            String host = hosts.get(member.executorId());
+            if (host != null) {
+                memoryByHost.put(host, memory);
+            }
             places.add(memory, leavesTheHost(member));
         }
         boolean networked = members.stream().anyMatch(TransferCompression::leavesTheHost);

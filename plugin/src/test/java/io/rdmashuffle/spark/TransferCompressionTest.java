@@ -141,6 +141,15 @@ class TransferCompressionTest {
         assertThat(compression.decide(7)).isTrue();
     }
 
+    /** Its handle says so, and most shuffles that adaptive execution registers never run. */
+    @Test
+    void whatIsDecidedAtRegistrationIsNotKept() {
+        announce("0", "a", addresses(node));
+        assertThat(compression.atRegistration(7)).isEqualTo(NetworkCompression.OFF);
+        announce("1", "b", addresses(apart));
+        assertThat(compression.atRegistration(7)).isEqualTo(NetworkCompression.ON);
+    }
+
     @Test
     void beforeAnyExecutorIsKnownWritersAsk() {
         assertThat(compression.atRegistration(7)).isEqualTo(NetworkCompression.ASK_DRIVER);
