@@ -25,6 +25,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import scala.Tuple2;
 
 /** From start to stop and beyond: what is registered, what a killed executor leaves, what is refused at start. */
@@ -160,9 +162,16 @@ class LifecycleIT {
         }
     }
 
-    @Test
-    void conflictingSettingFallsBackToSortShuffle() throws Exception {
-        try (SparkSession spark = LocalSpark.start(pools.conf("spark.shuffle.useOldFetchProtocol", "true"))) {
+    /** With a real external service: {@link StandaloneIT}. */
+    @ParameterizedTest
+    @CsvSource({
+        "spark.shuffle.useOldFetchProtocol, true",
+        "spark.shuffle.service.enabled, true",
+        "spark.shuffle.push.enabled, true",
+        "spark.shuffle.sort.io.plugin.class, org.apache.spark.shuffle.sort.io.LocalDiskShuffleDataIO"
+    })
+    void conflictingSettingFallsBackToSortShuffle(String key, String value) throws Exception {
+        try (SparkSession spark = LocalSpark.start(pools.conf(key, value))) {
             assertThat(summary(grouped(spark, 6, 5))).isEqualTo(expectedSummary(6));
             assertThat(pools.files()).isEmpty();
         }

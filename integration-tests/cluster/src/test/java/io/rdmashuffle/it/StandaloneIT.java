@@ -7,6 +7,7 @@ import io.rdmashuffle.harness.JavaProcess;
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.SparkHome;
 import io.rdmashuffle.harness.Workspace;
+import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -15,9 +16,13 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.LongStream;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
@@ -25,12 +30,17 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+import scala.Tuple2;
 
 /** A standalone cluster as users have it: master and worker are processes of their own. */
 @Tag("system")
 @Timeout(value = 4, unit = TimeUnit.MINUTES)
 class StandaloneIT {
     private static final String HOST = "127.0.0.1";
+
+    @RegisterExtension
+    final PoolFolder pools = new PoolFolder();
 
     private final List<Process> daemons = new ArrayList<>();
 
@@ -44,39 +54,49 @@ class StandaloneIT {
         }
     }
 
-    @Test
-    void executorsOfAStandaloneWorkerReadEachOthersMemory() throws Exception {
+    /** Starts master and worker; options are those of the worker's virtual machine. Returns the master's address. */
+    private String startDaemons(String... workerOptions) throws IOException {
         Path logs = Files.createDirectories(Workspace.find().target("cluster").resolve("it"));
-        String master = "spark://" + HOST + ":" + freePort();
-        String port = master.substring(master.lastIndexOf(':') + 1);
+        String port = String.valueOf(freePort());
+        String master = "spark://" + HOST + ":" + port;
         start(
                 logs.resolve("master.log"),
-                "org.apache.spark.deploy.master.Master",
-                "--host",
-                HOST,
-                "--port",
-                port,
-                "--webui-port",
-                "0");
+                new JavaProcess(
+                        "org.apache.spark.deploy.master.Master", "--host", HOST, "--port", port, "--webui-port", "0"));
         start(
                 logs.resolve("worker.log"),
-                "org.apache.spark.deploy.worker.Worker",
-                "--host",
-                HOST,
-                "--webui-port",
-                "0",
-                "--cores",
-                "2",
-                "--memory",
-                "2g",
-                "--work-dir",
-                logs.resolve("work").toString(),
-                master);
-        Map<String, String> conf = Map.of(
+                new JavaProcess(
+                                "org.apache.spark.deploy.worker.Worker",
+                                "--host",
+                                HOST,
+                                "--webui-port",
+                                "0",
+                                "--cores",
+                                "2",
+                                "--memory",
+                                "2g",
+                                "--work-dir",
+                                logs.resolve("work").toString(),
+                                master)
+                        .options(workerOptions));
+        return master;
+    }
+
+    private static Map<String, String> twoExecutors(String master, String... more) {
+        Map<String, String> conf = new HashMap<>(Map.of(
                 "spark.master", master,
                 "spark.executor.cores", "1",
                 "spark.executor.memory", "768m",
-                "spark.cores.max", "2");
+                "spark.cores.max", "2"));
+        for (int i = 0; i < more.length; i += 2) {
+            conf.put(more[i], more[i + 1]);
+        }
+        return conf;
+    }
+
+    @Test
+    void executorsOfAStandaloneWorkerReadEachOthersMemory() throws Exception {
+        Map<String, String> conf = twoExecutors(startDaemons());
 
         try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
@@ -95,10 +115,45 @@ class StandaloneIT {
         }
     }
 
-    private void start(Path log, String mainClass, String... arguments) throws IOException {
-        SparkHome home = SparkHome.of(Workspace.find());
-        daemons.add(new JavaProcess(mainClass, arguments)
-                .spark(home, JavaModuleOptions.defaultModuleOptionArray())
+    /**
+     * The service serves files, which outlive their executor, and knows nothing of pools: sort shuffle serves all of
+     * the application, and what users have the service for still holds.
+     */
+    @Test
+    void anExternalServiceServesFilesOfAKilledExecutor() throws Exception {
+        String port = String.valueOf(freePort());
+        String master = startDaemons("-Dspark.shuffle.service.enabled=true", "-Dspark.shuffle.service.port=" + port);
+        Map<String, String> conf = twoExecutors(
+                master,
+                "spark.shuffle.service.enabled",
+                "true",
+                "spark.shuffle.service.port",
+                port,
+                "spark.shuffle.rdma.pool.directory",
+                pools.path().toString());
+
+        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
+            TaskRecorder recorder = new TaskRecorder(cluster.context());
+            JavaPairRDD<Long, Long> sums = JavaSparkContext.fromSparkContext(cluster.context())
+                    .parallelize(LongStream.range(0, 10_000).boxed().toList(), 8)
+                    .mapToPair(value -> new Tuple2<>(value % 100, value))
+                    .reduceByKey(Long::sum, 8);
+            Map<Long, Long> first = sums.collectAsMap();
+            assertThat(first).hasSize(100).containsEntry(7L, 495_700L);
+            assertThat(recorder.mapTasks()).isEqualTo(8);
+
+            ProcessHandle victim = cluster.executorProcesses().get(0);
+            assertThat(victim.destroyForcibly()).isTrue();
+            victim.onExit().get(30, TimeUnit.SECONDS);
+
+            assertThat(sums.collectAsMap()).isEqualTo(first);
+            assertThat(recorder.mapTasks()).isEqualTo(8);
+            assertThat(pools.files()).isEmpty();
+        }
+    }
+
+    private void start(Path log, JavaProcess daemon) throws IOException {
+        daemons.add(daemon.spark(SparkHome.of(Workspace.find()), JavaModuleOptions.defaultModuleOptionArray())
                 .builder()
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())
