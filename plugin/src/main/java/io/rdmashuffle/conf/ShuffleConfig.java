@@ -190,7 +190,8 @@ public final class ShuffleConfig {
     public static final ConfigEntry<Boolean> FETCH_VERIFY_CHECKSUM =
             ConfigEntry.flag("fetch.verifyChecksum", "true").doc("""
                 Compare each block of a pool with the checksum that its writer left in the index. A one-sided read has
-                no server that could say that the block is gone, so leave this on.
+                no server that could say that the block is gone, and damaged bytes may end the process when LZ4
+                decompresses them, so leave this on.
                 """);
 
     public static final ConfigEntry<Duration> REGISTRY_TIMEOUT = ConfigEntry.duration("registry.timeout", "10s")

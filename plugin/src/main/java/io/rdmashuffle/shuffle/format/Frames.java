@@ -102,7 +102,11 @@ public record Frames(CompressionCodec codec, CompressionCodec smallCodec, Compre
         return Arrays.equals(head, MARK) ? decompress(whole) : whole;
     }
 
-    /** Returns the records of a block that begins as frames do; closing the result closes {@code in}. */
+    /**
+     * Returns the records of a block that begins as frames do; closing the result closes {@code in}. The block's
+     * checksum must have been compared: Spark decompresses LZ4 without looking where it reads and writes
+     * (CVE-2025-12183), so damaged bytes may end the process.
+     */
     public InputStream decompress(InputStream in) {
         return new Input(in);
     }
