@@ -2,6 +2,7 @@
 package io.rdmashuffle.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.DirectoryEntry.Place;
@@ -16,9 +17,13 @@ import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.memory.TieredPool;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.ReadableByteChannel;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -270,5 +275,56 @@ class ChunkedOutputTest {
             assertThat(made.block(1).isIntact()).isFalse();
             assertThat(Crc32c.of(made.stored(0, 1).pieces())).isNotEqualTo(crc(content, 0, content.length / 2));
         }
+    }
+
+    /** Spill files hold one partition after another: what follows is not this one's. */
+    @Test
+    void noMoreThanItsPartIsTakenOfAChannel() throws Exception {
+        byte[] content = content(700_000);
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
+        ByteArrayInputStream source = new ByteArrayInputStream(content);
+        ReadableByteChannel channel = Channels.newChannel(source);
+        assertThat(output.append(channel, 200_000)).isTrue();
+        assertThat(source.available()).isEqualTo(500_000);
+        assertThat(output.append(channel, 300_001)).isTrue();
+        assertThat(source.available()).isEqualTo(199_999);
+        try (MapOutput made = finish(output, Arrays.copyOf(content, 500_001))) {
+            assertThat(made.entry().dataBytes()).isEqualTo(500_001);
+        }
+        ChunkedOutput longer = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
+        assertThatThrownBy(() -> longer.append(channel, 200_000))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("199999 of 200000");
+        longer.discard();
+    }
+
+    @Test
+    void anOutputWhoseIndexFindsNoRoomIsAsItWas() throws Exception {
+        pool = TieredPool.of(memory);
+        Lease hole = TestPools.reserve(memory, Purpose.STAGING, CHUNK_BYTES);
+        byte[] content = content((int) (MEMORY_BYTES - CHUNK_BYTES));
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
+        assertThat(append(output, content)).isEqualTo(content.length);
+        assertThat(output.toMapOutput(7, new long[] {content.length}, new int[] {0}))
+                .isNull();
+        assertThat(bytes(output.slices())).isEqualTo(content);
+        hole.close();
+        try (MapOutput made = finish(output, content)) {
+            output.discard();
+            assertThat(memory.usage().usedBytes())
+                    .as("not the output's any more")
+                    .isGreaterThan(content.length);
+            assertThat(made.block(0).isIntact()).isTrue();
+        }
+        assertThat(memory.usage().usedBytes()).isZero();
+    }
+
+    @Test
+    void anOutputThatCountsAsRefusedTakesNothing() throws Exception {
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, true);
+        assertThat(output.append(content(10), 0, 10)).isZero();
+        assertThat(output.slices()).isEmpty();
+        assertThat(memory.usage().leases()).isZero();
+        output.discard();
     }
 }

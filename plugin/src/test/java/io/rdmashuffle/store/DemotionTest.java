@@ -302,4 +302,68 @@ class DemotionTest {
         assertThat(counted(ShuffleCounter.MAP_OUTPUTS_DEMOTED)).isZero();
         assertThat(disk().usage().leases()).isZero();
     }
+
+    /** Ids say nothing of age. */
+    @Test
+    void theShuffleThatWasWrittenFirstMovesFirst() throws Exception {
+        for (int shuffleId = 9; shuffleId >= 1; shuffleId--) {
+            pass(Duration.ofSeconds(11));
+            write(shuffleId);
+        }
+        demotion().run();
+        assertThat(List.of(placeOf(9), placeOf(8), placeOf(7))).containsOnly(Place.DISK);
+        assertThat(List.of(placeOf(6), placeOf(2), placeOf(1))).containsOnly(Place.POOL);
+    }
+
+    @Test
+    void ofOneShuffleTheOutputThatWasWrittenFirstMovesFirst() throws Exception {
+        List<Long> ids = List.of(70L, 60L, 50L, 40L, 80L, 30L, 20L, 10L);
+        for (long mapId : ids) {
+            pass(Duration.ofMillis(1));
+            store.add(1, 0, TestStores.write(pool, mapId, new byte[][] {new byte[OUTPUT_BYTES]}));
+        }
+        assertThat(store.inMemory(1))
+                .extracting(output -> output.entry().mapId())
+                .isEqualTo(ids);
+        pass(Duration.ofSeconds(11));
+        write(2);
+        demotion().run();
+        assertThat(store.inMemory(1))
+                .extracting(output -> output.entry().mapId())
+                .isEqualTo(ids.subList(3, 8));
+        assertThat(store.resting(Demotion.QUIET)).containsExactly(1);
+        assertThat(store.leftBytes()).isBetween(300_000L, 310_000L);
+    }
+
+    /** What is damaged stays where it is, for its readers to notice. */
+    @Test
+    void anOutputWhoseIndexIsDamagedIsPassedOver() throws Exception {
+        fill();
+        MapOutput damaged = Objects.requireNonNull(store.acquire(1, 1));
+        memory.regions()
+                .get(damaged.entry().indexRegion())
+                .memory()
+                .putLong(damaged.entry().indexOffset(), 0x5A5A5A5A5A5A5A5AL);
+        demotion().run();
+        assertThat(damaged.memoryBytes()).isPositive();
+        damaged.release();
+        assertThat(placeOf(1)).isEqualTo(Place.POOL);
+        assertThat(List.of(placeOf(2), placeOf(3), placeOf(4))).containsOnly(Place.DISK);
+    }
+
+    @Test
+    void whatIsLongerThanOneWriteIsCopiedWhole() throws Exception {
+        try (Pool large = TestPools.create(directory, 32 << 20, 32 << 20)) {
+            TieredPool tiers = new TieredPool(large, pool.disk());
+            byte[] content = new byte[19 << 20];
+            random.nextBytes(content);
+            MapOutput output = TestStores.write(tiers, 7, new byte[][] {content});
+            MapOutput copy = Objects.requireNonNull(DiskCopy.of(output, tiers));
+            assertThat(copy.memoryBytes()).isZero();
+            assertThat(copy.block(0).isIntact()).isTrue();
+            assertThat(TestOutput.join(copy.block(0).pieces())).isEqualTo(content);
+            copy.close();
+            output.close();
+        }
+    }
 }

@@ -129,17 +129,12 @@ class MapOutputStoreTest {
                 awaitOrFail(mayEnd);
             }
         };
-        List<Lease> rest = new ArrayList<>();
         try (Pool small = TestPools.create(directory, 2 << 20, 1 << 20, slow);
                 MapOutputStore crowded = new MapOutputStore(
                         MapOutputDirectory.create(small, 16, UUID.randomUUID()), new ShuffleCounters())) {
             crowded.add(1, 0, TestOutput.random(small, 10, 4, 500, random).output());
             MapOutput late = TestOutput.random(small, 20, 4, 500, random).output();
-            Lease lease = small.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, Patience.NONE);
-            while (lease != null) {
-                rest.add(lease);
-                lease = small.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, Patience.NONE);
-            }
+            List<Lease> rest = takeAllThatIsThere(small);
             Thread adding = new Thread(() -> addOrFail(crowded, late));
             adding.start();
             while (adding.getState() != Thread.State.TIMED_WAITING && adding.isAlive()) {
@@ -153,6 +148,44 @@ class MapOutputStoreTest {
             rest.forEach(Lease::close);
             return seen;
         }
+    }
+
+    /** Room for the entry would have to be waited for. */
+    @Test
+    void anInterruptedTaskLeavesNoOutput() throws Exception {
+        CountDownLatch mayEnd = new CountDownLatch(1);
+        RegionListener slow = region -> {
+            if (region.id() == 1) {
+                awaitOrFail(mayEnd);
+            }
+        };
+        try (Pool small = TestPools.create(directory, 2 << 20, 1 << 20, slow);
+                MapOutputStore crowded = new MapOutputStore(
+                        MapOutputDirectory.create(small, 16, UUID.randomUUID()), new ShuffleCounters())) {
+            long empty = small.usage().usedBytes();
+            MapOutput late = TestOutput.random(small, 20, 4, 500, random).output();
+            List<Lease> rest = takeAllThatIsThere(small);
+            Thread.currentThread().interrupt();
+            try {
+                assertThatThrownBy(() -> crowded.add(2, 0, late)).isInstanceOf(InterruptedException.class);
+            } finally {
+                Thread.interrupted();
+                mayEnd.countDown();
+            }
+            assertThat(crowded.isPooled(2, 20)).isFalse();
+            rest.forEach(Lease::close);
+            assertThat(small.usage().usedBytes()).isEqualTo(empty);
+        }
+    }
+
+    private static List<Lease> takeAllThatIsThere(Pool pool) throws InterruptedException {
+        List<Lease> all = new ArrayList<>();
+        Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, Patience.NONE);
+        while (lease != null) {
+            all.add(lease);
+            lease = pool.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, Patience.NONE);
+        }
+        return all;
     }
 
     private static void addOrFail(MapOutputStore store, MapOutput output) {

@@ -3,6 +3,7 @@ package io.rdmashuffle.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.directory.MapOutputIndex;
 import io.rdmashuffle.memory.PoolUsage;
 import io.rdmashuffle.memory.Purpose;
 import java.util.Map;
@@ -26,5 +27,28 @@ class PoolLimitsTest {
         assertThat(limits.leavesRoom(usage(100, 0, 0), 401)).isFalse();
         assertThat(limits.leavesRoom(usage(100, 0, 200), 301)).isFalse();
         assertThat(limits.leavesRoom(usage(300, 200, 200), 300)).isTrue();
+    }
+
+    @Test
+    void aPoolHasRoomUntilItIsFull() {
+        assertThat(limits.fits(usage(100, 0, 0), 900)).isTrue();
+        assertThat(limits.fits(usage(100, 0, 0), 901)).isFalse();
+        assertThat(limits.fits(usage(100, 0, 200), 701)).isFalse();
+        assertThat(limits.fits(usage(300, 200, 200), 700)).isTrue();
+        PoolUsage staging = new PoolUsage(1000, 1000, 300, 0, 0, 1, 200, Map.of(Purpose.STAGING, 200L));
+        assertThat(limits.fits(staging, 700)).isTrue();
+        assertThat(limits.fits(staging, 701)).isFalse();
+    }
+
+    @Test
+    void anIndexMayTakeAQuarterOfARegion() {
+        long indexBytes = MapOutputIndex.lengthBytes(100, 1);
+        assertThat(new PoolLimits(1 << 30, 4 * indexBytes, 50).reasonAgainst(100))
+                .isEmpty();
+        assertThat(new PoolLimits(4 * indexBytes, 1 << 30, 50).reasonAgainst(100))
+                .isEmpty();
+        assertThat(new PoolLimits(1 << 30, 4 * indexBytes - 1, 50).reasonAgainst(100))
+                .hasValueSatisfying(reason -> assertThat(reason)
+                        .contains("100 partitions", indexBytes + " bytes", "spark.shuffle.rdma.pool.regionSize"));
     }
 }
