@@ -113,7 +113,8 @@ class MigrationTest extends MigrationTestBed {
     void anOutputOlderThanTheRemovalOfItsShuffleIsDropped() throws Exception {
         written(3000);
         List<Tuple2<BlockId, ManagedBuffer>> blocks = blocks();
-        Thread.sleep(20);
+        // Longer than sending takes on any machine.
+        passedNanos = LONG.toNanos();
         removeShuffle();
         for (Tuple2<BlockId, ManagedBuffer> block : blocks()) {
             send(block);
@@ -128,7 +129,6 @@ class MigrationTest extends MigrationTestBed {
     void anOutputYoungerThanTheRemovalOfItsShuffleIsKept() throws Exception {
         removeShuffle();
         oldHome.removeShuffle(SHUFFLE);
-        Thread.sleep(5);
         TestOutput written = written(3000);
         for (Tuple2<BlockId, ManagedBuffer> block : blocks()) {
             send(block);

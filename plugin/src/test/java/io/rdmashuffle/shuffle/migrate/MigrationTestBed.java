@@ -16,6 +16,7 @@ import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounters;
+import io.rdmashuffle.store.TestStores;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -54,6 +55,9 @@ abstract class MigrationTestBed {
 
     final long seed = System.nanoTime();
     final Random random = new Random(seed);
+    /** So much more time has passed for the executor that is left. */
+    long passedNanos;
+
     Pool oldPool;
     MapOutputStore oldHome;
     Pool pool;
@@ -66,7 +70,10 @@ abstract class MigrationTestBed {
     void open() throws Exception {
         System.out.println(getClass().getSimpleName() + " seed " + seed);
         oldPool = TestPools.create(directory, 1 << 20, 1 << 20);
-        oldHome = new MapOutputStore(MapOutputDirectory.create(oldPool, 16, UUID.randomUUID()), new ShuffleCounters());
+        oldHome = TestStores.create(
+                MapOutputDirectory.create(oldPool, 16, UUID.randomUUID()),
+                new ShuffleCounters(),
+                () -> System.nanoTime() + passedNanos);
         pool = TestPools.create(directory, CAP, CAP);
         store = new MapOutputStore(MapOutputDirectory.create(pool, 16, UUID.randomUUID()), new ShuffleCounters());
         incoming = incoming(LONG);
