@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 record ApplicationPlan(int number, int executors, Map<String, String> conf, List<Step> steps) {
     static final int ON_DEFAULTS = 0;
 
-    /** The ways of an application and of those that follow it. A third of what is copied, and more, is not remote. */
+    /** The ways of an application and of those that follow it. A quarter of what could be copied is not remote. */
     private static final List<Way> WAYS = List.of(
             Way.IN_PLACE,
             Way.COPIED,
@@ -77,7 +77,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
     static ApplicationPlan random(long seed, int number, @Nullable ShuffleMode fabric, Path poolDirectory) {
         Random random = new Random(seed + number * SEED_STEP);
         Way way = WAYS.get(number % WAYS.size());
-        int executors = way == Way.COPIED ? 3 : 2 + random.nextInt(2);
+        int executors = way == Way.COPIED ? 4 : 2 + random.nextInt(2);
         Map<String, String> conf = new LinkedHashMap<>();
         ShuffleMode drawn = pick(random, ShuffleMode.AUTO, ShuffleMode.AUTO, ShuffleMode.SHM, ShuffleMode.NETTY);
         conf.putAll((fabric == null ? drawn : fabric).conf());
@@ -178,6 +178,11 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.shuffle.rdma.pool.regionSize", way == Way.ON_DISK ? "1m" : "64m");
         conf.put("spark.shuffle.rdma.pool.initialSize", way == Way.ON_DISK ? "1m" : "64m");
         conf.put("spark.network.maxRemoteBlockSizeFetchToMem", "200m");
+        if (way == Way.COPIED) {
+            // Tasks do not go where their blocks are.
+            conf.put("spark.shuffle.reduceLocality.enabled", "false");
+            conf.put("spark.sql.adaptive.localShuffleReader.enabled", "false");
+        }
     }
 
     /** Deadlines short enough for faults to be noticed, attempts enough for a job to outlive all of them. */

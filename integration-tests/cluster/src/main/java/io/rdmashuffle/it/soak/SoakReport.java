@@ -27,7 +27,7 @@ final class SoakReport {
     /** Less than what is planned, since faults and chance move it. */
     private static final double LEAST_SHARE = 0.1;
 
-    /** Of fewer, chance decides: executors that were killed have taken their counters with them. */
+    /** Of fewer, chance decides: what an executor read in the job in which it was killed is not counted. */
     private static final int ENOUGH_APPLICATIONS = 10;
 
     private final Map<Fault, Integer> faults = new EnumMap<>(Fault.class);
@@ -131,7 +131,8 @@ final class SoakReport {
                 .collect(Collectors.joining(", "));
         String paths =
                 PATHS.stream().map(path -> path.label() + " " + counted(path)).collect(Collectors.joining(", "));
-        text.append(String.format(Locale.ROOT, "bytes by path, of executors that lived to be asked: %s%n", paths));
+        text.append(
+                String.format(Locale.ROOT, "bytes by path, of executors that lived to the end of a job: %s%n", paths));
         String shares = shares().entrySet().stream()
                 .map(share -> String.format(Locale.ROOT, "%s %.0f %%", share.getKey(), 100 * share.getValue()))
                 .collect(Collectors.joining(", "));

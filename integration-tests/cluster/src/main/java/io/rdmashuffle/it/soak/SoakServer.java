@@ -96,6 +96,8 @@ public final class SoakServer {
         List<String> lines = prepared.get();
         long millis = (System.nanoTime() - started) / 1_000_000;
         Files.write(Path.of(request.resultFile()), lines);
+        // A fault may follow.
+        meter.note();
         return new SoakReply(lines.size(), millis, Map.of(), "");
     }
 

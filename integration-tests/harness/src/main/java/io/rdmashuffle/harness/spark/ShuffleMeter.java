@@ -5,6 +5,8 @@ import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -26,10 +28,27 @@ public final class ShuffleMeter {
     public static final String SILENT_EXECUTORS = "silentExecutors";
 
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
+    /** What an executor that stands still costs each time. */
+    private static final Duration NOTE_TIMEOUT = Duration.ofSeconds(2);
+
     private static final long DRAIN_SECONDS = 20;
     private static final long POLL_MILLIS = 250;
 
+    /** Counters that add up over executors that have come and gone. */
+    private static final List<ShuffleCounter> MOVED = List.of(
+            ShuffleCounter.LOCAL_BYTES,
+            ShuffleCounter.SHM_BYTES,
+            ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.NETTY_BYTES,
+            ShuffleCounter.FILE_BYTES,
+            ShuffleCounter.DIRECT_BYTES,
+            ShuffleCounter.SLAB_BYTES,
+            ShuffleCounter.DISK_READ_BYTES);
+
     private final SparkContext context;
+    /** By executor, what was last heard of it. */
+    private final Map<String, Map<ShuffleCounter, Long>> heard = new HashMap<>();
+
     private final AtomicLong taskMetricBytes = new AtomicLong();
 
     /** Starts to listen; the context's end ends that. */
@@ -70,13 +89,25 @@ public final class ShuffleMeter {
         return new Reading(taskMetricBytes.get(), counters());
     }
 
-    private static Map<String, Long> counters() {
+    /** Asks executors for their counters, so that later readings have what those moved that are gone by then. */
+    public void note() {
+        if (SparkEnv.get().shuffleManager() instanceof RdmaShuffleManager manager) {
+            heard.putAll(manager.statistics(NOTE_TIMEOUT).byExecutor());
+        }
+    }
+
+    private Map<String, Long> counters() {
         Map<String, Long> byLabel = new TreeMap<>();
         if (SparkEnv.get().shuffleManager() instanceof RdmaShuffleManager manager) {
             ClusterStatistics statistics = manager.statistics(ANSWER_TIMEOUT);
             for (ShuffleCounter counter : ShuffleCounter.values()) {
                 byLabel.put(counter.label(), statistics.total(counter));
             }
+            heard.forEach((executor, counters) -> {
+                if (!statistics.byExecutor().containsKey(executor)) {
+                    MOVED.forEach(moved -> byLabel.merge(moved.label(), counters.getOrDefault(moved, 0L), Long::sum));
+                }
+            });
             byLabel.put(SILENT_EXECUTORS, (long) statistics.silent().size());
         }
         return byLabel;
