@@ -26,16 +26,19 @@ import org.jspecify.annotations.Nullable;
 record ApplicationPlan(int number, int executors, Map<String, String> conf, List<Step> steps) {
     static final int ON_DEFAULTS = 0;
 
-    /** The ways of an application and of those that follow it. A quarter of what could be copied is not remote. */
+    /**
+     * The ways of an application and of those that follow it. Of what could be copied a quarter is not remote, and what
+     * is combined on the map side is not direct.
+     */
     private static final List<Way> WAYS = List.of(
             Way.IN_PLACE,
             Way.COPIED,
             Way.ON_DISK,
             Way.COPIED,
-            Way.DRAWN,
+            Way.COPIED,
             Way.ON_DISK,
             Way.COPIED,
-            Way.IN_PLACE,
+            Way.DRAWN,
             Way.ON_DISK,
             Way.COPIED);
 
