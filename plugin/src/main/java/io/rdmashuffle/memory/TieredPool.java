@@ -22,7 +22,7 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
 
     /**
      * Leases {@code preferred} bytes, or fewer but at least {@code minimum}: in memory if they find room there in one
-     * piece, else on disk, else what can be had of either.
+     * piece, else what the disk has, else what memory has.
      *
      * @param patience with the memory; the disk is never waited for
      * @return null when both tiers are full
@@ -36,12 +36,11 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
         if (whole != null) {
             return whole;
         }
-        whole = disk.reserve(purpose, preferred, preferred);
-        if (whole != null || minimum >= preferred) {
-            return whole;
-        }
-        Lease part = memory.reserve(purpose, minimum, preferred, Patience.NONE);
-        return part != null ? part : disk.reserve(purpose, minimum, preferred);
+        // Asked once: a directory that is too short for the minimum is given up for a while.
+        Lease onDisk = disk.reserve(purpose, minimum, preferred);
+        return onDisk != null || minimum >= preferred
+                ? onDisk
+                : memory.reserve(purpose, minimum, preferred, Patience.NONE);
     }
 
     /** Leases so many bytes on disk, in one piece; null when no local directory has room, or there is no such tier. */
