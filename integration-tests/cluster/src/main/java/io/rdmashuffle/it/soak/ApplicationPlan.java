@@ -27,8 +27,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
     static final int ON_DEFAULTS = 0;
 
     /**
-     * The ways of an application and of those that follow it. Of what could be copied a quarter is not remote, and what
-     * is combined on the map side is not direct.
+     * The ways of an application and of those that follow it. Of what could be copied a quarter is not remote.
      */
     private static final List<Way> WAYS = List.of(
             Way.IN_PLACE,
@@ -49,13 +48,19 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
     /** How the bytes of an application go, as far as that is settled. */
     enum Way {
         /** Bare records, read where they are. */
-        IN_PLACE,
+        IN_PLACE(1),
         /** Bare records, copied ahead of tasks. */
-        COPIED,
+        COPIED(3),
         /** Bare records in the disk tier, read there or copied. */
-        ON_DISK,
+        ON_DISK(1),
         /** Any that there is: Spark's block transfer, streams, compressed and encrypted blocks. */
-        DRAWN
+        DRAWN(0);
+
+        private final int largeThirds;
+
+        Way(int largeThirds) {
+            this.largeThirds = largeThirds;
+        }
     }
 
     /**
@@ -206,12 +211,12 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.deploy.maxExecutorRetries", "-1");
     }
 
-    /** Two of three jobs of an application that has its way are large, so that bytes go that way. */
+    /** Of an application that has its way, jobs are large by the thirds given, so that bytes go that way. */
     private static List<Step> steps(Random random, Way way) {
         List<Step> steps = new ArrayList<>();
         int count = 5 + random.nextInt(MOST_STEPS - 4);
         for (int i = 0; i < count; i++) {
-            JobSpec job = JobSpec.random(random, way != Way.DRAWN && random.nextInt(3) > 0);
+            JobSpec job = JobSpec.random(random, random.nextInt(3) < way.largeThirds);
             Fault during = random.nextInt(100) < FAULTS_PERCENT / 2 ? Fault.random(random, false) : null;
             Fault between = random.nextInt(100) < FAULTS_PERCENT ? Fault.random(random, true) : null;
             steps.add(new Step(job, during, random.nextDouble(), between));

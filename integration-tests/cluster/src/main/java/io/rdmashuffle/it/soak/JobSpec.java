@@ -2,6 +2,7 @@
 package io.rdmashuffle.it.soak;
 
 import java.io.Serializable;
+import java.util.List;
 import java.util.Random;
 
 /**
@@ -41,13 +42,19 @@ record JobSpec(Kind kind, long seed, int rows, int maps, int partitions, int pay
         STREAMING
     }
 
+    /** Those that combine nothing before the shuffle. */
+    private static final List<Kind> WHOLE_ROWS = List.of(
+            Kind.REPARTITION, Kind.ROUND_ROBIN, Kind.SKEWED_JOIN, Kind.ORDER_BY, Kind.GROUP_BY_KEY, Kind.SORT_BY_KEY);
+
     /**
      * Draws one.
      *
-     * @param large whether it has at least 5 MB, so that it goes beyond what a small pool holds in memory
+     * @param large whether it shuffles all its rows, at least 5 MB, so that they go beyond what a small pool holds in
+     *     memory
      */
     static JobSpec random(Random random, boolean large) {
-        Kind kind = Kind.values()[random.nextInt(Kind.values().length)];
+        List<Kind> kinds = large ? WHOLE_ROWS : List.of(Kind.values());
+        Kind kind = kinds.get(random.nextInt(kinds.size()));
         int payloadBytes = large ? pick(random, 100, 1_000, 20_000) : pick(random, 0, 8, 100, 1_000, 20_000);
         int drawn = large ? pick(random, 40_000, 100_000) : pick(random, 0, 50, 5_000, 40_000, 100_000);
         int rows = Math.min(drawn, MOST_BYTES / (payloadBytes + 40));
