@@ -67,11 +67,17 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
         synchronized (growth) {
             // Another thread may have grown the file while this one waited.
             lease = take(purpose, wanted, wanted);
-            if (lease == null && grow(least, wanted)) {
-                lease = take(purpose, least, wanted);
+            if (lease != null) {
+                return lease;
             }
+            IOException failure = grow(least, wanted);
+            // What others have given back may be enough where the disk has no more.
+            lease = take(purpose, least, wanted);
+            if (lease == null && failure != null) {
+                refuse(failure);
+            }
+            return lease;
         }
-        return lease != null ? lease : take(purpose, least, wanted);
     }
 
     private static long roundUp(long bytes) {
@@ -104,11 +110,11 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
         return System.nanoTime() - refusedUntil < 0;
     }
 
-    /** Makes the file longer, under {@link #growth}; false if the disk has not even room for {@code least} bytes. */
-    private boolean grow(long least, long wanted) {
+    /** Makes the file longer, under {@link #growth}, unless it may not grow; returns why that was not possible. */
+    private @Nullable IOException grow(long least, long wanted) {
         synchronized (this) {
             if (retired || isRefused()) {
-                return false;
+                return null;
             }
         }
         try {
@@ -124,10 +130,9 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
                 open.region().free(Area.OUTPUTS).release(fileBytes, bytes);
                 fileBytes += bytes;
             }
-            return true;
+            return null;
         } catch (IOException e) {
-            refuse(e);
-            return false;
+            return e;
         }
     }
 

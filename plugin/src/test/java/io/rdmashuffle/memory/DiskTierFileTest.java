@@ -243,6 +243,20 @@ class DiskTierFileTest {
         assertThat(path).doesNotExist();
     }
 
+    /** What its leases had given back was not leased: the file was given up before it was looked at. */
+    @Test
+    void ofAFullDiskWhatIsFreeInTheFileIsLeased() throws Exception {
+        long room = Files.getFileStore(directory).getUsableSpace();
+        file = new DiskTierFile(REGION, directory, path, new DiskSettings(GROWTH, room - (256 << 20)));
+        Lease all = reserve(1, 1L << 40);
+        long half = all.lengthBytes() / 2;
+        all.trim(half);
+        try (Lease rest = reserve(half / 2, 1L << 40)) {
+            assertThat(rest.lengthBytes()).isGreaterThanOrEqualTo(half / 2);
+        }
+        all.close();
+    }
+
     @Test
     void aRetiredFileLeasesAndExtendsNothing() throws Exception {
         Lease lease = reserve(1, PAGE);
