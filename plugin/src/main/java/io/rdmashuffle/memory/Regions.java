@@ -139,9 +139,10 @@ final class Regions {
         divided = true;
         readBytesMissing = readBytes;
         stagingBytesMissing = stagingBytes;
-        longestLease -= longestLease / METADATA_SHARE
-                + Math.min(readBytes, longestLease / READ_SHARE)
-                + Math.min(stagingBytes, longestLease / STAGING_SHARE);
+        // In whole granules, as regions are divided: a lease of any other length would end inside of one.
+        longestLease -= granules(longestLease / METADATA_SHARE)
+                + Math.min(FreeExtents.roundUp(readBytes), granules(longestLease / READ_SHARE))
+                + Math.min(FreeExtents.roundUp(stagingBytes), granules(longestLease / STAGING_SHARE));
         all.forEach(this::divide);
     }
 

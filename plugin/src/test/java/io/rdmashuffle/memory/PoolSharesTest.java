@@ -85,4 +85,21 @@ class PoolSharesTest {
             assertThat(pool.usage().regions()).isOne();
         }
     }
+
+    /** The pool grew to its cap for the rest of a granule, and leased it then. */
+    @Test
+    void whatIsSetAsideIsWholeGranulesHoweverOddItsSize() throws Exception {
+        try (Pool pool = TestPools.create(directory, 4 * MIB, MIB)) {
+            pool.setAside(1001, 101);
+            long outputs = MIB - MIB / 16 - 1024 - 128;
+            try (Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, Duration.ZERO);
+                    Lease next = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, Duration.ZERO)) {
+                assertThat(lease).isNotNull();
+                assertThat(lease.lengthBytes()).isEqualTo(outputs);
+                assertThat(next).isNotNull();
+                assertThat(next.lengthBytes()).isEqualTo(outputs);
+                assertThat(pool.usage().regions()).isEqualTo(2);
+            }
+        }
+    }
 }
