@@ -91,6 +91,23 @@ class HostLimitsTest {
     }
 
     @Test
+    void whoMayLockAnythingHasNoLimit() {
+        String name = "Name:\tjava\n";
+        assertThat(HostLimits.mayLockAnything(name + "CapEff:\t0000000000004000\n"))
+                .isTrue();
+        assertThat(HostLimits.mayLockAnything(name + "CapEff:\tffffffffffffffff\n"))
+                .isTrue();
+        assertThat(HostLimits.mayLockAnything(name + "CapEff:\tffffffffffffbfff\n"))
+                .isFalse();
+        assertThat(HostLimits.mayLockAnything(name + "CapEff:\t000000000000a000\n"))
+                .isFalse();
+        assertThat(HostLimits.mayLockAnything("CapPrm:\t0000000000004000\nCapEff:\t0000000000000000\n"))
+                .as("what it may take on is not what it has")
+                .isFalse();
+        assertThat(HostLimits.mayLockAnything(name)).isFalse();
+    }
+
+    @Test
     void thisHostHasLimits() {
         HostLimits limits = HostLimits.read(cap(1000), 7);
         assertThat(limits.directoryFreeBytes()).isPositive();
