@@ -22,7 +22,7 @@ class EntryTableTest {
     private DirectoryEntry entry(long mapId) {
         return new DirectoryEntry(
                 mapId,
-                PLACES.get(random.nextInt(3)),
+                PLACES.get(random.nextInt(PLACES.size())),
                 random.nextInt(Integer.MAX_VALUE),
                 random.nextInt(Integer.MAX_VALUE),
                 random.nextInt(Integer.MAX_VALUE),
@@ -35,6 +35,7 @@ class EntryTableTest {
     @Test
     void nothingIsInAnEmptyTable() {
         assertThat(EntryTable.empty().get(0)).isNull();
+        assertThat(EntryTable.empty().all()).isEmpty();
         assertThat(EntryTable.empty().with(List.of()).get(-1)).isNull();
     }
 
@@ -56,6 +57,7 @@ class EntryTableTest {
         assertThat(model)
                 .as("seed %d", seed)
                 .allSatisfy((mapId, entry) -> assertThat(full.get(mapId)).isEqualTo(entry));
+        assertThat(table.all()).as("seed %d", seed).containsExactlyInAnyOrderElementsOf(model.values());
         for (long mapId = -10; mapId < 2_100; mapId++) {
             assertThat(table.get(mapId)).as("seed %d, map %d", seed, mapId).isEqualTo(model.get(mapId));
         }
