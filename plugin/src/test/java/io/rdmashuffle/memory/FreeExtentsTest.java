@@ -143,6 +143,39 @@ class FreeExtentsTest {
     }
 
     @Test
+    void allOfAFreeEndCanBeCutOff() {
+        free.take(10 * GRANULE, 10 * GRANULE);
+        free.cutTail((GRANULES - 10) * GRANULE);
+        assertThat(free.fragments()).isZero();
+        assertThat(free.freeBytes()).isZero();
+        free.cutTail(0);
+        free.release(0, 10 * GRANULE);
+        assertThat(free.tailBytes()).isEqualTo(10 * GRANULE);
+    }
+
+    @Test
+    void whatIsForgottenIsNotTaken() {
+        free.take(10 * GRANULE, 10 * GRANULE);
+        free.clear();
+        assertThat(free.fragments()).isZero();
+        assertThat(free.freeBytes()).isZero();
+        assertThat(free.take(GRANULE, GRANULE)).isNull();
+        free.release(0, 2 * GRANULE);
+        assertThat(free.take(GRANULE, GRANULES * GRANULE)).isEqualTo(new FreeExtents.Extent(0, 2 * GRANULE));
+    }
+
+    @Test
+    void aRangeOverlapsWhereAnyOfItsBytesIsFree() {
+        free.take(10 * GRANULE, 10 * GRANULE);
+        free.release(4 * GRANULE, GRANULE);
+        assertThat(free.overlaps(0, 4 * GRANULE)).isFalse();
+        assertThat(free.overlaps(0, 4 * GRANULE + 1)).isTrue();
+        assertThat(free.overlaps(5 * GRANULE - 1, 1)).isTrue();
+        assertThat(free.overlaps(5 * GRANULE, 5 * GRANULE)).isFalse();
+        assertThat(free.overlaps(5 * GRANULE, 5 * GRANULE + 1)).isTrue();
+    }
+
+    @Test
     void whatIsFreeCannotBeReleased() {
         free.take(10 * GRANULE, 10 * GRANULE);
         free.release(2 * GRANULE, GRANULE);

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.ffi.NativeBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -130,7 +131,8 @@ class OutputBufferTest {
         for (int i = 0; i < 16; i++) {
             assertThat(pool.write(target, 0, source.memory())).isTrue();
         }
-        assertThat(tier.pace().nanosPerByte()).isPositive();
+        double longest = (double) Duration.ofSeconds(60).toNanos() / (16 << 20);
+        assertThat(tier.pace().nanosPerByte()).as("within this test").isBetween(Double.MIN_VALUE, longest);
         source.close();
         target.close();
     }

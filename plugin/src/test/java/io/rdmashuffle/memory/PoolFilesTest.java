@@ -2,8 +2,10 @@
 package io.rdmashuffle.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.ffi.NativeException;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -211,6 +213,75 @@ class PoolFilesTest {
             assertThat(files()).isEqualTo(all);
         }
         assertThat(files()).containsExactlyInAnyOrderElementsOf(strange);
+    }
+
+    private static long openFiles() throws IOException {
+        try (Stream<Path> descriptors = Files.list(Path.of("/proc/self/fd"))) {
+            return descriptors
+                    .filter(each -> {
+                        try {
+                            return Files.readSymbolicLink(each).toString().contains("rdma-shuffle-");
+                        } catch (IOException closedMeanwhile) {
+                            return false;
+                        }
+                    })
+                    .count();
+        }
+    }
+
+    @Test
+    void aRegionForWhichThereIsNoRoomLeavesNeitherFileNorDescriptor() throws Exception {
+        try (PoolFiles files = PoolFiles.create(directory)) {
+            long before = openFiles();
+            assertThatThrownBy(() -> files.createRegion(0, 1L << 50))
+                    .isInstanceOf(NativeException.class)
+                    .hasMessageContainingAll("fallocate(", "ENOSPC", "--shm-size");
+            assertThat(files()).isEmpty();
+            assertThat(openFiles()).isEqualTo(before);
+            Mapping first = files.createRegion(0, 4096);
+            assertThat(openFiles()).as("the lock").isEqualTo(before + 1);
+            assertThatThrownBy(() -> files.createRegion(1, 1L << 50)).isInstanceOf(NativeException.class);
+            files.createRegion(1, 4096).close();
+            assertThat(files()).containsExactly(files.path(0), files.path(1));
+            assertThat(openFiles()).isEqualTo(before + 1);
+            files.removeRegion(0);
+            assertThat(openFiles()).isEqualTo(before);
+            files.removeRegion(1);
+            assertThat(files()).isEmpty();
+            first.close();
+        }
+    }
+
+    @Test
+    void nothingIsCreatedOrRemovedAfterTheEnd() throws Exception {
+        PoolFiles files = PoolFiles.create(directory);
+        files.createRegion(0, 4096).close();
+        files.close();
+        files.close();
+        assertThat(files()).isEmpty();
+        Files.createFile(files.path(0));
+        files.removeRegion(0);
+        assertThat(files()).containsExactly(files.path(0));
+        assertThatThrownBy(() -> files.createRegion(1, 4096)).isInstanceOf(IllegalStateException.class);
+    }
+
+    @Test
+    void whatCannotBeOpenedOrRemovedIsSaidAndNotCounted() throws Exception {
+        String mine = "rdma-shuffle-" + LibC.load().geteuid() + "-";
+        Path loop = directory.resolve(mine + UUID.randomUUID() + ".0");
+        Files.createSymbolicLink(loop, loop);
+        Path full = Files.createDirectory(directory.resolve(mine + UUID.randomUUID() + ".1"));
+        Files.createFile(full.resolve("file"));
+        Path nowhere = directory.resolve(mine + UUID.randomUUID() + ".0");
+        Files.createSymbolicLink(nowhere, directory.resolve("none"));
+        try (LoggedLines lines = LoggedLines.of(PoolFiles.class)) {
+            assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+            assertThat(lines.all())
+                    .hasSize(2)
+                    .anyMatch(line -> line.contains(loop.toString()))
+                    .anyMatch(line -> line.contains(full.toString()));
+        }
+        assertThat(files()).hasSize(3);
     }
 
     @Test

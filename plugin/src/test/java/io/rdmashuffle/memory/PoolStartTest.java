@@ -11,6 +11,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.PrimitiveIterator;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -74,6 +76,44 @@ class PoolStartTest {
                     .isInstanceOf(NativeException.class);
         }
         assertThat(directory).isEmptyDirectory();
+    }
+
+    @Test
+    void asMuchAsIsWorthARegionIsTakenAndHalfIsTriedIfThatIsEnough() {
+        try (RegionFactory factory = factory(TOO_LONG, 2 * PAGE)) {
+            assertLength(factory.create(0, TOO_LONG, 2 * PAGE), 2 * PAGE);
+        }
+        AtomicInteger looks = new AtomicInteger();
+        PoolSettings huge = new PoolSettings(directory, TOO_LONG, 0, TOO_LONG, false);
+        LongSupplier free = () -> {
+            looks.incrementAndGet();
+            return TOO_LONG;
+        };
+        try (RegionFactory factory = new RegionFactory(huge, region -> {}, free)) {
+            assertThatThrownBy(() -> factory.create(0, TOO_LONG, TOO_LONG / 2)).isInstanceOf(NativeException.class);
+        }
+        assertThat(looks).as("once for all and once for half").hasValue(2);
+    }
+
+    @Test
+    void itIsSaidOnceThatAPoolCannotGrow() throws Exception {
+        RegionListener refusing = region -> {
+            if (region.id() > 0) {
+                throw new NativeException("ibv_reg_mr(length=1048576)", Errno.ENOMEM.number(), "raise RLIMIT_MEMLOCK");
+            }
+        };
+        try (LoggedLines lines = LoggedLines.of(Pool.class);
+                Pool pool = Pool.create(settings(directory, 0), refusing)) {
+            Lease all = TestPools.reserve(pool, Purpose.RECEIVE, MIB);
+            assertThat(pool.reserve(Purpose.RECEIVE, MIB, MIB, Patience.GROWTH)).isNull();
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Patience.GROWTH))
+                    .isNull();
+            assertThat(lines.all())
+                    .singleElement()
+                    .asString()
+                    .contains("Cannot grow the pool", "stays at 1.0 MiB", "spark.shuffle.rdma.pool.maxSize is 4.0 MiB");
+            all.close();
+        }
     }
 
     @Test
