@@ -14,6 +14,7 @@ import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -234,6 +235,23 @@ class MapOutputDirectoryTest {
         assertThat(next.getInt(DirectoryLayout.HEADER_SLOTS)).isEqualTo(2 * SLOTS);
         assertThat(next.slice(DirectoryLayout.HEADER_INCARNATION, 16))
                 .isEqualTo(header.slice(DirectoryLayout.HEADER_INCARNATION, 16));
+    }
+
+    @Test
+    void tablesAndSegmentsOfLaterRegionsAreLedTo() throws Exception {
+        Path second = Files.createDirectory(path.resolve("second"));
+        try (Pool two = TestPools.create(second, 2 << 20, 1 << 20);
+                MapOutputDirectory own = MapOutputDirectory.create(two, SLOTS, INCARNATION);
+                Lease first = TestPools.reserve(two, Purpose.RECEIVE, (1 << 20) - (1 + SLOTS) * RECORD)) {
+            assertThat(first.region().id()).isZero();
+            assertThat(own.publish(SHUFFLE, file(0))).isTrue();
+            assertThat(own.publish(SHUFFLE + SLOTS, file(0))).isTrue();
+            MemorySlice table = two.regions().get(0).memory().slice(0, (1 + SLOTS) * RECORD);
+            ByteBuffer header = whole(table.slice(0, RECORD));
+            assertThat(header.getInt(DirectoryLayout.HEADER_NEXT_REGION)).isOne();
+            ByteBuffer slot = whole(table.slice(DirectoryLayout.slotOffset(SHUFFLE, SLOTS), RECORD));
+            assertThat(slot.getInt(DirectoryLayout.SLOT_REGION)).isOne();
+        }
     }
 
     @Test

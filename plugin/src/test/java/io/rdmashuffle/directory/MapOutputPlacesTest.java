@@ -108,8 +108,11 @@ class MapOutputPlacesTest {
 
     @Test
     void inOnePieceOfMemoryTheEntrySaysWhere() throws Exception {
+        Lease before = TestPools.reserve(memory, Purpose.MAP_OUTPUT, 64);
         Lease data = inMemory(0, LENGTH);
-        try (MapOutput output = create(List.of(data), LENGTH)) {
+        assertThat(data.offset()).isEqualTo(64);
+        try (before;
+                MapOutput output = create(List.of(data), LENGTH)) {
             assertHoldsAll(output);
             DirectoryEntry entry = output.entry();
             assertThat(entry.place()).isEqualTo(Place.POOL);
