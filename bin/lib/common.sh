@@ -41,7 +41,7 @@ must_build() {
     [ -n "$(module_jar "$needed")" ] || return 0
     sources+=("$ROOT/integration-tests/$needed/pom.xml" "$ROOT/integration-tests/$needed/src/main")
   done
-  for needed in native-verbs plugin; do
+  for needed in native-verbs plugin/since-4.1 plugin; do
     sources+=("$ROOT/$needed/pom.xml" "$ROOT/$needed/src/main")
   done
   # A jar of the local Maven repository may have gone since.

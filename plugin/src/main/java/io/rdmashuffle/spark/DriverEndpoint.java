@@ -14,6 +14,8 @@ import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.NetworkCompression;
+import io.rdmashuffle.spark.compat.ScalaCollections;
+import io.rdmashuffle.spark.compat.ScalaFutures;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
@@ -35,12 +37,11 @@ import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.storage.BlockManagerId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.concurrent.Future;
-import scala.jdk.javaapi.CollectionConverters;
-import scala.jdk.javaapi.FutureConverters;
 
 /**
  * The registry's place on the driver: an RPC endpoint that executors announce themselves to, and a listener for those
@@ -157,9 +158,12 @@ final class DriverEndpoint implements AutoCloseable {
     private Map<String, String> executorHosts() {
         Map<String, String> hosts = new HashMap<>();
         try {
-            CollectionConverters.asJava(context.env().blockManager().master().getMemoryStatus()).keySet().stream()
-                    .filter(id -> !id.isDriver())
-                    .forEach(id -> hosts.put(id.executorId(), id.host()));
+            for (BlockManagerId id : ScalaCollections.list(
+                    context.env().blockManager().master().getMemoryStatus().keysIterator())) {
+                if (!id.isDriver()) {
+                    hosts.put(id.executorId(), id.host());
+                }
+            }
         } catch (Exception e) {
             // Scala throws RpcTimeoutException and SparkException without declaring them.
             LOG.debug("Spark's executors are not known now", e);
@@ -196,8 +200,7 @@ final class DriverEndpoint implements AutoCloseable {
             if (endpoint == null) {
                 return CompletableFuture.failedFuture(new IllegalStateException("no way back to the executor"));
             }
-            return FutureConverters.asJava(RegistryAsk.start(endpoint, message, DELIVERY_TIMEOUT))
-                    .toCompletableFuture()
+            return ScalaFutures.toJava(RegistryAsk.start(endpoint, message, DELIVERY_TIMEOUT))
                     .thenAccept(answer -> {});
         }
     }

@@ -22,6 +22,7 @@ import io.rdmashuffle.shuffle.read.FetchDeadlines;
 import io.rdmashuffle.shuffle.read.OneSidedBlockClient;
 import io.rdmashuffle.shuffle.read.PeerLookups;
 import io.rdmashuffle.shuffle.read.ReadServices;
+import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.time.Duration;
@@ -68,10 +69,12 @@ final class ExecutorNetwork implements AutoCloseable {
      * Prepares to join. A driver that does not answer is no failure: later lookups try again, and Spark's block
      * transfer serves until then.
      *
+     * @param spark the calls that differ between versions of Spark
      * @param statistics this executor's counters, for the driver
      * @param wire carries questions to the driver
      */
     ExecutorNetwork(
+            SparkLine spark,
             SparkEnv env,
             ShuffleConfig config,
             ExecutorMemory memory,
@@ -109,6 +112,7 @@ final class ExecutorNetwork implements AutoCloseable {
         env.blockManager().hostLocalDirManager_$eq(Option.empty());
         this.lookups = new PeerLookups(config.fetchTimeout());
         this.readServices = new ReadServices(
+                spark,
                 env.conf(),
                 env.serializerManager(),
                 env.blockManager(),

@@ -8,6 +8,7 @@ import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
 import io.rdmashuffle.shuffle.read.ReadServices;
 import io.rdmashuffle.shuffle.write.CompressionChoice;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
+import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -44,6 +45,7 @@ final class ExecutorRuntime implements AutoCloseable {
      */
     private static final Duration DEMOTION_INTERVAL = Duration.ofSeconds(1);
 
+    private final SparkLine spark;
     private final SparkConf conf;
     private final ShuffleConfig config;
     private final boolean isLocal;
@@ -64,18 +66,21 @@ final class ExecutorRuntime implements AutoCloseable {
     /**
      * Prepares; nothing is created yet.
      *
+     * @param spark the calls that differ between versions of Spark
      * @param isLocal whether this process is the whole application, so that it has no peers
      * @param wire carries questions to the driver
      * @param shufflesInFiles shuffles of which this process has written Spark's files
      * @param unregister removes a shuffle from this process
      */
     ExecutorRuntime(
+            SparkLine spark,
             SparkConf conf,
             ShuffleConfig config,
             boolean isLocal,
             RegistryWire wire,
             Supplier<Set<Integer>> shufflesInFiles,
             IntConsumer unregister) {
+        this.spark = spark;
         this.conf = conf;
         this.config = config;
         this.isLocal = isLocal;
@@ -83,6 +88,10 @@ final class ExecutorRuntime implements AutoCloseable {
         this.shufflesInFiles = shufflesInFiles;
         this.unregister = unregister;
         this.compression = new CompressionChoice(config.diskCompress(), !conf.contains("spark.io.compression.codec"));
+    }
+
+    SparkLine spark() {
+        return spark;
     }
 
     ShuffleCounters counters() {
@@ -133,7 +142,8 @@ final class ExecutorRuntime implements AutoCloseable {
                 joined = network;
                 if (joined == null) {
                     requireOpen();
-                    joined = new ExecutorNetwork(SparkEnv.get(), config, memory(), counters, this::statistics, wire);
+                    joined = new ExecutorNetwork(
+                            spark, SparkEnv.get(), config, memory(), counters, this::statistics, wire);
                     network = joined;
                     if (!isLocal) {
                         joined.announce();

@@ -22,9 +22,11 @@ import java.util.ServiceLoader;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.internal.config.package$;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.Option;
 
 /**
  * Opens the fabrics that configuration and machine allow, best first; says in one line why RDMA is not among them.
@@ -95,7 +97,7 @@ final class FabricChoice {
         if (reason != null) {
             throw new RdmaUnavailableException(reason);
         }
-        return VerbsFabric.open(settings(config, secret()));
+        return VerbsFabric.open(settings(config, secret(conf)));
     }
 
     /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
@@ -115,11 +117,22 @@ final class FabricChoice {
     }
 
     /** Returns the application's secret, empty if Spark does not authenticate. */
-    private static Optional<byte[]> secret() {
-        SecurityManager security = SparkEnv.get().securityManager();
+    static Optional<byte[]> secret(SparkConf conf) {
+        SecurityManager security = security(conf);
         return security.isAuthenticationEnabled()
                 ? Optional.of(security.getSecretKey().getBytes(StandardCharsets.UTF_8))
                 : Optional.empty();
+    }
+
+    /**
+     * Spark 3.5 creates the shuffle manager before its environment; what an executor's environment gets is made of the
+     * same settings.
+     */
+    private static SecurityManager security(SparkConf conf) {
+        SparkEnv env = SparkEnv.get();
+        return env == null
+                ? new SecurityManager(conf, Option.empty(), package$.MODULE$.AUTH_SECRET_FILE_EXECUTOR())
+                : env.securityManager();
     }
 
     private static VerbsSettings settings(ShuffleConfig config, Optional<byte[]> secret) {

@@ -9,6 +9,7 @@ import io.rdmashuffle.registry.RegistryCodecException;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryUnavailableException;
 import io.rdmashuffle.shuffle.serve.ReservedShuffle;
+import io.rdmashuffle.spark.compat.ScalaFutures;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -28,7 +29,6 @@ import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.apache.spark.storage.ShuffleDataBlockId;
 import org.apache.spark.storage.StorageLevel;
-import scala.jdk.javaapi.FutureConverters;
 import scala.reflect.ClassTag$;
 
 /**
@@ -79,14 +79,14 @@ final class PeerTransfer implements PeerChannel, AutoCloseable {
         PeerAddress address = PeerAddress.of(to);
         ManagedBuffer bytes = new NioManagedBuffer(ByteBuffer.wrap(codec.encode(message)));
         ShuffleDataBlockId blockId = new ShuffleDataBlockId(ReservedShuffle.SHUFFLE_ID, pushes.getAndIncrement(), 0);
-        FutureConverters.asJava(transfer.uploadBlock(
+        var unused = ScalaFutures.toJava(transfer.uploadBlock(
                         address.host(),
                         address.port(),
                         to.executorId(),
                         blockId,
                         bytes,
                         StorageLevel.MEMORY_ONLY(),
-                        ClassTag$.MODULE$.Byte()))
+                        ClassTag$.MODULE$.apply(Byte.TYPE)))
                 .whenComplete((answer, failure) -> {
                     if (failure == null) {
                         done.complete(null);

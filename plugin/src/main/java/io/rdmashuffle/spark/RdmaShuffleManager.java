@@ -11,10 +11,11 @@ import io.rdmashuffle.shuffle.NetworkCompression;
 import io.rdmashuffle.shuffle.read.DirectShuffleReader;
 import io.rdmashuffle.shuffle.read.RdmaShuffleReader;
 import io.rdmashuffle.shuffle.read.ReadServices;
-import io.rdmashuffle.shuffle.serve.PoolBlockResolver;
+import io.rdmashuffle.shuffle.serve.PoolBlocks;
 import io.rdmashuffle.shuffle.write.DirectShuffleWriter;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
 import io.rdmashuffle.shuffle.write.WriteServices;
+import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
@@ -23,6 +24,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.stream.Collectors;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
@@ -78,7 +81,9 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
      */
     private final @Nullable ExecutorRuntime runtime;
 
-    private final @Nullable PoolBlockResolver resolver;
+    private final @Nullable IndexShuffleBlockResolver resolver;
+    /** Shared with Spark's manager, which removes the files of these map outputs. */
+    private final ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle;
 
     private @Nullable DriverEndpoint registry;
     private boolean stopped;
@@ -114,10 +119,15 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         if (sortOnly) {
             this.runtime = null;
             this.resolver = null;
+            this.mapIdsByShuffle = new ConcurrentHashMap<>();
             SortFallback.removeOwnDataIO(conf);
         } else {
-            var mapIdsByShuffle = super.shuffleBlockResolver().taskIdMapsForShuffle();
+            SparkLine spark = SparkSupport.of(RdmaShuffleManager.class.getClassLoader())
+                    .line()
+                    .get();
+            this.mapIdsByShuffle = spark.mapIdsByShuffle(super.shuffleBlockResolver());
             ExecutorRuntime executor = new ExecutorRuntime(
+                    spark,
                     conf,
                     config,
                     isLocal,
@@ -127,15 +137,19 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                             .collect(Collectors.toSet()),
                     this::unregisterShuffle);
             this.runtime = executor;
-            this.resolver = new PoolBlockResolver(
+            this.resolver = spark.resolver(
                     conf,
                     mapIdsByShuffle,
-                    executor::storeOrNull,
-                    executor::incomingOrNull,
-                    executor::messagesOrNull,
-                    RdmaShuffleManager::reportBlock,
-                    executor.counters(),
-                    config.fetchVerifyChecksum());
+                    files -> new PoolBlocks(
+                            conf,
+                            files,
+                            mapIdsByShuffle,
+                            executor::storeOrNull,
+                            executor::incomingOrNull,
+                            executor::messagesOrNull,
+                            RdmaShuffleManager::reportBlock,
+                            executor.counters(),
+                            config.fetchVerifyChecksum()));
             conf.set(PoolDataIO.KEY, PoolDataIO.class.getName());
             prepareMemory();
         }
@@ -155,7 +169,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
 
     @Override
     public IndexShuffleBlockResolver shuffleBlockResolver() {
-        PoolBlockResolver ours = resolver;
+        IndexShuffleBlockResolver ours = resolver;
         return ours == null ? super.shuffleBlockResolver() : ours;
     }
 
@@ -163,7 +177,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         return requirePool(runtime);
     }
 
-    private PoolBlockResolver resolver() {
+    private IndexShuffleBlockResolver resolver() {
         return requirePool(resolver);
     }
 
@@ -225,6 +239,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         if (handle instanceof DirectShuffleHandle<?, ?, ?> direct) {
             rememberMap(handle.shuffleId(), mapId);
             WriteServices services = new WriteServices(
+                    runtime().spark(),
                     conf,
                     SparkEnv.get().blockManager(),
                     executorComponents(),
@@ -236,9 +251,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
 
     /** As Spark's manager does for its own writers, so that it removes files of this map output with its shuffle. */
     private void rememberMap(int shuffleId, long mapId) {
-        OpenHashSet<Object> mapIds = resolver()
-                .taskIdMapsForShuffle()
-                .computeIfAbsent(shuffleId, id -> new OpenHashSet<>(16, ClassTag$.MODULE$.Long()));
+        OpenHashSet<Object> mapIds = mapIdsByShuffle.computeIfAbsent(
+                shuffleId, id -> new OpenHashSet<>(16, ClassTag$.MODULE$.apply(Long.TYPE)));
         synchronized (mapIds) {
             mapIds.add(mapId);
         }

@@ -5,12 +5,16 @@ import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
 import java.nio.ByteOrder;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.spark.SparkConf;
 import org.apache.spark.package$;
 import scala.util.Properties;
 
 /** Settings under which a whole application is served by Spark's sort shuffle instead, and why. */
 final class SortFallback {
+    private static final Pattern VERSION = Pattern.compile("(\\d{1,4})\\.(\\d{1,4})(\\D.*)?");
+
     private SortFallback() {}
 
     /** Removes the key that an earlier application with the pool left in a configuration that was used again. */
@@ -22,7 +26,17 @@ final class SortFallback {
 
     /** Returns why the pool is not used, in words for the user; empty when it is. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config) {
-        return reason(conf, config, SparkSupport.OF_THIS_JAR);
+        return reason(conf, config, SparkSupport.of(SortFallback.class.getClassLoader()));
+    }
+
+    /** Before 3.5 more differs than is looked for. Vendors append to Spark's version. */
+    static boolean isTooOld(String version) {
+        Matcher numbers = VERSION.matcher(version);
+        if (!numbers.matches()) {
+            return false;
+        }
+        int major = Integer.parseInt(numbers.group(1));
+        return major < 3 || (major == 3 && Integer.parseInt(numbers.group(2)) < 5);
     }
 
     /** Likewise, with another idea of which Spark will do; for tests. */
@@ -30,11 +44,14 @@ final class SortFallback {
         if (config.fabricMode() == FabricMode.SORT) {
             return Optional.of("spark.shuffle.rdma.fabric.mode=sort");
         }
+        String version = package$.MODULE$.SPARK_VERSION();
+        if (isTooOld(version)) {
+            return Optional.of("this RDMA shuffle runs on Spark 3.5 to 4.2, and this is Spark " + version);
+        }
         Optional<SparkSupport.Member> missing = support.missing(SortFallback.class.getClassLoader());
         if (missing.isPresent()) {
-            return Optional.of("this RDMA shuffle needs Spark 4.1 or newer with Scala 2.13, and Spark "
-                    + package$.MODULE$.SPARK_VERSION() + " with Scala " + Properties.versionNumberString() + " lacks "
-                    + missing.get());
+            return Optional.of("this RDMA shuffle runs on Spark 3.5 to 4.2, and Spark " + version + " with Scala "
+                    + Properties.versionNumberString() + " lacks " + missing.get());
         }
         if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
             return Optional.of("this machine is big-endian; the layout of registered memory is little-endian");

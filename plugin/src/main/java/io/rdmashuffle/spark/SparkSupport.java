@@ -1,54 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.spark.compat.SparkLine;
+import io.rdmashuffle.spark.compat.since41.SparkSince41;
+import io.rdmashuffle.spark.compat.until40.SparkUntil40;
 import java.lang.reflect.Executable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Whether this jar runs on the Spark that it was loaded by: looks for the members that its classes link to and that
- * differ between versions of Spark and Scala, before anything of them is called.
+ * Whether this jar runs on the Spark that it was loaded by, and how: looks for the members that its classes link to and
+ * that differ between versions of Spark, before anything of them is called.
  *
  * <p>A member that is missing would otherwise end the application in a {@code NoSuchMethodError}, at start or in a
  * task.
  *
  * <p><b>Threading:</b> immutable.
+ *
+ * @param required members without which the pool is not used
+ * @param line makes the calls of this Spark; not to be asked if a member is missing
  */
-record SparkSupport(List<Member> required) {
-    private static final String CHECKSUMS = "[Lorg.apache.spark.shuffle.checksum.RowBasedChecksum;";
+record SparkSupport(List<Member> required, Supplier<SparkLine> line) {
+    private static final String CHECKSUM = "org.apache.spark.shuffle.checksum.RowBasedChecksum";
+    private static final String CHECKSUMS = "[L" + CHECKSUM + ";";
+    private static final String RESOLVER = "org.apache.spark.shuffle.IndexShuffleBlockResolver";
+    private static final String MAP_STATUS = "org.apache.spark.scheduler.MapStatus";
+    private static final String SORTER = "org.apache.spark.util.collection.ExternalSorter";
+    private static final String BLOCK_MANAGER_ID = "org.apache.spark.storage.BlockManagerId";
 
-    /** Oldest first, so that what is named is what the versions are told apart by. */
-    static final SparkSupport OF_THIS_JAR = new SparkSupport(List.of(
-            Member.method(
-                    "scala.jdk.javaapi.CollectionConverters",
-                    "asScala",
-                    "scala.collection.Iterator",
-                    "java.util.Iterator"),
-            Member.constructor(
-                    "org.apache.spark.shuffle.IndexShuffleBlockResolver",
-                    "org.apache.spark.SparkConf",
-                    "org.apache.spark.storage.BlockManager",
-                    "java.util.concurrent.ConcurrentMap"),
-            Member.method(
-                    "org.apache.spark.scheduler.MapStatus$",
-                    "apply",
-                    "org.apache.spark.scheduler.MapStatus",
-                    "org.apache.spark.storage.BlockManagerId",
-                    "[J",
-                    "long",
-                    "long"),
-            Member.method("org.apache.spark.ShuffleDependency", "rowBasedChecksums", CHECKSUMS),
-            Member.constructor(
-                    "org.apache.spark.util.collection.ExternalSorter",
-                    "org.apache.spark.TaskContext",
-                    "scala.Option",
-                    "scala.Option",
-                    "scala.Option",
-                    "org.apache.spark.serializer.Serializer",
-                    CHECKSUMS)));
+    private static final SparkSupport SINCE_4_1 = new SparkSupport(
+            List.of(
+                    Member.constructor(
+                            RESOLVER,
+                            "org.apache.spark.SparkConf",
+                            "org.apache.spark.storage.BlockManager",
+                            "java.util.concurrent.ConcurrentMap"),
+                    Member.method(RESOLVER, "taskIdMapsForShuffle", "java.util.concurrent.ConcurrentMap"),
+                    Member.method(MAP_STATUS + "$", "apply", MAP_STATUS, BLOCK_MANAGER_ID, "[J", "long", "long"),
+                    Member.method("org.apache.spark.ShuffleDependency", "rowBasedChecksums", CHECKSUMS),
+                    Member.constructor(
+                            SORTER,
+                            "org.apache.spark.TaskContext",
+                            "scala.Option",
+                            "scala.Option",
+                            "scala.Option",
+                            "org.apache.spark.serializer.Serializer",
+                            CHECKSUMS)),
+            SparkSince41::new);
+
+    private static final SparkSupport UNTIL_4_0 = new SparkSupport(
+            List.of(
+                    Member.constructor(
+                            RESOLVER,
+                            "org.apache.spark.SparkConf",
+                            "org.apache.spark.storage.BlockManager",
+                            "java.util.Map"),
+                    Member.method(RESOLVER, "taskIdMapsForShuffle", "java.util.Map"),
+                    Member.method(MAP_STATUS + "$", "apply", MAP_STATUS, BLOCK_MANAGER_ID, "[J", "long"),
+                    Member.constructor(
+                            SORTER,
+                            "org.apache.spark.TaskContext",
+                            "scala.Option",
+                            "scala.Option",
+                            "scala.Option",
+                            "org.apache.spark.serializer.Serializer")),
+            SparkUntil40::new);
+
+    /** Returns the members and calls of the Spark that a class loader has. */
+    static SparkSupport of(ClassLoader loader) {
+        try {
+            Class.forName(CHECKSUM, false, loader);
+            return SINCE_4_1;
+        } catch (ClassNotFoundException e) {
+            return UNTIL_4_0;
+        }
+    }
 
     /**
      * A method or constructor, by the names that the class file has.

@@ -40,8 +40,8 @@ import org.junit.jupiter.api.Timeout;
 @Tag("unit")
 @Timeout(120)
 class HouseTest {
-    private static final List<Path> SOURCES =
-            List.of(Path.of("src/main/java"), Path.of("../native-verbs/src/main/java"));
+    private static final List<Path> SOURCES = List.of(
+            Path.of("src/main/java"), Path.of("since-4.1/src/main/java"), Path.of("../native-verbs/src/main/java"));
 
     private static final JavaClasses CLASSES = new ClassFileImporter()
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.conf.ShuffleConfig;
@@ -11,6 +12,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -61,5 +63,17 @@ class FabricChoiceTest {
                         Map.of("spark.shuffle.rdma.fabric.verbs.onDemandPaging", "true")))
                 .as("nothing is pinned")
                 .isEmpty();
+    }
+
+    /** As on Spark 3.5, which creates the shuffle manager first. */
+    @Test
+    void theSecretIsKnownBeforeSparksEnvironmentIsThere() {
+        assertThat(SparkEnv.get()).isNull();
+        SparkConf authenticated = new SparkConf(false)
+                .set("spark.authenticate", "true")
+                .set("spark.authenticate.secret", "of this application");
+        assertThat(FabricChoice.secret(authenticated))
+                .hasValueSatisfying(secret -> assertThat(secret).asString(UTF_8).isEqualTo("of this application"));
+        assertThat(FabricChoice.secret(new SparkConf(false))).isEmpty();
     }
 }

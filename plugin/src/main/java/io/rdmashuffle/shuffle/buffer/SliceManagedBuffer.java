@@ -133,7 +133,8 @@ public final class SliceManagedBuffer extends ManagedBuffer {
         return fitsByteBuf() ? byteBuf() : new SliceFileRegion(slices, sizeBytes);
     }
 
-    @Override
+    /** As above, where Spark encrypts its connections with TLS (from 4.0 on, so that it overrides nothing on 3.5). */
+    @SuppressWarnings("MissingOverride")
     public Object convertToNettyForSsl() throws IOException {
         takeIfLazy();
         return fitsByteBuf() ? byteBuf() : new ChunkedStream(createInputStream(), SSL_CHUNK_BYTES);

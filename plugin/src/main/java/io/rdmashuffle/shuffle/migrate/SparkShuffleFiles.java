@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.migrate;
 
+import io.rdmashuffle.spark.compat.SparkBlocks;
 import io.rdmashuffle.store.OutputKey;
 import java.io.File;
 import java.io.IOException;
 import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentMap;
 import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.package$;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
@@ -13,7 +15,6 @@ import org.apache.spark.storage.BlockId;
 import org.apache.spark.util.collection.OpenHashSet;
 import org.jspecify.annotations.Nullable;
 import scala.Option;
-import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
 
 /**
@@ -24,7 +25,9 @@ import scala.reflect.ClassTag$;
 public final class SparkShuffleFiles implements MigrationTarget {
     private static final int INITIAL_MAP_IDS = 8;
 
+    private final SparkBlocks spark;
     private final IndexShuffleBlockResolver resolver;
+    private final ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle;
     private final BlockReports reports;
     private final OptionalLong maxDiskBytes;
 
@@ -34,8 +37,19 @@ public final class SparkShuffleFiles implements MigrationTarget {
         void report(BlockId blockId, long bytes);
     }
 
-    public SparkShuffleFiles(SparkConf conf, IndexShuffleBlockResolver resolver, BlockReports reports) {
-        this.resolver = resolver;
+    /**
+     * Creates what writes files.
+     *
+     * @param mapIdsByShuffle shared with Spark's sort manager, which deletes the files of these map ids
+     */
+    public SparkShuffleFiles(
+            SparkConf conf,
+            SparkBlocks spark,
+            ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle,
+            BlockReports reports) {
+        this.spark = spark;
+        this.resolver = spark.resolver();
+        this.mapIdsByShuffle = mapIdsByShuffle;
         this.reports = reports;
         Option<?> max = (Option<?>) conf.get(package$.MODULE$.STORAGE_DECOMMISSION_SHUFFLE_MAX_DISK_SIZE());
         this.maxDiskBytes = max.isDefined() ? OptionalLong.of((Long) max.get()) : OptionalLong.empty();
@@ -47,8 +61,7 @@ public final class SparkShuffleFiles implements MigrationTarget {
             return;
         }
         long used = 0;
-        for (Iterator<ShuffleBlockInfo> stored = resolver.getStoredShuffles().iterator(); stored.hasNext(); ) {
-            ShuffleBlockInfo output = stored.next();
+        for (ShuffleBlockInfo output : spark.getStoredShuffles()) {
             used += resolver.getDataFile(output.shuffleId(), output.mapId()).length();
         }
         if (used > maxDiskBytes.getAsLong()) {
@@ -66,8 +79,8 @@ public final class SparkShuffleFiles implements MigrationTarget {
     public void commitFiles(OutputKey key, long[] lengths, @Nullable File data) throws IOException {
         // Spark keeps files that are there already if they are of the same lengths, and writes lengths in that case.
         resolver.writeMetadataFileAndCommit(key.shuffleId(), key.mapId(), lengths.clone(), new long[0], data);
-        OpenHashSet<Object> mapIds = resolver.taskIdMapsForShuffle()
-                .computeIfAbsent(key.shuffleId(), id -> new OpenHashSet<>(INITIAL_MAP_IDS, ClassTag$.MODULE$.Long()));
+        OpenHashSet<Object> mapIds = mapIdsByShuffle.computeIfAbsent(
+                key.shuffleId(), id -> new OpenHashSet<>(INITIAL_MAP_IDS, ClassTag$.MODULE$.apply(Long.TYPE)));
         synchronized (mapIds) {
             mapIds.add$mcJ$sp(key.mapId());
         }

@@ -59,7 +59,7 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         this.services = services;
         this.metrics = metrics;
         this.fetch = new SparkFetch(dependency, context, metrics, services);
-        this.pipeline = new ReducePipeline<>(dependency, context, metrics);
+        this.pipeline = new ReducePipeline<>(services.spark(), dependency, context, metrics);
         this.batchFetchWanted = batchFetchWanted;
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.spark.compat.Concatenation;
+import io.rdmashuffle.spark.compat.ScalaCollections;
 import java.io.InputStream;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
@@ -16,7 +18,6 @@ import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Iterator;
 import scala.collection.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Reads a range of partitions of a range of map outputs that Spark's writers wrote, from wherever they are.
@@ -58,7 +59,7 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
         this.context = context;
         this.metrics = metrics;
         this.fetch = new SparkFetch(dependency, context, metrics, services);
-        this.pipeline = new ReducePipeline<>(dependency, context, metrics);
+        this.pipeline = new ReducePipeline<>(services.spark(), dependency, context, metrics);
         this.services = services;
         this.batchFetchWanted = batchFetchWanted;
     }
@@ -67,8 +68,8 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
     public Iterator<Product2<K, C>> read() {
         SerializerInstance serializer = dependency.serializer().newInstance();
         // A key-value iterator closes its stream, and with that gives its block back, once all records have been read.
-        return pipeline.of(streams()
-                .flatMap(block -> serializer.deserializeStream(block._2()).asKeyValueIterator()));
+        return pipeline.of(new Concatenation<>(
+                streams(), block -> serializer.deserializeStream(block._2()).asKeyValueIterator()));
     }
 
     private Iterator<Tuple2<BlockId, InputStream>> streams() {
@@ -79,6 +80,6 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
             return fetch.start(blocksByAddress, codecs::wrapStream, inBatches);
         }
         TaskBlocks blocks = TaskBlocks.of(blocksByAddress, context, metrics, services, null, inBatches);
-        return CollectionConverters.asScala(new BlockStreams(blocks, fetch, codecs::wrapStream, inBatches));
+        return ScalaCollections.iterator(new BlockStreams(blocks, fetch, codecs::wrapStream, inBatches));
     }
 }

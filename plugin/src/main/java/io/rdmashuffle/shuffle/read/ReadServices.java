@@ -5,6 +5,7 @@ import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.time.Duration;
@@ -19,6 +20,7 @@ import org.apache.spark.storage.BlockManager;
 /**
  * What a reader needs of the executor it runs in.
  *
+ * @param spark the calls that differ between versions of Spark
  * @param conf Spark's configuration
  * @param serializerManager compression and encryption
  * @param blockManager local blocks, and temporary files of large remote ones
@@ -33,6 +35,7 @@ import org.apache.spark.storage.BlockManager;
  * @param verify whether blocks are compared with their checksums
  */
 public record ReadServices(
+        SparkLine spark,
         SparkConf conf,
         SerializerManager serializerManager,
         BlockManager blockManager,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.spark.compat.SparkLine;
 import org.apache.spark.Aggregator;
 import org.apache.spark.InterruptibleIterator;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
-import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.util.CompletionIterator;
 import org.apache.spark.util.collection.ExternalSorter;
 import scala.Option;
@@ -21,6 +21,7 @@ import scala.runtime.BoxedUnit;
  *
  * <p><b>Threading:</b> one task thread.
  *
+ * @param spark makes the sorter
  * @param dependency the shuffle's
  * @param context the task's
  * @param metrics counts records
@@ -28,7 +29,10 @@ import scala.runtime.BoxedUnit;
  * @param <C> combined value
  */
 public record ReducePipeline<K, C>(
-        ShuffleDependency<K, ?, C> dependency, TaskContext context, ShuffleReadMetricsReporter metrics) {
+        SparkLine spark,
+        ShuffleDependency<K, ?, C> dependency,
+        TaskContext context,
+        ShuffleReadMetricsReporter metrics) {
     /** Returns the result for records as they were written. */
     public Iterator<Product2<K, C>> of(Iterator<Tuple2<Object, Object>> records) {
         Iterator<Tuple2<Object, Object>> counted = CompletionIterator.apply(
@@ -80,12 +84,6 @@ public record ReducePipeline<K, C>(
                                     declared.mergeCombiners())
                             : declared);
         }
-        return new ExternalSorter<>(
-                context,
-                aggregator,
-                Option.empty(),
-                dependency.keyOrdering(),
-                dependency.serializer(),
-                new RowBasedChecksum[0]);
+        return spark.sorter(context, aggregator, dependency);
     }
 }

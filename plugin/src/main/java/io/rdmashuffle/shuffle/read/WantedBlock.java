@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.spark.compat.ScalaCollections;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,7 +13,6 @@ import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Iterator;
 import scala.collection.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A block that a reduce task is to read.
@@ -36,8 +36,7 @@ record WantedBlock(BlockManagerId owner, Tuple3<BlockId, Object, Object> block) 
             byOwner.computeIfAbsent(each.owner, owner -> new ArrayList<>()).add(each.block);
         }
         List<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> owners = new ArrayList<>();
-        byOwner.forEach((owner, owned) -> owners.add(
-                new Tuple2<>(owner, CollectionConverters.asScala(owned).toSeq())));
-        return CollectionConverters.asScala(owners.iterator());
+        byOwner.forEach((owner, owned) -> owners.add(new Tuple2<>(owner, ScalaCollections.list(owned))));
+        return ScalaCollections.iterator(owners.iterator());
     }
 }

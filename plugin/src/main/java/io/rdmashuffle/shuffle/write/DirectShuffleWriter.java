@@ -11,6 +11,7 @@ import io.rdmashuffle.shuffle.format.RecordEncoder;
 import io.rdmashuffle.shuffle.format.RowRecords;
 import io.rdmashuffle.shuffle.format.SerializedRecords;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
+import io.rdmashuffle.spark.compat.RowChecksums;
 import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.OutputRefusedException;
 import java.io.File;
@@ -25,12 +26,10 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.MapStatus;
-import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
-import org.apache.spark.shuffle.checksum.RowBasedChecksum;
 import org.apache.spark.shuffle.checksum.ShuffleChecksumSupport;
 import org.apache.spark.util.TaskCompletionListener;
 import org.jspecify.annotations.Nullable;
@@ -90,22 +89,18 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     @Override
     public void write(Iterator<Product2<K, V>> records) throws IOException {
-        RowBasedChecksum[] rowChecksums = dependency.rowBasedChecksums();
-        takeAll(records, rowChecksums);
+        RowChecksums checksums = services.spark().rowChecksums(dependency);
+        takeAll(records, checksums);
         gathered.shut();
         long started = System.nanoTime();
         lengths = commit();
         metrics.incBytesWritten(LongStream.of(lengths).sum());
         metrics.incWriteTime(System.nanoTime() - started);
         taskMetrics.incPeakExecutionMemory(gathered.peakBytes());
-        status = MapStatus$.MODULE$.apply(
-                services.blockManager().shuffleServerId(),
-                lengths,
-                key.mapId(),
-                RowBasedChecksum.getAggregatedChecksumValue(rowChecksums));
+        status = services.spark().mapStatus(services.blockManager().shuffleServerId(), lengths, key.mapId(), checksums);
     }
 
-    private void takeAll(Iterator<Product2<K, V>> records, RowBasedChecksum[] rowChecksums) throws IOException {
+    private void takeAll(Iterator<Product2<K, V>> records, RowChecksums checksums) throws IOException {
         Partitioner partitioner = dependency.partitioner();
         long taken = 0;
         try (RecordEncoder encoder = encoder()) {
@@ -113,9 +108,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
                 Product2<K, V> record = records.next();
                 int partition = partitioner.getPartition(record._1());
                 encoder.encode(record._1(), record._2());
-                if (rowChecksums.length > 0) {
-                    rowChecksums[partition].update(record._1(), record._2());
-                }
+                checksums.update(partition, record._1(), record._2());
                 if (!encoder.addTo(gathered, partition)) {
                     addAfterSpill(encoder, partition);
                 }

@@ -10,6 +10,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.format.Frames;
+import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.BufferedInputStream;
@@ -39,7 +40,6 @@ import scala.Function2;
 import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Iterator;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** A stream for each block, whether it is read here, fetched, or fetched after it was missed here. */
 @Tag("unit")
@@ -79,7 +79,7 @@ class BlockStreamsTest {
                 List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
             asked.add(blocks);
             batches.add(inBatches);
-            return CollectionConverters.asScala(blocks.stream()
+            return ScalaCollections.iterator(blocks.stream()
                     .map(block ->
                             new Tuple2<BlockId, InputStream>(block.id(), new ByteArrayInputStream(bytesOf(block))))
                     .iterator());

@@ -23,6 +23,7 @@ import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.shuffle.read.DirectBlockReader.Begun;
+import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
@@ -55,7 +56,6 @@ import scala.Tuple2;
 import scala.Tuple3;
 import scala.collection.Iterator;
 import scala.collection.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A reducer that fetches from a peer whose memory is damaged: each block is answered once, with the right bytes over
@@ -294,9 +294,8 @@ class DamagedPeerTest {
             blocks.add(new Tuple3<>(BlockId.apply(id), 1L, blocks.size()));
         }
         BlockManagerId owner = BlockManagerId.apply(PEER, "host", 1, Option.empty());
-        Seq<Tuple3<BlockId, Object, Object>> owned =
-                CollectionConverters.asScala(blocks).toSeq();
-        return CollectionConverters.asScala(List.of(new Tuple2<>(owner, owned)).iterator());
+        Seq<Tuple3<BlockId, Object, Object>> owned = ScalaCollections.list(blocks);
+        return ScalaCollections.iterator(List.of(new Tuple2<>(owner, owned)).iterator());
     }
 
     /** A block's lease goes back a moment after its answer, on the fabric's thread. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.format.Frames;
+import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.IOException;
 import java.io.InputStream;
@@ -29,7 +30,6 @@ import org.junit.jupiter.api.Timeout;
 import scala.Function2;
 import scala.Tuple2;
 import scala.Tuple3;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** Tasks that end under a thread that reads for them: no executor is to blame for that. */
 @Tag("unit")
@@ -88,7 +88,7 @@ class RecordStreamTest {
         @Override
         public scala.collection.Iterator<Tuple2<BlockId, InputStream>> start(
                 List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
-            return CollectionConverters.asScala(new Iterator<Tuple2<BlockId, InputStream>>() {
+            return ScalaCollections.iterator(new Iterator<Tuple2<BlockId, InputStream>>() {
                 @Override
                 public boolean hasNext() {
                     return streams.hasNext();

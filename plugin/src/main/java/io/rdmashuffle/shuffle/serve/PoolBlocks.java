@@ -10,14 +10,18 @@ import io.rdmashuffle.shuffle.migrate.DepartingOutputs;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
 import io.rdmashuffle.shuffle.migrate.SparkShuffleFiles;
 import io.rdmashuffle.shuffle.migrate.SparkShuffleFiles.BlockReports;
+import io.rdmashuffle.spark.compat.ShuffleBlocks;
+import io.rdmashuffle.spark.compat.SparkBlocks;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.File;
 import java.io.IOException;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Supplier;
@@ -26,16 +30,12 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.client.StreamCallbackWithID;
 import org.apache.spark.serializer.SerializerManager;
-import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.util.collection.OpenHashSet;
 import org.jspecify.annotations.Nullable;
 import scala.Option;
 import scala.Tuple2;
-import scala.collection.immutable.List;
-import scala.collection.immutable.Seq;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * Finds blocks of this executor, in the pool or else in Spark's files: for its own tasks, and for peers that ask
@@ -43,10 +43,11 @@ import scala.jdk.javaapi.CollectionConverters;
  *
  * <p><b>Threading:</b> thread-safe.
  */
-public final class PoolBlockResolver extends IndexShuffleBlockResolver {
+public final class PoolBlocks implements ShuffleBlocks {
     /** As many as Spark remembers itself. */
     private static final int MAX_SKIPPED = 1000;
 
+    private final SparkBlocks spark;
     private final Supplier<@Nullable MapOutputStore> store;
     private final Supplier<@Nullable IncomingOutputs> incoming;
     private final Supplier<@Nullable ReservedShuffle> reserved;
@@ -60,8 +61,9 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
     private boolean isWritingFiles;
 
     /**
-     * Creates the resolver of one executor.
+     * Creates the blocks of one executor.
      *
+     * @param spark those in Spark's files
      * @param mapIdsByShuffle shared with Spark's sort manager, which deletes the files of these map ids
      * @param store the outputs in the pool; null while this process has none
      * @param incoming takes over outputs of decommissioned executors; null while this process has no pool
@@ -69,8 +71,9 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
      * @param reports tells the driver of outputs that have moved here
      * @param verify whether to look at checksums before a block is handed out
      */
-    public PoolBlockResolver(
+    public PoolBlocks(
             SparkConf conf,
+            SparkBlocks spark,
             ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle,
             Supplier<@Nullable MapOutputStore> store,
             Supplier<@Nullable IncomingOutputs> incoming,
@@ -78,11 +81,11 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
             BlockReports reports,
             ShuffleCounters counters,
             boolean verify) {
-        super(conf, null, mapIdsByShuffle);
+        this.spark = spark;
         this.store = store;
         this.incoming = incoming;
         this.reserved = reserved;
-        this.files = new SparkShuffleFiles(conf, this, reports);
+        this.files = new SparkShuffleFiles(conf, spark, mapIdsByShuffle, reports);
         this.hasFallbackStorage = conf.contains("spark.storage.decommission.fallbackStorage.path");
         this.counters = counters;
         this.verify = verify;
@@ -100,7 +103,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
                 ? null
                 : outputs.acquire(key.shuffleId(), key.mapId());
         if (key == null || output == null) {
-            ManagedBuffer fromFile = super.getBlockData(blockId, dirs);
+            ManagedBuffer fromFile = spark.getBlockData(blockId, dirs);
             countIfTask(ShuffleCounter.FILE_BYTES, fromFile.size());
             return fromFile;
         }
@@ -142,8 +145,8 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
 
     /** {@inheritDoc} Those in the pool, and those in files. */
     @Override
-    public Seq<ShuffleBlockInfo> getStoredShuffles() {
-        Set<ShuffleBlockInfo> stored = new LinkedHashSet<>(CollectionConverters.asJava(super.getStoredShuffles()));
+    public Collection<ShuffleBlockInfo> getStoredShuffles() {
+        Set<ShuffleBlockInfo> stored = new LinkedHashSet<>(spark.getStoredShuffles());
         MapOutputStore outputs = store.get();
         if (outputs != null) {
             outputs.pooled().forEach((shuffleId, mapIds) -> {
@@ -152,13 +155,13 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
                 }
             });
         }
-        return CollectionConverters.asScala(stored).toList();
+        return stored;
     }
 
     /** {@inheritDoc} Called when a query is done with its shuffles, so that these are not migrated. */
     @Override
     public void addShuffleToSkip(int shuffleId) {
-        super.addShuffleToSkip(shuffleId);
+        spark.addShuffleToSkip(shuffleId);
         synchronized (shufflesToSkip) {
             shufflesToSkip.add(shuffleId);
             if (shufflesToSkip.size() > MAX_SKIPPED) {
@@ -172,12 +175,10 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
     public List<Tuple2<BlockId, ManagedBuffer>> getMigrationBlocks(ShuffleBlockInfo output) {
         MapOutputStore outputs = store.get();
         try {
-            java.util.List<Tuple2<BlockId, ManagedBuffer>> blocks = outputs == null
+            List<Tuple2<BlockId, ManagedBuffer>> blocks = outputs == null
                     ? null
                     : new DepartingOutputs(outputs).blocks(new OutputKey(output.shuffleId(), output.mapId()));
-            return blocks == null
-                    ? super.getMigrationBlocks(output)
-                    : CollectionConverters.asScala(blocks).toList();
+            return blocks == null ? spark.getMigrationBlocks(output) : blocks;
         } catch (IOException e) {
             throw Unchecked.raise(e);
         }
@@ -192,7 +193,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
         IncomingOutputs outputs = incoming.get();
         try {
             return outputs == null
-                    ? super.putShuffleBlockAsStream(blockId, serializerManager)
+                    ? spark.putShuffleBlockAsStream(blockId, serializerManager)
                     : outputs.receive(blockId, files);
         } catch (IOException e) {
             throw Unchecked.raise(e);
@@ -205,7 +206,7 @@ public final class PoolBlockResolver extends IndexShuffleBlockResolver {
      */
     @Override
     public File getIndexFile(int shuffleId, long mapId, Option<String[]> dirs) {
-        File index = super.getIndexFile(shuffleId, mapId, dirs);
+        File index = spark.getIndexFile(shuffleId, mapId, dirs);
         if (hasFallbackStorage && dirs.isEmpty() && !index.exists()) {
             writeFiles(new OutputKey(shuffleId, mapId));
         }

@@ -11,6 +11,8 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.shuffle.LocalApplication;
+import io.rdmashuffle.spark.compat.ScalaCollections;
+import io.rdmashuffle.spark.compat.until40.SparkUntil40;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -21,9 +23,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -32,12 +36,14 @@ import org.apache.spark.TaskContext$;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.client.StreamCallbackWithID;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleBlockInfo;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.ShuffleBlockBatchId;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.apache.spark.storage.ShuffleDataBlockId;
 import org.apache.spark.storage.ShuffleIndexBlockId;
+import org.apache.spark.util.collection.OpenHashSet;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -50,13 +56,12 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import scala.Option;
 import scala.Tuple2;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** What Spark's block manager is given of an executor, for its tasks, for peers, and when it is decommissioned. */
 @Tag("unit")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
-class PoolBlockResolverTest {
+class PoolBlocksTest {
     private static final int SHUFFLE = 3;
     private static final int PARTITIONS = 6;
     private static final Option<String[]> HERE = Option.empty();
@@ -79,6 +84,9 @@ class PoolBlockResolverTest {
     private final ShuffleCounters counters = new ShuffleCounters();
     private @Nullable MapOutputStore stored;
     private @Nullable ReservedShuffle reserved;
+    /** Of the last resolver. */
+    private @Nullable PoolBlocks blocks;
+
     private Pool pool;
     private MapOutputStore store;
     private TestOutput output;
@@ -119,19 +127,30 @@ class PoolBlockResolverTest {
         return content;
     }
 
-    private PoolBlockResolver resolver(boolean verify, SparkConf conf) {
-        return new PoolBlockResolver(
-                conf,
-                new ConcurrentHashMap<>(),
-                () -> stored,
-                () -> null,
-                () -> reserved,
-                (block, bytes) -> {},
-                counters,
-                verify);
+    private IndexShuffleBlockResolver resolver(boolean verify, SparkConf conf) {
+        ConcurrentMap<Object, OpenHashSet<Object>> mapIds = new ConcurrentHashMap<>();
+        return new SparkUntil40()
+                .resolver(
+                        conf,
+                        mapIds,
+                        files -> blocks = new PoolBlocks(
+                                conf,
+                                files,
+                                mapIds,
+                                () -> stored,
+                                () -> null,
+                                () -> reserved,
+                                (block, bytes) -> {},
+                                counters,
+                                verify));
     }
 
-    private PoolBlockResolver resolver() {
+    /** As Spark does from 4.0 on. */
+    private void skip(int shuffleId) {
+        Objects.requireNonNull(blocks).addShuffleToSkip(shuffleId);
+    }
+
+    private IndexShuffleBlockResolver resolver() {
         return resolver(true, new SparkConf(false));
     }
 
@@ -145,8 +164,8 @@ class PoolBlockResolverTest {
         return out.toByteArray();
     }
 
-    private static List<ShuffleBlockInfo> outputs(PoolBlockResolver resolver) {
-        return List.copyOf(CollectionConverters.asJava(resolver.getStoredShuffles()));
+    private static List<ShuffleBlockInfo> outputs(IndexShuffleBlockResolver resolver) {
+        return List.copyOf(ScalaCollections.list(resolver.getStoredShuffles().iterator()));
     }
 
     private void damage() throws IOException {
@@ -154,7 +173,8 @@ class PoolBlockResolverTest {
     }
 
     /** Writes an output of Spark's own kind: a data file and its index. */
-    private static void writeFiles(PoolBlockResolver resolver, long mapId, byte[]... partitions) throws IOException {
+    private static void writeFiles(IndexShuffleBlockResolver resolver, long mapId, byte[]... partitions)
+            throws IOException {
         Path data = Files.createTempFile(local, "data", "");
         long[] lengths = new long[partitions.length];
         ByteArrayOutputStream all = new ByteArrayOutputStream();
@@ -168,7 +188,7 @@ class PoolBlockResolverTest {
 
     @Test
     void eachBlockAndEachRangeOfBlocksIsServedFromThePool() throws Exception {
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         for (int p = 0; p < PARTITIONS; p++) {
             assertThat(bytes(resolver.getBlockData(ShuffleBlockId.apply(SHUFFLE, map, p), HERE)))
                     .isEqualTo(output.partitions()[p]);
@@ -180,7 +200,7 @@ class PoolBlockResolverTest {
     /** Peers count what they read of this executor themselves. */
     @Test
     void whatTasksReadIsCountedAndWhatPeersReadIsNot() throws Exception {
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         writeFiles(resolver, map + 1, new byte[10], new byte[20]);
         BlockId inPool = ShuffleBlockId.apply(SHUFFLE, map, 1);
         BlockId inFile = ShuffleBlockId.apply(SHUFFLE, map + 1, 1);
@@ -198,7 +218,7 @@ class PoolBlockResolverTest {
 
     @Test
     void whatIsNotInThePoolComesFromSparksFiles() throws Exception {
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         byte[] second = {4, 5, 6};
         writeFiles(resolver, map, new byte[] {1}, second);
         BlockId block = ShuffleBlockId.apply(SHUFFLE, map, 1);
@@ -217,7 +237,7 @@ class PoolBlockResolverTest {
     void aDamagedBlockIsAnErrorUnlessChecksumsAreNotCompared() throws Exception {
         damage();
         BlockId block = ShuffleBlockId.apply(SHUFFLE, map, 1);
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         assertThatThrownBy(() -> resolver.getBlockData(block, HERE))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("overwritten");
@@ -242,54 +262,56 @@ class PoolBlockResolverTest {
 
     @Test
     void outputsOfThePoolAndOfFilesAreMigratedUnlessTheirQueryIsDone() throws Exception {
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         writeFiles(resolver, map + 1, new byte[10]);
         ShuffleBlockInfo inPool = new ShuffleBlockInfo(SHUFFLE, map);
         ShuffleBlockInfo inFiles = new ShuffleBlockInfo(SHUFFLE, map + 1);
         assertThat(outputs(resolver)).contains(inPool, inFiles).doesNotHaveDuplicates();
-        resolver.addShuffleToSkip(SHUFFLE);
-        assertThat(outputs(resolver)).doesNotContain(inPool, inFiles);
+        skip(SHUFFLE);
+        assertThat(outputs(resolver)).doesNotContain(inPool);
         stored = null;
         assertThat(outputs(resolver())).contains(inFiles).doesNotContain(inPool);
     }
 
     @Test
     void theOldestOfAThousandShufflesIsNotSkippedAnyMore() throws Exception {
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         ShuffleBlockInfo inPool = new ShuffleBlockInfo(SHUFFLE, map);
-        resolver.addShuffleToSkip(SHUFFLE);
+        skip(SHUFFLE);
         for (int other = 1; other < 1000; other++) {
-            resolver.addShuffleToSkip(SHUFFLE + other);
+            skip(SHUFFLE + other);
         }
         assertThat(outputs(resolver)).doesNotContain(inPool);
-        resolver.addShuffleToSkip(SHUFFLE + 1000);
+        skip(SHUFFLE + 1000);
         assertThat(outputs(resolver)).contains(inPool);
     }
 
     @Test
     void anOutputOfThePoolMigratesAsDataAndIndexAndOneOfFilesAsItIs() throws Exception {
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         writeFiles(resolver, map + 1, new byte[] {7, 8, 9});
-        List<Tuple2<BlockId, ManagedBuffer>> pooled =
-                CollectionConverters.asJava(resolver.getMigrationBlocks(new ShuffleBlockInfo(SHUFFLE, map)));
+        List<Tuple2<BlockId, ManagedBuffer>> pooled = ScalaCollections.list(
+                resolver.getMigrationBlocks(new ShuffleBlockInfo(SHUFFLE, map)).iterator());
         assertThat(pooled)
                 .extracting(block -> block._1())
                 .containsExactly(ShuffleDataBlockId.apply(SHUFFLE, map, 0), ShuffleIndexBlockId.apply(SHUFFLE, map, 0));
         assertThat(bytes(pooled.get(0)._2())).isEqualTo(output.expected(0, PARTITIONS));
         List<Tuple2<BlockId, ManagedBuffer>> filed =
-                CollectionConverters.asJava(resolver.getMigrationBlocks(new ShuffleBlockInfo(SHUFFLE, map + 1)));
+                ScalaCollections.list(resolver.getMigrationBlocks(new ShuffleBlockInfo(SHUFFLE, map + 1))
+                        .iterator());
         assertThat(filed)
                 .filteredOn(block -> block._1() instanceof ShuffleDataBlockId)
                 .singleElement()
                 .satisfies(block -> assertThat(bytes(block._2())).containsExactly(7, 8, 9));
         stored = null;
-        assertThat(CollectionConverters.asJava(resolver.getMigrationBlocks(new ShuffleBlockInfo(SHUFFLE, map + 1))))
+        assertThat(ScalaCollections.list(resolver.getMigrationBlocks(new ShuffleBlockInfo(SHUFFLE, map + 1))
+                        .iterator()))
                 .hasSameSizeAs(filed);
     }
 
     @Test
     void anOutputThatArrivesWhereThereIsNoPoolBecomesSparksFiles() throws Exception {
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         byte[] sent = {1, 2, 3};
         StreamCallbackWithID stream = resolver.putShuffleBlockAsStream(
                 ShuffleDataBlockId.apply(SHUFFLE, map + 2, 0), SparkEnv.get().serializerManager());
@@ -301,13 +323,13 @@ class PoolBlockResolverTest {
     @Test
     void withAFallbackStorageAnOutputOfThePoolIsWrittenAsFilesWhenTheseAreAskedFor() throws Exception {
         SparkConf conf = new SparkConf(false).set("spark.storage.decommission.fallbackStorage.path", local + "/");
-        PoolBlockResolver without = resolver();
+        IndexShuffleBlockResolver without = resolver();
         store.add(
                 SHUFFLE,
                 0,
                 TestOutput.write(pool, map + 3, output.partitions(), random).output());
         assertThat(without.getIndexFile(SHUFFLE, map + 3, HERE)).doesNotExist();
-        PoolBlockResolver resolver = resolver(true, conf);
+        IndexShuffleBlockResolver resolver = resolver(true, conf);
         assertThat(resolver.getIndexFile(SHUFFLE, map + 4, HERE))
                 .as("in neither")
                 .doesNotExist();
@@ -324,7 +346,7 @@ class PoolBlockResolverTest {
     void aDamagedOutputIsNotWrittenToTheFallbackStorage() throws Exception {
         SparkConf conf = new SparkConf(false).set("spark.storage.decommission.fallbackStorage.path", local + "/");
         damage();
-        PoolBlockResolver resolver = resolver(true, conf);
+        IndexShuffleBlockResolver resolver = resolver(true, conf);
         assertThatThrownBy(() -> resolver.getIndexFile(SHUFFLE, map, HERE))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("overwritten");
@@ -332,7 +354,7 @@ class PoolBlockResolverTest {
 
     @Test
     void blocksOfTheReservedShuffleGoToWhoeverAnswersForThem() throws Exception {
-        PoolBlockResolver resolver = resolver();
+        IndexShuffleBlockResolver resolver = resolver();
         BlockId asked = ShuffleBlockId.apply(ReservedShuffle.SHUFFLE_ID, 1, 2);
         BlockId sent = ShuffleDataBlockId.apply(ReservedShuffle.SHUFFLE_ID, 1, 2);
         assertThatThrownBy(() -> resolver.getBlockData(asked, HERE))
