@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.link;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.Handle;
+import org.objectweb.asm.Type;
+import org.objectweb.asm.tree.AbstractInsnNode;
+import org.objectweb.asm.tree.ClassNode;
+import org.objectweb.asm.tree.FieldInsnNode;
+import org.objectweb.asm.tree.InvokeDynamicInsnNode;
+import org.objectweb.asm.tree.MethodInsnNode;
+import org.objectweb.asm.tree.MethodNode;
+import org.objectweb.asm.tree.TypeInsnNode;
+
+/**
+ * What compiled classes refer to by name.
+ *
+ * @param classes the classes themselves
+ * @param members of others, and of themselves
+ * @param types by internal name
+ */
+record References(List<ClassNode> classes, Set<Member> members, Set<String> types) {
+    /** A method or field as an instruction names it; a field's descriptor has no parentheses. */
+    record Member(String owner, String name, String descriptor) implements Comparable<Member> {
+        boolean isMethod() {
+            return descriptor.startsWith("(");
+        }
+
+        @Override
+        public int compareTo(Member other) {
+            return toString().compareTo(other.toString());
+        }
+
+        @Override
+        public String toString() {
+            return owner.replace('/', '.') + "." + name + (isMethod() ? "" : " ") + descriptor;
+        }
+    }
+
+    /** Reads the classes below some folders. */
+    static References of(List<Path> folders, Predicate<Path> wanted) {
+        References found = new References(new ArrayList<>(), new TreeSet<>(), new TreeSet<>());
+        for (Path folder : folders) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file : files.filter(path -> path.toString().endsWith(".class") && wanted.test(path))
+                        .toList()) {
+                    ClassNode node = new ClassNode();
+                    new ClassReader(Files.readAllBytes(file)).accept(node, ClassReader.SKIP_DEBUG);
+                    found.add(node);
+                }
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+        return found;
+    }
+
+    private void add(ClassNode node) {
+        classes.add(node);
+        if (node.superName != null) {
+            types.add(node.superName);
+        }
+        types.addAll(node.interfaces);
+        for (MethodNode method : node.methods) {
+            addTypes(Type.getMethodType(method.desc));
+            for (AbstractInsnNode instruction : method.instructions) {
+                add(instruction);
+            }
+        }
+        node.fields.forEach(field -> addTypes(Type.getType(field.desc)));
+    }
+
+    private void add(AbstractInsnNode instruction) {
+        if (instruction instanceof MethodInsnNode call) {
+            add(call.owner, call.name, call.desc);
+        } else if (instruction instanceof FieldInsnNode access) {
+            add(access.owner, access.name, access.desc);
+        } else if (instruction instanceof TypeInsnNode named) {
+            addTypes(Type.getObjectType(named.desc));
+        } else if (instruction instanceof InvokeDynamicInsnNode dynamic) {
+            addTypes(Type.getMethodType(dynamic.desc));
+            for (Object argument : dynamic.bsmArgs) {
+                if (argument instanceof Handle handle) {
+                    add(handle.getOwner(), handle.getName(), handle.getDesc());
+                } else if (argument instanceof Type type) {
+                    addTypes(type);
+                }
+            }
+        }
+    }
+
+    private void add(String owner, String name, String descriptor) {
+        addTypes(Type.getObjectType(owner));
+        addTypes(Type.getType(descriptor));
+        if (!owner.startsWith("[")) {
+            members.add(new Member(owner, name, descriptor));
+        }
+    }
+
+    private void addTypes(Type type) {
+        switch (type.getSort()) {
+            case Type.METHOD -> {
+                addTypes(type.getReturnType());
+                for (Type argument : type.getArgumentTypes()) {
+                    addTypes(argument);
+                }
+            }
+            case Type.ARRAY -> addTypes(type.getElementType());
+            case Type.OBJECT -> types.add(type.getInternalName());
+            default -> {}
+        }
+    }
+}
