@@ -29,16 +29,6 @@ final class SortFallback {
         return reason(conf, config, SparkSupport.of(SortFallback.class.getClassLoader()));
     }
 
-    /** Before 3.5 more differs than is looked for. Vendors append to Spark's version. */
-    static boolean isTooOld(String version) {
-        Matcher numbers = VERSION.matcher(version);
-        if (!numbers.matches()) {
-            return false;
-        }
-        int major = Integer.parseInt(numbers.group(1));
-        return major < 3 || (major == 3 && Integer.parseInt(numbers.group(2)) < 5);
-    }
-
     /** Likewise, with another idea of which Spark will do; for tests. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config, SparkSupport support) {
         if (config.fabricMode() == FabricMode.SORT) {
@@ -73,5 +63,15 @@ final class SortFallback {
             return Optional.of(PoolDataIO.KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
         }
         return Optional.empty();
+    }
+
+    /** Before 3.5 more differs than is looked for. Vendors append to Spark's version. */
+    static boolean isTooOld(String version) {
+        Matcher numbers = VERSION.matcher(version);
+        if (!numbers.matches()) {
+            return false;
+        }
+        int major = Integer.parseInt(numbers.group(1));
+        return major < 3 || (major == 3 && Integer.parseInt(numbers.group(2)) < 5);
     }
 }
