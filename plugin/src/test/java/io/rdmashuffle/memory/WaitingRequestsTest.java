@@ -144,7 +144,7 @@ class WaitingRequestsTest {
         } finally {
             lock.unlock();
         }
-        assertThat(asked(request -> lease)).as("nobody waits").isEmpty();
+        assertThat(asked(request -> lease)).as("requests that wait").isEmpty();
     }
 
     @Test
@@ -154,7 +154,7 @@ class WaitingRequestsTest {
         assertThatThrownBy(waiter::get)
                 .isInstanceOf(ExecutionException.class)
                 .hasCauseInstanceOf(InterruptedException.class);
-        assertThat(asked(request -> lease)).as("nobody waits").isEmpty();
+        assertThat(asked(request -> lease)).as("requests that wait").isEmpty();
     }
 
     /** Otherwise the lease would never come back. */
