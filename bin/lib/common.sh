@@ -1,13 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts of bin/: finds the repository and Java, and builds what is missing.
+# Sourced by the scripts of bin/: finds the repository and Java, and builds what is missing, for one line of Spark.
 # shellcheck shell=bash
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
-SPARK_HOME=$ROOT/integration-tests/harness/target/spark-home
-export SPARK_HOME SPARK_SCALA_VERSION=2.13 SPARK_LOCAL_IP=127.0.0.1
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$(basename "$0"): $*"; exit 1; }
+
+# Profiles of the root pom say what each line is.
+mapfile -t LINES_OF_SPARK < <(sed -n 's:.*<id>spark-\(.*\)</id>.*:\1:p' "$ROOT/pom.xml")
+DEFAULT_LINE=$(sed -n 's:.*<spark.line>\(.*\)</spark.line>.*:\1:p' "$ROOT/pom.xml")
+
+# Usage: use_line LINE; what is run from here on runs on that line of Spark.
+use_line() {
+  LINE=$1
+  [[ " ${LINES_OF_SPARK[*]} " == *" $LINE "* ]] || {
+    say "$(basename "$0"): no line of Spark is called '$LINE'; -Dspark.line takes one of: ${LINES_OF_SPARK[*]}"
+    exit 2
+  }
+  SPARK_HOME=$ROOT/integration-tests/harness/target/spark-home-$LINE SPARK_SCALA_VERSION=2.13
+  [[ $LINE != *_* ]] || SPARK_SCALA_VERSION=${LINE#*_}
+  export SPARK_HOME SPARK_SCALA_VERSION SPARK_LOCAL_IP=127.0.0.1
+  # Of the repository's own virtual machines.
+  OURS_JAVA=("-Drdmashuffle.root=$ROOT" "-Dspark.line=$LINE")
+}
+
+# Usage: take_line "$@"; set -- "${ARGUMENTS[@]}"; takes -Dspark.line=LINE out of the arguments of a command and uses that line.
+take_line() {
+  local argument
+  ARGUMENTS=()
+  for argument in "$@"; do
+    case $argument in
+      -Dspark.line=*) use_line "${argument#-Dspark.line=}" ;;
+      *) ARGUMENTS+=("$argument") ;;
+    esac
+  done
+}
+use_line "$DEFAULT_LINE"
 
 # Sets JAVA to a Java 17 or newer: of JAVA_HOME if that is set, else of the path.
 find_java() {
@@ -35,7 +64,6 @@ modules_of() {
 must_build() {
   local module=$1 built=$ROOT/integration-tests/$1/target/built jar needed
   local sources=("$ROOT/pom.xml" "$ROOT/.mvn" "$ROOT/integration-tests/pom.xml")
-  [ -f "$SPARK_HOME/RELEASE" ] || return 0
   compgen -G "$ROOT/plugin/target/rdma-shuffle-spark-*.jar" >/dev/null || return 0
   for needed in $(modules_of "$module"); do
     [ -n "$(module_jar "$needed")" ] || return 0
@@ -44,20 +72,50 @@ must_build() {
   for needed in native-verbs plugin/since-4.1 plugin; do
     sources+=("$ROOT/$needed/pom.xml" "$ROOT/$needed/src/main")
   done
-  # A jar of the local Maven repository may have gone since.
-  [ -z "$(find -L "$SPARK_HOME/jars" -type l -print -quit)" ] || return 0
   # Maven leaves a jar alone that would hold the same again, so a build from here leaves a mark of its own.
   jar=$(module_jar "$module")
   [ "$built" -nt "$jar" ] || built=$jar
   [ -n "$(find "${sources[@]}" -newer "$built" -print -quit)" ]
 }
 
-# Usage: build_if_needed MODULE; builds a module of integration-tests, what it needs, and the Spark home, if they are missing or
-# older than their sources.
+# Succeeds if the home of this line is missing or older than what it is made by, or if a jar of it has gone from the local Maven
+# repository since.
+must_make_home() {
+  local release=$SPARK_HOME/RELEASE
+  [ -f "$release" ] && [ -z "$(find -L "$SPARK_HOME/jars" -type l -print -quit)" ] || return 0
+  [ -n "$(find "$ROOT/pom.xml" "$ROOT/integration-tests/pom.xml" "$ROOT/integration-tests/harness/home/pom.xml" \
+    -newer "$release" -print -quit)" ]
+}
+
+need_maven() { command -v mvn >/dev/null || die "no mvn: install Maven 3.8.7 or newer"; }
+
+# Makes the Spark home of this line, if need be, of jars that Maven fetches; harness is built.
+need_home() {
+  must_make_home || return 0
+  local log=$ROOT/target/home-$LINE.log started=$SECONDS
+  need_maven
+  mkdir -p "$ROOT/target"
+  say "fetching Spark $LINE (log: $log)"
+  mvn -B -ntp -f "$ROOT/integration-tests/harness/home/pom.xml" "-Dspark.line=$LINE" dependency:build-classpath \
+    >"$log" 2>&1 || {
+    grep -E '^\[(ERROR|WARNING)\]' "$log" | tail -n 10 >&2
+    die "Maven could not get Spark $LINE; see $log"
+  }
+  "$JAVA" -XX:TieredStopAtLevel=1 -cp "$(module_jar harness)" io.rdmashuffle.harness.SparkHome "$ROOT" "$LINE"
+  say "made $SPARK_HOME in $((SECONDS - started)) s"
+}
+
+# Usage: build_if_needed MODULE; builds a module of integration-tests, what it needs, and the Spark home of this line, if they are
+# missing or older than their sources.
 build_if_needed() {
+  build_module_if_needed "$1"
+  need_home
+}
+
+build_module_if_needed() {
   local module=$1 log=$ROOT/target/build.log started=$SECONDS
   must_build "$module" || return 0
-  command -v mvn >/dev/null || die "no mvn: install Maven 3.8.7 or newer"
+  need_maven
   mkdir -p "$ROOT/target"
   say "building (mvn package, without tests, log: $log)"
   (cd "$ROOT" && mvn -B -ntp -pl "integration-tests/$module" -am -Dmaven.test.skip=true \

@@ -42,7 +42,7 @@ device_jobs() {
   SPARK_JARS=$(find "$SPARK_HOME/jars" -name '*.jar' | LC_ALL=C sort | paste -sd :):$tests
   local log4j=-Dlog4j2.configurationFile=$SPARK_HOME/conf/log4j2.properties
   JOBS=(env "SPARK_CONF_DIR=$folder/no-conf" "$JAVA" -Xmx1g "${LEAN_JAVA[@]}" "${DRIVER_ARCHIVE[@]}" "${SPARK_JAVA[@]}"
-    "$log4j" "-Drdmashuffle.root=$ROOT" "-Dspark.master=$master" -Dspark.ui.enabled=false
+    "$log4j" "${OURS_JAVA[@]}" "-Dspark.master=$master" -Dspark.ui.enabled=false
     -Dspark.sql.shuffle.partitions=4 -Dspark.sql.autoBroadcastJoinThreshold=-1
     -Dspark.network.timeout=600s -Dspark.executor.heartbeatInterval=60s "${PATIENT[@]}"
     "-Dspark.sql.warehouse.dir=/tmp/warehouse" "-Dspark.executor.extraClassPath=$tests"

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A folder that Spark takes for its installation, made of links to the jars that Maven resolved, to the plugin's jar
- * and to that of this module.
+ * A folder that Spark takes for its installation, one for each line of Spark, made of links to the jars that Maven
+ * resolved, to the plugin's jar and to that of this module.
  *
  * <p>{@code local-cluster} starts its executors from {@code SPARK_HOME/jars}; it needs no more than those jars, an
  * empty {@code bin} and a {@code RELEASE} file. The plugin's jar lies among them, as it would after a user put it
@@ -23,28 +23,37 @@ import java.util.Map;
  * <p><b>Threading:</b> immutable; assembling is not safe against another process doing the same.
  *
  * @param folder the home, absolute
+ * @param line whose jars it has
  */
-public record SparkHome(Path folder) {
+public record SparkHome(Path folder, SparkLine line) {
     private static final String MODULE = "harness";
-    private static final String SCALA_VERSION = "2.13";
 
-    /** Called by the build with the repository's folder: assembles the home. */
+    /** Called with the repository's folder and the name of a line: assembles its home. */
     public static void main(String[] args) throws IOException {
-        assemble(args.length == 0 ? Workspace.find() : new Workspace(Path.of(args[0])));
-    }
-
-    /** Returns the home that the build assembled. */
-    public static SparkHome of(Workspace workspace) {
-        Path folder = workspace.target(MODULE).resolve("spark-home");
-        if (!Files.isRegularFile(folder.resolve("RELEASE"))) {
-            throw new IllegalStateException("no Spark home in " + folder + "; run: mvn -DskipTests package");
+        if (args.length != 2) {
+            throw new IllegalArgumentException("usage: SparkHome REPOSITORY LINE");
         }
-        return new SparkHome(folder);
+        assemble(new Workspace(Path.of(args[0])), new SparkLine(args[1]));
     }
 
-    /** Makes the home anew from the class path that the build wrote; {@code RELEASE} is written last. */
-    public static SparkHome assemble(Workspace workspace) throws IOException {
-        Path folder = workspace.target(MODULE).resolve("spark-home");
+    /** Returns the home of the line that this virtual machine was started for. */
+    public static SparkHome of(Workspace workspace) {
+        SparkHome home = of(workspace, SparkLine.current());
+        if (!Files.isRegularFile(home.folder.resolve("RELEASE"))) {
+            throw new IllegalStateException(
+                    "no Spark home in " + home.folder + "; run: mvn -DskipTests " + home.line.option() + " package");
+        }
+        return home;
+    }
+
+    private static SparkHome of(Workspace workspace, SparkLine line) {
+        return new SparkHome(workspace.target(MODULE).resolve("spark-home-" + line), line);
+    }
+
+    /** Makes a home anew from the class path that Maven wrote; {@code RELEASE} is written last. */
+    private static void assemble(Workspace workspace, SparkLine line) throws IOException {
+        SparkHome home = of(workspace, line);
+        Path folder = home.folder;
         Path jars = Files.createDirectories(folder.resolve("jars"));
         Files.createDirectories(folder.resolve("bin"));
         Files.deleteIfExists(folder.resolve("RELEASE"));
@@ -56,15 +65,16 @@ public record SparkHome(Path folder) {
         Path plugin = workspace.pluginJar();
         link(jars, plugin);
         link(jars, workspace.jar(MODULE));
-        for (Path jar : classPath(workspace)) {
+        for (Path jar : classPath(workspace, line)) {
             boolean ours = jar.startsWith(workspace.root());
             if (!ours) {
                 link(jars, jar);
             }
         }
         writeLogging(Files.createDirectories(folder.resolve("conf")));
-        Files.writeString(folder.resolve("RELEASE"), "Spark from Maven artifacts, with " + plugin.getFileName() + "\n");
-        return new SparkHome(folder);
+        Files.writeString(
+                folder.resolve("RELEASE"),
+                "Spark " + line + " from Maven artifacts, with " + plugin.getFileName() + "\n");
     }
 
     /** Drivers and executors find it on their class path: Spark puts its home's conf folder there. */
@@ -77,8 +87,8 @@ public record SparkHome(Path folder) {
         }
     }
 
-    private static List<Path> classPath(Workspace workspace) throws IOException {
-        String listed = Files.readString(workspace.target(MODULE).resolve("spark-classpath.txt"));
+    private static List<Path> classPath(Workspace workspace, SparkLine line) throws IOException {
+        String listed = Files.readString(workspace.target(MODULE).resolve("spark-classpath-" + line + ".txt"));
         List<Path> jars = new ArrayList<>();
         for (String entry : listed.strip().split(File.pathSeparator, -1)) {
             Path path = Path.of(entry);
@@ -115,7 +125,7 @@ public record SparkHome(Path folder) {
     public Map<String, String> environment() {
         Map<String, String> environment = new LinkedHashMap<>();
         environment.put("SPARK_HOME", folder.toString());
-        environment.put("SPARK_SCALA_VERSION", SCALA_VERSION);
+        environment.put("SPARK_SCALA_VERSION", line.scalaVersion());
         environment.put("SPARK_LOCAL_IP", "127.0.0.1");
         return environment;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.suites;
 
+import io.rdmashuffle.harness.SparkLine;
 import io.rdmashuffle.harness.Workspace;
 import java.io.IOException;
 import java.io.InputStream;
@@ -23,9 +24,12 @@ record SuiteFiles(Path folder, String name) {
         return new SuiteFiles(folder(setting.workspace()), suite.name() + "-" + setting.label());
     }
 
-    /** Returns the folder of all suites. */
+    /** Returns the folder of all suites of the line that this virtual machine was started for. */
     static Path folder(Workspace workspace) {
-        return workspace.target("spark-suites").resolve("suites");
+        return workspace
+                .target("spark-suites")
+                .resolve("suites")
+                .resolve(SparkLine.current().name());
     }
 
     /** Returns the folders of unpacked tests jars. */

@@ -30,6 +30,14 @@ public abstract class Tool implements Callable<Integer> {
     private @Nullable CommandSpec spec;
 
     @Option(
+            names = "-Dspark.line",
+            order = Integer.MAX_VALUE - 1,
+            paramLabel = "LINE",
+            description = "The line of Spark to run on: 3.5_2.12, 3.5_2.13, 4.0, 4.1 or 4.2. Default: 4.1")
+    @SuppressWarnings("UnusedVariable") // The commands in bin take it, to start this virtual machine on that line.
+    private @Nullable String line;
+
+    @Option(
             names = {"-h", "--help"},
             order = Integer.MAX_VALUE,
             usageHelp = true,

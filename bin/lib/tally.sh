@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# Adds up what parts of a test run say of themselves; sourced after common.sh.
+# shellcheck shell=bash
+
+PASSED=0 FAILED=0 SKIPPED=0
+
+# Usage: tally LOG EXIT_CODE NAME SECONDS; adds the sums that a part printed, in our words or in those of JUnit's console, or one
+# failure if it printed none. Leaves them in TALLY.
+tally() {
+  local passed=0 failed=0 skipped=0
+  if grep -qE '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$1"; then
+    read -r passed _ failed _ skipped _ < <(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$1" | tail -n 1 | tr -d ,)
+  elif grep -q 'tests successful' "$1"; then
+    passed=$(sed -n 's/^\[ *\([0-9]*\) tests successful.*/\1/p' "$1")
+    failed=$(sed -n 's/^\[ *\([0-9]*\) tests failed.*/\1/p' "$1")
+    skipped=$(sed -n 's/^\[ *\([0-9]*\) tests \(skipped\|aborted\).*/\1/p' "$1" | awk '{ sum += $1 } END { print sum + 0 }')
+  fi
+  [ "$2" = 0 ] || [ "$failed" -gt 0 ] || failed=1
+  [ $((passed + failed)) -gt 0 ] || failed=1
+  TALLY="$passed passed, $failed failed, $skipped skipped"
+  say "$3: $TALLY in $4 s (log: $1)"
+  PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
+}
+
+# Prints all sums; succeeds if something passed, nothing failed and nothing was skipped.
+all_passed() {
+  echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+  [ "$FAILED" = 0 ] && [ "$SKIPPED" = 0 ] && [ "$PASSED" -gt 0 ]
+}
