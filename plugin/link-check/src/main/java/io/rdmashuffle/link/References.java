@@ -13,6 +13,7 @@ import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.Handle;
+import org.objectweb.asm.Opcodes;
 import org.objectweb.asm.Type;
 import org.objectweb.asm.tree.AbstractInsnNode;
 import org.objectweb.asm.tree.ClassNode;
@@ -29,10 +30,19 @@ import org.objectweb.asm.tree.TypeInsnNode;
  * @param members of others, and of themselves
  * @param types by internal name
  */
-record References(List<ClassNode> classes, Set<Member> members, Set<String> types) {
-    /** A method or field as an instruction names it; a field's descriptor has no parentheses. */
-    record Member(String owner, String name, String descriptor) implements Comparable<Member> {
-        boolean isMethod() {
+public record References(List<ClassNode> classes, Set<Member> members, Set<String> types) {
+    /**
+     * A method or field as an instruction names it.
+     *
+     * @param owner internal name of the type that the instruction names, which may inherit the member
+     * @param descriptor that of a field has no parentheses
+     * @param isStatic whether the instruction needs no object
+     * @param ofInterface whether the instruction takes the owner for an interface; never for a field
+     */
+    public record Member(String owner, String name, String descriptor, boolean isStatic, boolean ofInterface)
+            implements Comparable<Member> {
+        /** Says whether this is a method or constructor. */
+        public boolean isMethod() {
             return descriptor.startsWith("(");
         }
 
@@ -47,8 +57,12 @@ record References(List<ClassNode> classes, Set<Member> members, Set<String> type
         }
     }
 
-    /** Reads the classes below some folders. */
-    static References of(List<Path> folders, Predicate<Path> wanted) {
+    /**
+     * Reads the classes below some folders.
+     *
+     * @param wanted which of the files to read
+     */
+    public static References of(List<Path> folders, Predicate<Path> wanted) {
         References found = new References(new ArrayList<>(), new TreeSet<>(), new TreeSet<>());
         for (Path folder : folders) {
             try (Stream<Path> files = Files.walk(folder)) {
@@ -82,16 +96,23 @@ record References(List<ClassNode> classes, Set<Member> members, Set<String> type
 
     private void add(AbstractInsnNode instruction) {
         if (instruction instanceof MethodInsnNode call) {
-            add(call.owner, call.name, call.desc);
+            add(new Member(call.owner, call.name, call.desc, call.getOpcode() == Opcodes.INVOKESTATIC, call.itf));
         } else if (instruction instanceof FieldInsnNode access) {
-            add(access.owner, access.name, access.desc);
+            int opcode = access.getOpcode();
+            boolean isStatic = opcode == Opcodes.GETSTATIC || opcode == Opcodes.PUTSTATIC;
+            add(new Member(access.owner, access.name, access.desc, isStatic, false));
         } else if (instruction instanceof TypeInsnNode named) {
             addTypes(Type.getObjectType(named.desc));
         } else if (instruction instanceof InvokeDynamicInsnNode dynamic) {
             addTypes(Type.getMethodType(dynamic.desc));
             for (Object argument : dynamic.bsmArgs) {
                 if (argument instanceof Handle handle) {
-                    add(handle.getOwner(), handle.getName(), handle.getDesc());
+                    add(new Member(
+                            handle.getOwner(),
+                            handle.getName(),
+                            handle.getDesc(),
+                            handle.getTag() == Opcodes.H_INVOKESTATIC,
+                            handle.isInterface()));
                 } else if (argument instanceof Type type) {
                     addTypes(type);
                 }
@@ -99,11 +120,11 @@ record References(List<ClassNode> classes, Set<Member> members, Set<String> type
         }
     }
 
-    private void add(String owner, String name, String descriptor) {
-        addTypes(Type.getObjectType(owner));
-        addTypes(Type.getType(descriptor));
-        if (!owner.startsWith("[")) {
-            members.add(new Member(owner, name, descriptor));
+    private void add(Member member) {
+        addTypes(Type.getObjectType(member.owner()));
+        addTypes(Type.getType(member.descriptor()));
+        if (!member.owner().startsWith("[")) {
+            members.add(member);
         }
     }
 

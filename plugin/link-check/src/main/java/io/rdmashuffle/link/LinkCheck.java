@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.link;
 
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -16,7 +16,7 @@ import org.objectweb.asm.tree.MethodNode;
  * Whether compiled classes run on a class path that they were not compiled against: what a virtual machine would only
  * find out at the first call, or never.
  */
-final class LinkCheck {
+public final class LinkCheck {
     private final References references;
     private final ClassSource source;
 
@@ -26,12 +26,13 @@ final class LinkCheck {
     }
 
     /**
-     * Returns what is wrong, a sentence each: types and members that are missing, abstract methods without a body, and
-     * methods that override something of the class path that they were compiled against, but nothing of the other.
+     * Returns what is wrong, a sentence each: types and members that are missing or of another kind, abstract methods
+     * without a body, and methods that override something of the class path that they were compiled against, but
+     * nothing of the other.
      *
      * @param compiledAgainst the jars that {@code references} were compiled against
      */
-    static Set<String> findings(References references, ClassSource source, ClassSource compiledAgainst) {
+    public static Set<String> findings(References references, ClassSource source, ClassSource compiledAgainst) {
         LinkCheck check = new LinkCheck(references, source);
         Set<String> findings = new TreeSet<>();
         check.addMissing(findings);
@@ -44,9 +45,12 @@ final class LinkCheck {
         return findings;
     }
 
-    /** Of Spark, Scala and Netty, which come with Spark. */
+    /** Of Spark and what comes with it in a version of its own. */
     private static boolean isForeign(String name) {
-        return name.startsWith("org/apache/spark/") || name.startsWith("scala/") || name.startsWith("io/netty/");
+        return name.startsWith("org/apache/spark/")
+                || name.startsWith("scala/")
+                || name.startsWith("io/netty/")
+                || name.startsWith("org/scalatest/");
     }
 
     private void addMissing(Set<String> findings) {
@@ -57,18 +61,37 @@ final class LinkCheck {
         }
         for (References.Member member : references.members()) {
             List<ClassNode> lineage = source.lineage(member.owner());
-            boolean reachesForeign = lineage.stream().anyMatch(node -> isForeign(node.name));
-            if (reachesForeign && lineage.stream().noneMatch(node -> declares(node, member))) {
-                findings.add("no member " + member);
+            if (lineage.stream().anyMatch(node -> isForeign(node.name))) {
+                addMissing(member, lineage, findings);
             }
         }
     }
 
-    private static boolean declares(ClassNode node, References.Member member) {
-        return member.isMethod()
-                ? find(node, member.name(), member.descriptor()) != null
-                : node.fields.stream()
-                        .anyMatch(field -> field.name.equals(member.name()) && field.desc.equals(member.descriptor()));
+    private static void addMissing(References.Member member, List<ClassNode> lineage, Set<String> findings) {
+        OptionalInt access = lineage.stream()
+                .flatMapToInt(node -> accessOf(node, member).stream())
+                .findFirst();
+        ClassNode owner = lineage.get(0);
+        if (access.isEmpty()) {
+            findings.add("no member " + member);
+        } else if (((access.getAsInt() & Opcodes.ACC_STATIC) != 0) != member.isStatic()) {
+            findings.add((member.isStatic() ? "not static: " : "static: ") + member);
+        } else if (isForeign(owner.name) && (access.getAsInt() & Opcodes.ACC_PRIVATE) != 0) {
+            findings.add("private: " + member);
+        } else if (member.isMethod() && ((owner.access & Opcodes.ACC_INTERFACE) != 0) != member.ofInterface()) {
+            findings.add((member.ofInterface() ? "of no interface: " : "of an interface: ") + member);
+        }
+    }
+
+    private static OptionalInt accessOf(ClassNode node, References.Member member) {
+        if (member.isMethod()) {
+            MethodNode found = find(node, member.name(), member.descriptor());
+            return found == null ? OptionalInt.empty() : OptionalInt.of(found.access);
+        }
+        return node.fields.stream()
+                .filter(field -> field.name.equals(member.name()) && field.desc.equals(member.descriptor()))
+                .mapToInt(field -> field.access)
+                .findFirst();
     }
 
     private static @Nullable MethodNode find(ClassNode node, String name, String descriptor) {
@@ -133,10 +156,5 @@ final class LinkCheck {
 
     private static String parameters(MethodNode method) {
         return method.desc.substring(0, method.desc.indexOf(')'));
-    }
-
-    /** Returns the folders of compiled classes that make up the plugin's jar, as far as they touch Spark. */
-    static List<Path> ourClasses() {
-        return List.of(Path.of("target/classes"), Path.of("since-4.1/target/classes"));
     }
 }

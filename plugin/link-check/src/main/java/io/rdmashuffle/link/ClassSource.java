@@ -12,31 +12,38 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.jar.JarFile;
-import java.util.stream.Stream;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.tree.ClassNode;
 
 /**
  * Classes by name, as a virtual machine with a class path would find them; bodies of methods are left out.
  *
- * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns the jars, which it opens.
+ * <p><b>Threading:</b> one thread.
+ *
+ * <p><b>Ownership:</b> owns the jars, which it opens.
  */
-final class ClassSource implements AutoCloseable {
+public final class ClassSource implements AutoCloseable {
     private static final int WITHOUT_BODIES = ClassReader.SKIP_CODE | ClassReader.SKIP_DEBUG | ClassReader.SKIP_FRAMES;
 
     private final List<JarFile> jars = new ArrayList<>();
-    private final List<Path> folders = new ArrayList<>();
+    private final List<Path> folders;
     private final Map<String, Optional<ClassNode>> known = new HashMap<>();
 
-    /** Opens all jars of a folder, and finds classes of compiled folders before those of the jars. */
-    ClassSource(Path jarFolder, List<Path> compiled) {
-        folders.addAll(compiled);
-        try (Stream<Path> all = Files.list(jarFolder)) {
-            for (Path jar : all.filter(path -> path.toString().endsWith(".jar")).toList()) {
+    /**
+     * Opens a class path.
+     *
+     * @param folders of compiled classes; one that has none need not exist
+     * @param jarFiles are looked at after the folders
+     */
+    public ClassSource(List<Path> folders, List<Path> jarFiles) throws IOException {
+        this.folders = folders;
+        try {
+            for (Path jar : jarFiles) {
                 jars.add(new JarFile(jar.toFile()));
             }
         } catch (IOException e) {
-            throw new UncheckedIOException(e);
+            close();
+            throw e;
         }
     }
 

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.link.lines;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.link.ClassSource;
+import io.rdmashuffle.link.LinkCheck;
+import io.rdmashuffle.link.References;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The one jar and each Spark that it is said to run on, linked as a virtual machine would. */
+@Tag("unit")
+@Timeout(120)
+class PluginLinkTest {
+    /** What of the plugin's jar touches Spark. */
+    private static final List<Path> COMPILED = Stream.of("plugin", "plugin/since-4.1")
+            .map(module -> SparkLine.ROOT.resolve(module).resolve("target/classes"))
+            .toList();
+
+    /** What the plugin is compiled against, and the newer side of {@code spark.compat}. */
+    private static final List<SparkLine> COMPILED_AGAINST =
+            List.of(SparkLine.SPARK_3_5_SCALA_2_12, SparkLine.SPARK_4_1);
+
+    /** Spark 3.5 never asks for these. */
+    private static final List<String> NOT_OF_3_5 = List.of(
+            "overrides nothing: io.rdmashuffle.shuffle.buffer.SliceManagedBuffer"
+                    + ".convertToNettyForSsl()Ljava/lang/Object;",
+            "overrides nothing: io.rdmashuffle.spark.compat.until40.ResolverUntil40.addShuffleToSkip(I)V");
+
+    private static final String UNTIL_4_0 = "/compat/until40/";
+    private static final String SINCE_4_1 = "/compat/since41/";
+
+    private static Set<String> findings(SparkLine line, String sideNotLoaded) throws IOException {
+        References references = References.of(COMPILED, file -> !file.toString().contains(sideNotLoaded));
+        assertThat(references.members()).hasSizeGreaterThan(1000);
+        Set<String> findings = new TreeSet<>();
+        for (SparkLine compiledAgainst : COMPILED_AGAINST) {
+            try (ClassSource here = new ClassSource(COMPILED, line.jars());
+                    ClassSource there = new ClassSource(COMPILED, compiledAgainst.jars())) {
+                findings.addAll(LinkCheck.findings(references, here, there));
+            }
+        }
+        return findings;
+    }
+
+    /** The preview is what Spark has published last; what a master newer than that changes shows there first. */
+    @ParameterizedTest
+    @EnumSource
+    void everythingThatIsCalledIsThere(SparkLine line) throws IOException {
+        boolean is35 = line == SparkLine.SPARK_3_5_SCALA_2_12 || line == SparkLine.SPARK_3_5_SCALA_2_13;
+        boolean isUntil40 = is35 || line == SparkLine.SPARK_4_0;
+        assertThat(findings(line, isUntil40 ? SINCE_4_1 : UNTIL_4_0))
+                .containsExactlyInAnyOrderElementsOf(is35 ? NOT_OF_3_5 : List.of());
+    }
+
+    @Test
+    void whatIsOnlyOfTheOtherSideIsFound() throws IOException {
+        assertThat(findings(SparkLine.SPARK_4_0, UNTIL_4_0))
+                .contains(
+                        "no type org.apache.spark.shuffle.checksum.RowBasedChecksum",
+                        "no member org.apache.spark.shuffle.IndexShuffleBlockResolver"
+                                + ".taskIdMapsForShuffle()Ljava/util/concurrent/ConcurrentMap;");
+        assertThat(findings(SparkLine.SPARK_4_2, SINCE_4_1))
+                .contains("no member org.apache.spark.shuffle.IndexShuffleBlockResolver"
+                        + ".taskIdMapsForShuffle()Ljava/util/Map;");
+    }
+}
