@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.harness.spark.SparkCalls;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
@@ -28,7 +29,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** A decommissioned executor's map outputs are read from their new home, and no map task runs again. */
 @Tag("system")
@@ -209,18 +209,19 @@ class DecommissionIT {
             assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
             IndexShuffleBlockResolver resolver =
                     (IndexShuffleBlockResolver) SparkEnv.get().shuffleManager().shuffleBlockResolver();
-            List<ShuffleBlockInfo> stored = CollectionConverters.asJava(resolver.getStoredShuffles());
+            List<ShuffleBlockInfo> stored = SparkCalls.list(resolver, "getStoredShuffles");
             assertThat(stored).hasSize(MAPS).doesNotHaveDuplicates();
             for (ShuffleBlockInfo output : stored) {
                 assertThat(resolver.getMigrationBlocks(output).size()).isEqualTo(2);
-                assertThat(resolver.getBlocksForShuffle(output.shuffleId(), output.mapId())
-                                .size())
-                        .isEqualTo(2);
+                assertThat(SparkCalls.list(resolver, "getBlocksForShuffle", output.shuffleId(), output.mapId()))
+                        .hasSize(2);
             }
             assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
 
-            resolver.addShuffleToSkip(stored.get(0).shuffleId());
-            assertThat(resolver.getStoredShuffles().isEmpty()).isTrue();
+            if (SparkCalls.has(IndexShuffleBlockResolver.class, "addShuffleToSkip")) { // since 4.0
+                SparkCalls.call(resolver, "addShuffleToSkip", stored.get(0).shuffleId());
+                assertThat(SparkCalls.list(resolver, "getStoredShuffles")).isEmpty();
+            }
             observer.dropAllShuffles();
             assertThat(resolver.getMigrationBlocks(stored.get(0)).isEmpty()).isTrue();
             assertThat(observer.statistics().total(ShuffleCounter.POOL_LEASES)).isZero();

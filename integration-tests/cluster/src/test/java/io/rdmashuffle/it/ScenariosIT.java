@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.harness.spark.SparkCalls;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
@@ -55,6 +56,10 @@ class ScenariosIT {
                     .withColumn("key", functions.col("id").mod(100))
                     .toDF();
             rows.write().parquet(folder.resolve("rows").toString());
+            spark.conf()
+                    .set(
+                            "spark.sql.streaming.checkpointLocation",
+                            folder.resolve("checkpoint").toString());
             StreamingQuery query = spark.readStream()
                     .schema(rows.schema())
                     .option("maxFilesPerTrigger", 1)
@@ -65,7 +70,6 @@ class ScenariosIT {
                     .outputMode("complete")
                     .format("memory")
                     .queryName("sums")
-                    .option("checkpointLocation", folder.resolve("checkpoint").toString())
                     .trigger(Trigger.AvailableNow())
                     .start();
             assertThat(query.awaitTermination(TimeUnit.MINUTES.toMillis(4))).isTrue();
@@ -170,8 +174,7 @@ class ScenariosIT {
     }
 
     private static Set<String> executorIds(SparkCluster cluster) {
-        return Set.copyOf(
-                scala.jdk.javaapi.CollectionConverters.asJava(cluster.context().getExecutorIds()));
+        return Set.copyOf(SparkCalls.<String>list(cluster.context(), "getExecutorIds"));
     }
 
     private static JavaPairRDD<Integer, byte[]> shuffled(SparkCluster cluster, ShuffleKind kind) {

@@ -95,7 +95,7 @@ class SessionsIT {
             for (int i = 0; i < APPLICATIONS; i++) {
                 applications.add(new JavaProcess(
                                 Application.class.getName(), pools.path().toString(), logs.toString())
-                        .options(JavaModuleOptions.defaultModuleOptionArray())
+                        .moduleOptions(JavaModuleOptions.defaultModuleOptions())
                         .options("-Xmx512m", "-XX:TieredStopAtLevel=1")
                         .classPath(System.getProperty("java.class.path"))
                         .builder()

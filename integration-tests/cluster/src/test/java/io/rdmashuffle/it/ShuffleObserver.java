@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,7 +25,6 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
-import scala.jdk.javaapi.CollectionConverters;
 
 /** What a running application's shuffle looks like from the driver: our counters, Spark's own metrics, files left. */
 public final class ShuffleObserver extends SparkListener {
@@ -75,8 +75,7 @@ public final class ShuffleObserver extends SparkListener {
     /** Unregisters every shuffle everywhere, as Spark's cleaner does once there is no reference to it. */
     public void dropAllShuffles() {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
-        for (Object shuffleId :
-                CollectionConverters.asJava(tracker.shuffleStatuses().keySet().toList())) {
+        for (Object shuffleId : ScalaCollections.list(tracker.shuffleStatuses().keysIterator())) {
             context.cleaner().get().doCleanupShuffle((Integer) shuffleId, true);
         }
     }
@@ -84,7 +83,7 @@ public final class ShuffleObserver extends SparkListener {
     /** Returns how many map outputs the driver believes each executor to have, of all shuffles. */
     public Map<String, Long> outputsByExecutor() {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
-        return CollectionConverters.asJava(tracker.shuffleStatuses().values().toList()).stream()
+        return ScalaCollections.list(tracker.shuffleStatuses().valuesIterator()).stream()
                 .flatMap(shuffle -> Stream.of(shuffle.mapStatuses()))
                 .filter(Objects::nonNull)
                 .map(status -> status.location().executorId())

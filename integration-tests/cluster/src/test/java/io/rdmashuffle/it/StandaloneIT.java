@@ -153,7 +153,7 @@ class StandaloneIT {
     }
 
     private void start(Path log, JavaProcess daemon) throws IOException {
-        daemons.add(daemon.spark(SparkHome.of(Workspace.find()), JavaModuleOptions.defaultModuleOptionArray())
+        daemons.add(daemon.spark(SparkHome.of(Workspace.find()), JavaModuleOptions.defaultModuleOptions())
                 .builder()
                 .redirectErrorStream(true)
                 .redirectOutput(log.toFile())

@@ -95,7 +95,7 @@ public final class Application implements AutoCloseable {
     private JavaProcess server() {
         JavaProcess server = new JavaProcess(
                         QueryServer.class.getName(), setting.data().toString())
-                .spark(SparkHome.of(setting.workspace()), JavaModuleOptions.defaultModuleOptionArray())
+                .spark(SparkHome.of(setting.workspace()), JavaModuleOptions.defaultModuleOptions())
                 .classPath(setting.workspace().jar("demo").toString())
                 .options("-Xmx2g")
                 .options("-Dspark.app.name=demo-" + name)

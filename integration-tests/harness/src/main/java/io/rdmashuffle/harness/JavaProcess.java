@@ -39,10 +39,19 @@ public final class JavaProcess {
         return this;
     }
 
+    /**
+     * Adds what Spark wants of a Java 17 virtual machine.
+     *
+     * @param options a blank between two, as {@code JavaModuleOptions.defaultModuleOptions()} of every Spark has them
+     */
+    public JavaProcess moduleOptions(String options) {
+        return options(options.strip().split(" +", -1));
+    }
+
     /** Adds a Spark home: its jars, its environment, and what Spark wants of a Java 17 virtual machine. */
-    public JavaProcess spark(SparkHome home, String... moduleOptions) {
+    public JavaProcess spark(SparkHome home, String moduleOptions) {
         environment = home.environment();
-        return options(moduleOptions).classPath(home.classPath());
+        return moduleOptions(moduleOptions).classPath(home.classPath());
     }
 
     /** Returns a builder for the process, so that the caller decides about its streams. */

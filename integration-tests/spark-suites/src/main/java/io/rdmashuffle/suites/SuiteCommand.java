@@ -24,7 +24,7 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 ? new JavaProcess("org.scalatest.tools.Runner", scalaTestArguments())
                 : new JavaProcess(JUnitSuite.class.getName(), suite.className());
         ProcessBuilder builder = java.options(options(home).toArray(String[]::new))
-                .options(JavaModuleOptions.defaultModuleOptionArray())
+                .moduleOptions(JavaModuleOptions.defaultModuleOptions())
                 .classPath(System.getProperty("java.class.path"))
                 .builder();
         builder.environment().putAll(home.environment());

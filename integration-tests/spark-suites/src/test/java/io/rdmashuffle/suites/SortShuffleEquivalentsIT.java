@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.harness.spark.SparkCalls;
 import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -80,7 +81,9 @@ class SortShuffleEquivalentsIT {
     }
 
     private static ShuffleHandle handle(JavaPairRDD<?, ?> shuffled) {
-        return ((ShuffleDependency<?, ?, ?>) shuffled.rdd().dependencies().head()).shuffleHandle();
+        return SparkCalls.<ShuffleDependency<?, ?, ?>>list(shuffled.rdd(), "dependencies")
+                .get(0)
+                .shuffleHandle();
     }
 
     private static ClusterStatistics statistics() {
@@ -89,9 +92,7 @@ class SortShuffleEquivalentsIT {
     }
 
     private static List<String> shuffleFiles() {
-        return scala.jdk.javaapi.CollectionConverters.asJava(
-                        SparkEnv.get().blockManager().diskBlockManager().getAllFiles())
-                .stream()
+        return SparkCalls.<File>list(SparkEnv.get().blockManager().diskBlockManager(), "getAllFiles").stream()
                 .map(File::getName)
                 .filter(name -> name.startsWith("shuffle_"))
                 .toList();

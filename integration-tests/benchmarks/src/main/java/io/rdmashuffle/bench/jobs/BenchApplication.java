@@ -50,7 +50,7 @@ public final class BenchApplication implements AutoCloseable {
                         BenchServer.class.getName(),
                         Integer.toString(setting.executors()),
                         setting.garbageLogs().toString())
-                .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptionArray())
+                .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptions())
                 .classPath(workspace.jar("benchmarks").toString())
                 .options("-Xmx1500m")
                 // RDD jobs are classes of this module.

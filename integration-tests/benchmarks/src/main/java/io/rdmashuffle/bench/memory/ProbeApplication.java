@@ -58,7 +58,7 @@ final class ProbeApplication implements AutoCloseable {
             return running;
         }
         JavaProcess server = new JavaProcess(ProbeServer.class.getName())
-                .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptionArray())
+                .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptions())
                 .classPath(workspace.jar("benchmarks").toString())
                 .options("-Xmx1g");
         ServerProcess fresh = new ServerProcess(server, log, ProbeServer.PREFIX);

@@ -37,7 +37,7 @@ final class SoakApplication implements AutoCloseable {
     SoakApplication(Workspace workspace, Map<String, String> conf, Path log) throws IOException, InterruptedException {
         this.log = log;
         JavaProcess server = new JavaProcess(SoakServer.class.getName())
-                .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptionArray())
+                .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptions())
                 .classPath(workspace.jar("cluster").toString())
                 .options("-Xmx1g", "-XX:TieredStopAtLevel=1")
                 .options("-Dspark.executor.extraClassPath=" + workspace.jar("cluster"));

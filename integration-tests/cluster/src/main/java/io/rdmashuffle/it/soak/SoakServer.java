@@ -5,6 +5,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmashuffle.harness.RootCause;
 import io.rdmashuffle.harness.spark.ShuffleMeter;
+import io.rdmashuffle.harness.spark.SparkCalls;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -20,7 +21,6 @@ import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend;
 import org.apache.spark.sql.SparkSession;
 import org.jspecify.annotations.Nullable;
 import scala.Option;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * A Spark application that runs jobs on request: requests on standard input, replies on standard output, its log on
@@ -103,7 +103,7 @@ public final class SoakServer {
 
     private SoakReply decommission() {
         SparkContext context = spark.sparkContext();
-        List<String> executors = CollectionConverters.asJava(context.getExecutorIds());
+        List<String> executors = SparkCalls.list(context, "getExecutorIds");
         if (executors.size() < 2 || !(context.schedulerBackend() instanceof CoarseGrainedSchedulerBackend backend)) {
             return SoakReply.failed("no executor to spare");
         }

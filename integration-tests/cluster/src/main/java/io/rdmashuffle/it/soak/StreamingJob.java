@@ -61,11 +61,14 @@ final class StreamingJob {
                 .parquet(folder.resolve("rows").toString())
                 .groupBy("key")
                 .agg(functions.count("id"), functions.sum("id"), functions.sum(Jobs.digest()));
+        spark.conf()
+                .set(
+                        "spark.sql.streaming.checkpointLocation",
+                        folder.resolve("checkpoint").toString());
         StreamingQuery query = sums.writeStream()
                 .outputMode("complete")
                 .format("memory")
                 .queryName(RESULT)
-                .option("checkpointLocation", folder.resolve("checkpoint").toString())
                 .trigger(Trigger.AvailableNow())
                 .start();
         try {

@@ -84,7 +84,7 @@ public final class TpcdsData {
         generator(workspace, text).run(log, TIMEOUT_SECONDS);
         progress.accept("writing Parquet below " + folder);
         new JavaProcess(ParquetWriter.class.getName(), text.toString(), folder.toString(), scale.toPlainString())
-                .spark(home, JavaModuleOptions.defaultModuleOptionArray())
+                .spark(home, JavaModuleOptions.defaultModuleOptions())
                 .options("-Xmx2g")
                 .run(log, TIMEOUT_SECONDS);
         delete(text);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.harness.tpcds;
 
+import io.rdmashuffle.spark.compat.ScalaCollections;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
@@ -26,7 +27,8 @@ public final class TpcdsSchema implements TPCDSSchema {
     /** Returns each table's columns, as the inside of a {@code CREATE TABLE}, by the table's name. */
     public static Map<String, String> columnsByTable() {
         Map<String, String> byTable = new TreeMap<>();
-        byTable.putAll(scala.jdk.javaapi.CollectionConverters.asJava(new TpcdsSchema().tableColumns()));
+        ScalaCollections.list(new TpcdsSchema().tableColumns().iterator())
+                .forEach(table -> byTable.put(table._1(), table._2()));
         return byTable;
     }
 
