@@ -69,7 +69,7 @@ must_build() {
     [ -n "$(module_jar "$needed")" ] || return 0
     sources+=("$ROOT/integration-tests/$needed/pom.xml" "$ROOT/integration-tests/$needed/src/main")
   done
-  for needed in native-verbs plugin/since-4.1 plugin; do
+  for needed in native-verbs plugin/link-check plugin/since-4.1 plugin; do
     sources+=("$ROOT/$needed/pom.xml" "$ROOT/$needed/src/main")
   done
   # Maven leaves a jar alone that would hold the same again, so a build from here leaves a mark of its own.

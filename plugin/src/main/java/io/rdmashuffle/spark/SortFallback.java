@@ -38,11 +38,6 @@ final class SortFallback {
         if (isTooOld(version)) {
             return Optional.of("this RDMA shuffle runs on Spark 3.5 to 4.2, and this is Spark " + version);
         }
-        Optional<SparkSupport.Member> missing = support.missing(SortFallback.class.getClassLoader());
-        if (missing.isPresent()) {
-            return Optional.of("this RDMA shuffle runs on Spark 3.5 to 4.2, and Spark " + version + " with Scala "
-                    + Properties.versionNumberString() + " lacks " + missing.get());
-        }
         if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
             return Optional.of("this machine is big-endian; the layout of registered memory is little-endian");
         }
@@ -62,7 +57,10 @@ final class SortFallback {
         if (!dataIo.equals(PoolDataIO.class.getName())) {
             return Optional.of(PoolDataIO.KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
         }
-        return Optional.empty();
+        // Costs most, so last.
+        return support.missing(SortFallback.class.getClassLoader())
+                .map(missing -> "this RDMA shuffle runs on Spark 3.5 to 4.2, and Spark " + version + " with Scala "
+                        + Properties.versionNumberString() + " lacks " + missing);
     }
 
     /** Before 3.5 more differs than is looked for. Vendors append to Spark's version. */

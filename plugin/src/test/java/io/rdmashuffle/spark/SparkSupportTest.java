@@ -6,64 +6,81 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.spark.compat.until40.SparkUntil40;
 import java.util.List;
-import java.util.Optional;
 import org.apache.spark.SparkConf;
 import org.apache.spark.package$;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A Spark that the jar cannot run on is named in one line, and sort shuffle serves the application. */
 @Tag("unit")
 @Timeout(60)
 class SparkSupportTest {
-    private static final SparkSupport.Member OF_ANOTHER_VERSION = SparkSupport.Member.method(
-            "org.apache.spark.scheduler.MapStatus$",
-            "apply",
-            "org.apache.spark.scheduler.MapStatus",
-            "org.apache.spark.storage.BlockManagerId",
-            "[J",
-            "long",
-            "java.lang.String");
+    private static final ClassLoader LOADER = SparkSupportTest.class.getClassLoader();
 
-    private static SparkSupport of(SparkSupport.Member... members) {
-        return new SparkSupport(List.of(members), () -> {
+    private static final LinkedMember OF_ANOTHER_VERSION =
+            LinkedMember.parse("METHOD org/apache/spark/scheduler/MapStatus$ apply"
+                    + " (Lorg/apache/spark/storage/BlockManagerId;[JJLjava/lang/String;)"
+                    + "Lorg/apache/spark/scheduler/MapStatus;");
+
+    private static SparkSupport of(LinkedMember... members) {
+        return new SparkSupport(() -> List.of(members), () -> {
             throw new AssertionError("asked although a member is missing");
         });
     }
 
-    private static Optional<SparkSupport.Member> missing(SparkSupport.Member... members) {
-        return of(members).missing(SparkSupportTest.class.getClassLoader());
-    }
-
     @Test
     void theSparkThatThisJarWasBuiltWithHasEveryMember() {
-        SparkSupport support = SparkSupport.of(SparkSupportTest.class.getClassLoader());
-        assertThat(support.missing(SparkSupportTest.class.getClassLoader())).isEmpty();
-        assertThat(support.required()).hasSizeGreaterThan(3);
+        SparkSupport support = SparkSupport.of(LOADER);
+        assertThat(support.missing(LOADER)).isEmpty();
         assertThat(support.line().get()).isInstanceOf(SparkUntil40.class);
+        assertThat(support.required().get())
+                .hasSizeGreaterThan(300)
+                .as("what is inherited, of a class that tasks alone use; and a type")
+                .contains(
+                        LinkedMember.parse("METHOD org/apache/spark/memory/MemoryConsumer acquireMemory (J)J"),
+                        LinkedMember.parse("TYPE org/apache/spark/sql/catalyst/expressions/UnsafeRow"));
     }
 
-    @Test
-    void aMemberOfAnotherVersionIsMissing() {
-        assertThat(missing(OF_ANOTHER_VERSION))
-                .hasValueSatisfying(member -> assertThat(member)
-                        .hasToString(
-                                "org.apache.spark.scheduler.MapStatus$.apply(BlockManagerId, long[], long, String)"));
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "METHOD org/apache/spark/storage/BlockManager ofAVendor ()V"
+                        + "|org.apache.spark.storage.BlockManager.ofAVendor()",
+                "METHOD org/apache/spark/shuffle/IndexShuffleBlockResolver taskIdMapsForShuffle ()Ljava/util/Set;"
+                        + "|org.apache.spark.shuffle.IndexShuffleBlockResolver.taskIdMapsForShuffle()",
+                "STATIC_METHOD org/apache/spark/storage/BlockManager blockManagerId"
+                        + " ()Lorg/apache/spark/storage/BlockManagerId;"
+                        + "|org.apache.spark.storage.BlockManager.blockManagerId()",
+                "CONSTRUCTOR org/apache/spark/NoSuchClass <init> ([[JZ)V"
+                        + "|org.apache.spark.NoSuchClass.<init>(long[][], boolean)",
+                "TYPE org/apache/spark/NoSuchClass|org.apache.spark.NoSuchClass",
+                "STATIC_FIELD scala/None$ NOTHING Lscala/None$;|scala.None$.NOTHING",
+                "FIELD org/apache/spark/memory/MemoryConsumer pages I|org.apache.spark.memory.MemoryConsumer.pages",
+                "METHOD scala/Option,org/apache/spark/TaskContext ofNeither ()V"
+                        + "|scala.Option or org.apache.spark.TaskContext.ofNeither()",
+            })
+    void whatIsNotThereIsMissing(String line, String named) {
+        assertThat(of(LinkedMember.parse(line)).missing(LOADER))
+                .hasValueSatisfying(member -> assertThat(member).hasToString(named));
     }
 
-    @Test
-    void aMethodThatReturnsSomethingElseIsMissing() {
-        assertThat(missing(SparkSupport.Member.method(
-                        "org.apache.spark.shuffle.IndexShuffleBlockResolver", "taskIdMapsForShuffle", "java.util.Set")))
-                .isPresent();
-    }
-
-    @Test
-    void aClassThatIsNotThereIsMissing() {
-        assertThat(missing(SparkSupport.Member.constructor("org.apache.spark.NoSuchClass", "long")))
-                .hasValueSatisfying(
-                        member -> assertThat(member).hasToString("org.apache.spark.NoSuchClass.<init>(long)"));
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "STATIC_FIELD scala/None$ MODULE$ Lscala/None$;",
+                "FIELD org/apache/spark/memory/MemoryConsumer taskMemoryManager"
+                        + " Lorg/apache/spark/memory/TaskMemoryManager;",
+                "METHOD scala/Option,org/apache/spark/TaskContext stageId ()I",
+                "CONSTRUCTOR org/apache/spark/memory/MemoryConsumer <init>"
+                        + " (Lorg/apache/spark/memory/TaskMemoryManager;JLorg/apache/spark/memory/MemoryMode;)V",
+            })
+    void whatSubclassesAndTypesInheritIsThere(String line) {
+        assertThat(of(LinkedMember.parse(line)).missing(LOADER)).isEmpty();
     }
 
     @Test

@@ -46,7 +46,7 @@ public final class LinkCheck {
     }
 
     /** Of Spark and what comes with it in a version of its own. */
-    private static boolean isForeign(String name) {
+    static boolean isForeign(String name) {
         return name.startsWith("org/apache/spark/")
                 || name.startsWith("scala/")
                 || name.startsWith("io/netty/")
@@ -83,7 +83,7 @@ public final class LinkCheck {
         }
     }
 
-    private static OptionalInt accessOf(ClassNode node, References.Member member) {
+    static OptionalInt accessOf(ClassNode node, References.Member member) {
         if (member.isMethod()) {
             MethodNode found = find(node, member.name(), member.descriptor());
             return found == null ? OptionalInt.empty() : OptionalInt.of(found.access);

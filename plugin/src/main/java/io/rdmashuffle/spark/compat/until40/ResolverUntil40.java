@@ -32,9 +32,8 @@ import scala.collection.immutable.Seq;
  */
 final class ResolverUntil40 extends IndexShuffleBlockResolver {
     /** What Spark's own class answers; its result is another class with Scala 2.12 than with 2.13. */
-    private static final MethodHandle STORED_SHUFFLES_OF_SPARK = ofSpark("getStoredShuffles")
-            .orElseThrow(() -> new NoSuchMethodError("IndexShuffleBlockResolver.getStoredShuffles()"))
-            .asType(MethodType.methodType(scala.collection.Seq.class, ResolverUntil40.class));
+    private static final Optional<MethodHandle> STORED_SHUFFLES_OF_SPARK = ofSpark("getStoredShuffles")
+            .map(found -> found.asType(MethodType.methodType(scala.collection.Seq.class, ResolverUntil40.class)));
 
     /** Empty on Spark 3.5, which does not skip any. */
     private static final Optional<MethodHandle> SKIP_BY_SPARK = ofSpark("addShuffleToSkip", int.class);
@@ -97,10 +96,14 @@ final class ResolverUntil40 extends IndexShuffleBlockResolver {
         }
     }
 
+    /** Nothing if this Spark never asks for it. */
     @SuppressWarnings("unchecked")
     private scala.collection.Seq<ShuffleBlockInfo> storedBySpark() {
         try {
-            return (scala.collection.Seq<ShuffleBlockInfo>) STORED_SHUFFLES_OF_SPARK.invoke(this);
+            return STORED_SHUFFLES_OF_SPARK.isPresent()
+                    ? (scala.collection.Seq<ShuffleBlockInfo>)
+                            STORED_SHUFFLES_OF_SPARK.get().invoke(this)
+                    : ScalaCollections.list(java.util.List.of());
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
