@@ -11,57 +11,25 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One application of a soak: its configuration, its jobs, and what happens to it meanwhile. Follows from seed and
- * number alone, so that one that failed can be run again.
+ * One application of a soak: its configuration, its jobs, and what happens to it meanwhile. Follows from seed, number
+ * and way alone, so that one that failed can be run again.
  *
  * <p>Application {@value #ON_DEFAULTS} runs on the defaults, which is what most users run: only its jobs, its faults
- * and the deadlines that faults need are drawn or set. Of the others most have a {@link Way} that their bytes go, so
- * that each way gets its share in any soak; the rest is drawn.
+ * and the deadlines that faults need are drawn or set. Of the others most have a {@link Way} that their bytes go;
+ * the rest is drawn.
  *
  * @param number counts from 0
+ * @param way that its bytes go
  * @param executors each with one core and 1 GB
  * @param conf our application's Spark configuration
  * @param steps its jobs in turn
  */
-record ApplicationPlan(int number, int executors, Map<String, String> conf, List<Step> steps) {
+record ApplicationPlan(int number, Way way, int executors, Map<String, String> conf, List<Step> steps) {
     static final int ON_DEFAULTS = 0;
-
-    /**
-     * The ways of an application and of those that follow it. Of what could be copied a quarter is not remote.
-     */
-    private static final List<Way> WAYS = List.of(
-            Way.IN_PLACE,
-            Way.COPIED,
-            Way.ON_DISK,
-            Way.COPIED,
-            Way.COPIED,
-            Way.ON_DISK,
-            Way.COPIED,
-            Way.DRAWN,
-            Way.ON_DISK,
-            Way.COPIED);
 
     private static final int MOST_STEPS = 9;
     private static final int FAULTS_PERCENT = 75;
     private static final long SEED_STEP = 0x9e3779b97f4a7c15L;
-
-    /** How the bytes of an application go, as far as that is settled. */
-    enum Way {
-        /** Bare records, read where they are. */
-        IN_PLACE(1),
-        /** Bare records, copied ahead of tasks. */
-        COPIED(3),
-        /** Bare records in the disk tier, read there or copied. */
-        ON_DISK(1),
-        /** Any that there is: Spark's block transfer, streams, compressed and encrypted blocks. */
-        DRAWN(0);
-
-        private final int largeThirds;
-
-        Way(int largeThirds) {
-            this.largeThirds = largeThirds;
-        }
-    }
 
     /**
      * One job.
@@ -82,10 +50,9 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
      * @param fabric path to use; null draws one for every application
      * @param poolDirectory where pools lie
      */
-    static ApplicationPlan random(long seed, int number, @Nullable ShuffleMode fabric, Path poolDirectory) {
+    static ApplicationPlan random(long seed, int number, Way way, @Nullable ShuffleMode fabric, Path poolDirectory) {
         Random random = new Random(seed + number * SEED_STEP);
-        Way way = WAYS.get(number % WAYS.size());
-        int executors = way == Way.COPIED ? 4 : 2 + random.nextInt(2);
+        int executors = way == Way.COPIED || way == Way.ON_DISK ? 4 : 2 + random.nextInt(2);
         Map<String, String> conf = new LinkedHashMap<>();
         ShuffleMode drawn = pick(random, ShuffleMode.AUTO, ShuffleMode.AUTO, ShuffleMode.SHM, ShuffleMode.NETTY);
         conf.putAll((fabric == null ? drawn : fabric).conf());
@@ -97,13 +64,13 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
             pools(random, conf);
             spark(random, conf);
             allocation(random, conf, executors);
-            settle(random, way, conf);
+            settle(way, conf);
             if (fabric != null) {
                 conf.putAll(fabric.conf());
             }
         }
         patience(conf);
-        return new ApplicationPlan(number, executors, conf, steps(random, way));
+        return new ApplicationPlan(number, way, executors, conf, steps(random, way));
     }
 
     private static void pools(Random random, Map<String, String> conf) {
@@ -169,12 +136,12 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         }
     }
 
-    private static void settle(Random random, Way way, Map<String, String> conf) {
+    private static void settle(Way way, Map<String, String> conf) {
         if (way == Way.DRAWN) {
             return;
         }
-        boolean inPlace = way == Way.IN_PLACE || (way == Way.ON_DISK && random.nextBoolean());
-        conf.putAll((way == Way.COPIED ? ShuffleMode.SHM : ShuffleMode.AUTO).conf());
+        boolean inPlace = way == Way.IN_PLACE;
+        conf.putAll((inPlace ? ShuffleMode.AUTO : ShuffleMode.SHM).conf());
         conf.remove("spark.shuffle.compress");
         conf.put("spark.io.encryption.enabled", "false");
         conf.put("spark.serializer", "org.apache.spark.serializer.KryoSerializer");
@@ -186,7 +153,7 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.shuffle.rdma.pool.regionSize", way == Way.ON_DISK ? "1m" : "64m");
         conf.put("spark.shuffle.rdma.pool.initialSize", way == Way.ON_DISK ? "1m" : "64m");
         conf.put("spark.network.maxRemoteBlockSizeFetchToMem", "200m");
-        if (way == Way.COPIED) {
+        if (!inPlace) {
             // Tasks do not go where their blocks are.
             conf.put("spark.shuffle.reduceLocality.enabled", "false");
             conf.put("spark.sql.adaptive.localShuffleReader.enabled", "false");
@@ -211,12 +178,12 @@ record ApplicationPlan(int number, int executors, Map<String, String> conf, List
         conf.put("spark.deploy.maxExecutorRetries", "-1");
     }
 
-    /** Of an application that has its way, jobs are large by the thirds given, so that bytes go that way. */
+    /** Of an application that has its way, two jobs in three are large, so that bytes go that way. */
     private static List<Step> steps(Random random, Way way) {
         List<Step> steps = new ArrayList<>();
         int count = 5 + random.nextInt(MOST_STEPS - 4);
         for (int i = 0; i < count; i++) {
-            JobSpec job = JobSpec.random(random, random.nextInt(3) < way.largeThirds);
+            JobSpec job = JobSpec.random(random, way.isLarge(random.nextInt(3)));
             Fault during = random.nextInt(100) < FAULTS_PERCENT / 2 ? Fault.random(random, false) : null;
             Fault between = random.nextInt(100) < FAULTS_PERCENT ? Fault.random(random, true) : null;
             steps.add(new Step(job, during, random.nextDouble(), between));

@@ -18,7 +18,7 @@ class ApplicationPlanTest {
     private static final Path POOLS = Path.of("/dev/shm/x");
 
     private static ApplicationPlan plan(long seed, int number) {
-        return ApplicationPlan.random(seed, number, null, POOLS);
+        return ApplicationPlan.random(seed, number, Way.of(number, Map.of()), null, POOLS);
     }
 
     @Test
@@ -31,7 +31,7 @@ class ApplicationPlanTest {
     @Test
     void aFabricThatIsAskedForIsEveryApplications() {
         for (int number = 0; number < 20; number++) {
-            assertThat(ApplicationPlan.random(1, number, ShuffleMode.VERBS, POOLS)
+            assertThat(ApplicationPlan.random(1, number, Way.IN_PLACE, ShuffleMode.VERBS, POOLS)
                             .conf())
                     .containsEntry("spark.shuffle.rdma.fabric.mode", "verbs");
         }
@@ -98,45 +98,21 @@ class ApplicationPlanTest {
     }
 
     @Test
-    void aReportWithoutJobsOrFaultsOrPoolBytesIsNotGreen() {
-        SoakReport report = new SoakReport();
-        assertThat(report.acceptable(false)).isFalse();
-        report.compared();
-        report.applicationEnded(Map.of(Fault.KILLED, 1));
-        assertThat(report.acceptable(false)).isFalse();
-        report.moved(Map.of("shm", 5L));
-        assertThat(report.acceptable(false)).isTrue();
-        report.difference("something");
-        assertThat(report.acceptable(false)).isFalse();
-        assertThat(report.toString()).contains("DIFFERENT something").contains("1 differences");
-    }
-
-    @Test
-    void aReportInWhichAWayIsMissingIsNotGreen() {
-        SoakReport report = new SoakReport();
-        report.compared();
-        report.applicationEnded(Map.of(Fault.KILLED, 1));
-        report.moved(Map.of("shm", 60L, "local", 40L, "direct", 80L, "slab", 40L));
-        report.moved(Map.of("diskRead", 9L));
-        assertThat(report.acceptable(true)).as("chance decides shares of one").isTrue();
-        for (int i = 0; i < 9; i++) {
-            report.applicationEnded(Map.of());
+    void everyWaySettlesWhatItNeeds() {
+        for (long seed = 0; seed < 20; seed++) {
+            assertThat(ApplicationPlan.random(seed, 1, Way.COPIED, null, POOLS).conf())
+                    .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
+                    .containsEntry("spark.shuffle.rdma.pool.maxSize", "256m")
+                    .doesNotContainKey("spark.shuffle.compress");
+            assertThat(ApplicationPlan.random(seed, 1, Way.ON_DISK, null, POOLS).conf())
+                    .containsEntry("spark.shuffle.rdma.disk.enabled", "true")
+                    .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
+                    .containsEntry("spark.shuffle.rdma.pool.maxSize", "1m")
+                    .doesNotContainKey("spark.shuffle.compress");
+            assertThat(ApplicationPlan.random(seed, 1, Way.IN_PLACE, null, POOLS)
+                            .conf())
+                    .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "true")
+                    .containsEntry("spark.shuffle.rdma.pool.maxSize", "256m");
         }
-        assertThat(report.acceptable(true)).isFalse();
-        report.moved(Map.of("diskRead", 1L));
-        assertThat(report.acceptable(true)).isTrue();
-        assertThat(report.toString()).contains("direct in place 30 %, copied 40 %, from the disk tier 10 %");
-    }
-
-    @Test
-    void everyWayHasApplicationsAndSoonSo() {
-        assertThat(plan(3, 1).conf())
-                .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
-                .containsEntry("spark.shuffle.rdma.pool.maxSize", "256m")
-                .doesNotContainKey("spark.shuffle.compress");
-        assertThat(plan(3, 2).conf())
-                .containsEntry("spark.shuffle.rdma.disk.enabled", "true")
-                .containsEntry("spark.shuffle.rdma.pool.maxSize", "1m")
-                .doesNotContainKey("spark.shuffle.compress");
     }
 }
