@@ -69,7 +69,7 @@ class PathsIT {
 
     @Test
     void sharedMemoryCarriesEveryRemoteByte() throws Exception {
-        runJobs(2, ShuffleMode.AUTO, Map.of(), statistics -> {
+        runJobs(2, ShuffleMode.AUTO, Map.of(SparkCluster.JAVA_OPTIONS, ""), statistics -> {
             assertOnly(statistics, ShuffleCounter.SHM_BYTES);
             assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
         });
@@ -78,9 +78,14 @@ class PathsIT {
     @Test
     void copiesInsteadOfMappingsWithThreeExecutorsAndKryo() throws Exception {
         Map<String, String> conf = Map.of(
-                "spark.shuffle.rdma.fabric.shm.inPlace", "false",
-                "spark.serializer", "org.apache.spark.serializer.KryoSerializer",
-                "spark.io.compression.codec", "zstd");
+                SparkCluster.JAVA_OPTIONS,
+                "",
+                "spark.shuffle.rdma.fabric.shm.inPlace",
+                "false",
+                "spark.serializer",
+                "org.apache.spark.serializer.KryoSerializer",
+                "spark.io.compression.codec",
+                "zstd");
         runJobs(3, ShuffleMode.SHM, conf, statistics -> {
             assertOnly(statistics, ShuffleCounter.SHM_BYTES);
             assertThat(statistics.total(ShuffleCounter.SLABS)).isPositive();
