@@ -84,6 +84,10 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 "-Dspark.ui.showConsoleProgress=false",
                 "-Dspark.unsafe.exceptionOnMemoryLeak=true",
                 "-Dtest.src.tables=__not_used__"));
+        if (suite.engine() == Suite.Engine.JUNIT) {
+            // Tests of ours start clusters by themselves.
+            options.add(home.line().option());
+        }
         suite.conf().forEach((key, value) -> options.add("-D" + ManagerChoice.PREFIX + key + "=" + value));
         setting.conf().forEach((key, value) -> options.add("-D" + ManagerChoice.PREFIX + key + "=" + value));
         return options;
