@@ -39,7 +39,7 @@ public final class RemoteDirectory {
     public static final Duration TRUST = Duration.ofSeconds(20);
 
     /** A half-written record is complete after a few stores of its owner, which may be descheduled between them. */
-    private static final Duration RETRY_TIMEOUT = Duration.ofMillis(500);
+    public static final Duration RETRY_TIMEOUT = Duration.ofMillis(500);
 
     private final Peer peer;
     private final BlockingReads reads;
@@ -56,7 +56,8 @@ public final class RemoteDirectory {
     }
 
     /** Gives a record that long to become whole; for tests that damage many. */
-    RemoteDirectory(Peer peer, DirectoryLocation location, BlockingReads reads, IndexCache cache, Duration timeout) {
+    public RemoteDirectory(
+            Peer peer, DirectoryLocation location, BlockingReads reads, IndexCache cache, Duration timeout) {
         this(peer, location, reads, cache, timeout, TRUST);
     }
 

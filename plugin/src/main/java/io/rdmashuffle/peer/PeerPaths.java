@@ -48,6 +48,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     private final IndexCache indexes = IndexCache.ofHeap();
     private final Members members;
     private final Duration quarantine;
+    private final Duration retryTimeout;
     private final Map<String, Route> routes = new ConcurrentHashMap<>();
     private final Set<String> explained = ConcurrentHashMap.newKeySet();
     private volatile boolean closed;
@@ -70,10 +71,17 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
      * @param quarantine how long a path that failed is not used
      */
     public PeerPaths(List<Fabric> fabrics, BlockingReads reads, Members members, Duration quarantine) {
+        this(fabrics, reads, members, quarantine, RemoteDirectory.RETRY_TIMEOUT);
+    }
+
+    /** Gives a record of a directory that long to become whole; for tests that damage many. */
+    public PeerPaths(
+            List<Fabric> fabrics, BlockingReads reads, Members members, Duration quarantine, Duration retryTimeout) {
         this.fabrics = List.copyOf(fabrics);
         this.reads = reads;
         this.members = members;
         this.quarantine = quarantine;
+        this.retryTimeout = retryTimeout;
     }
 
     /** Returns the path to an executor, or null when only Spark's block transfer leads there now. */
@@ -269,8 +277,8 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 try {
                     DirectoryLocation location = DirectoryLocation.decode(directory);
                     Peer peer = fabric.connect(executorId, address);
-                    return new PeerPath(
-                            executorId, peer, new RemoteDirectory(peer, location, reads, indexes), counterOf(fabric));
+                    RemoteDirectory remote = new RemoteDirectory(peer, location, reads, indexes, retryTimeout);
+                    return new PeerPath(executorId, peer, remote, counterOf(fabric));
                 } catch (PeerUnreachableException | DirectoryFormatException e) {
                     explain(fabric, String.valueOf(e.getMessage()));
                 }

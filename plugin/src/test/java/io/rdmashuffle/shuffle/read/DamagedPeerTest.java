@@ -75,6 +75,9 @@ class DamagedPeerTest {
     private static final int ROW_BYTES = 12;
 
     private static final String PEER = "17";
+    /** Nobody completes a record that was damaged. */
+    private static final Duration PATIENCE = Duration.ofMillis(5);
+
     private static final Duration LONG = Duration.ofSeconds(30);
 
     @TempDir(factory = ShmTempDirs.class)
@@ -119,7 +122,8 @@ class DamagedPeerTest {
                 List.of(fabric),
                 new BlockingReads(new ReceiveLeases(readerPool, Duration.ZERO), LONG),
                 id -> Optional.of(member),
-                Duration.ZERO);
+                Duration.ZERO,
+                PATIENCE);
         BlockCopies copies = new BlockCopies(new ReceiveLeases(readerPool, Duration.ZERO), paths, LONG, true);
         client = new OneSidedBlockClient(paths, netty, copies, counters, new FetchDeadlines(LONG), true);
         for (int map = 0; map < 3; map++) {
@@ -179,7 +183,7 @@ class DamagedPeerTest {
             attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), true, reading);
             attempt(run, data, mutations.atRandom(TestPools.bytes(data)), false, reading);
         }
-        // A record that seems half written is looked at for some milliseconds before it is given up.
+        // A record that seems half written is looked at for a while before it is given up.
         for (int round = 0; round < run.times(15); round++) {
             attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), false, reading);
             attempt(run, record(1), mutations.atRandom(TestPools.bytes(record(1))), false, reading);
