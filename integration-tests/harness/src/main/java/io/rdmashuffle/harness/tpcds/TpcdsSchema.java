@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.harness.tpcds;
 
-import io.rdmashuffle.spark.compat.ScalaCollections;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.TPCDSSchema;
+import scala.Tuple2;
+import scala.collection.Iterator;
 import scala.collection.immutable.Seq;
 
 /**
@@ -27,8 +28,12 @@ public final class TpcdsSchema implements TPCDSSchema {
     /** Returns each table's columns, as the inside of a {@code CREATE TABLE}, by the table's name. */
     public static Map<String, String> columnsByTable() {
         Map<String, String> byTable = new TreeMap<>();
-        ScalaCollections.list(new TpcdsSchema().tableColumns().iterator())
-                .forEach(table -> byTable.put(table._1(), table._2()));
+        Iterator<Tuple2<String, String>> tables =
+                new TpcdsSchema().tableColumns().iterator();
+        while (tables.hasNext()) {
+            Tuple2<String, String> table = tables.next();
+            byTable.put(table._1(), table._2());
+        }
         return byTable;
     }
 
