@@ -13,6 +13,11 @@ PATIENT=(-Dspark.shuffle.rdma.fabric.verbs.connectTimeout=30s -Dspark.shuffle.rd
 
 # Usage: build_with_tests_if_needed MODULE; as build_if_needed, and the test classes of that module, native-verbs and plugin.
 build_with_tests_if_needed() {
+  build_tests_if_needed "$1"
+  need_home
+}
+
+build_tests_if_needed() {
   local module=$1 folder stamp=$ROOT/integration-tests/$1/target/built-tests listed=$ROOT/plugin/target/test-classpath.txt
   local tests=() missing=false
   for folder in native-verbs plugin "integration-tests/$module"; do
@@ -25,7 +30,7 @@ build_with_tests_if_needed() {
     [ -z "$(find "${tests[@]}" -newer "$stamp" -name '*.java' -print -quit)" ]; then
     return 0
   fi
-  build_if_needed "$module"
+  build_module_if_needed "$module"
   say "building the tests"
   (cd "$ROOT" && mvn -B -ntp -q -pl "integration-tests/$module" -am -DskipTests \
     -Dspotless.check.skip=true -Dcheckstyle.skip=true package) \
