@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Copies between arrays and memory with the virtual machine's own intrinsic, which costs a few nanoseconds; jffi's way
- * through JNI costs more than the bytes of a small block do. Without {@code sun.misc.Unsafe} jffi copies.
+ * through JNI costs more than the bytes of a small block do. Where {@code sun.misc.Unsafe} is not there or not allowed,
+ * jffi copies.
  *
  * <p><b>Threading:</b> stateless. <b>Source:</b> {@code sun.misc.Unsafe.copyMemory}, module jdk.unsupported.
  */
@@ -39,6 +40,7 @@ final class ArrayCopy {
             copy = MethodHandles.publicLookup()
                     .findVirtual(type, "copyMemory", signature)
                     .bindTo(unsafe);
+            requireAllowed(copy, base);
         } catch (ReflectiveOperationException | RuntimeException e) {
             copy = null;
         }
@@ -46,7 +48,21 @@ final class ArrayCopy {
         BASE = base;
     }
 
+    /** A virtual machine that denies the method (JEP 498) still has it. */
+    private static void requireAllowed(MethodHandle copy, long base) {
+        byte[] target = new byte[1];
+        copy(copy, new byte[] {1}, base, target, base, 1);
+        if (target[0] != 1) {
+            throw new IllegalStateException("copyMemory copied nothing");
+        }
+    }
+
     private ArrayCopy() {}
+
+    /** Says whether the virtual machine copies, and not jffi. */
+    static boolean isIntrinsic() {
+        return COPY != null;
+    }
 
     /** Callers have checked the range in the array. */
     static void fromMemory(long address, byte[] target, int offset, int length) {
@@ -55,7 +71,7 @@ final class ArrayCopy {
             return;
         }
         for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
-            copy(null, address + done, target, BASE + offset + done, Math.min(MAX_PIECE_BYTES, length - done));
+            copy(COPY, null, address + done, target, BASE + offset + done, Math.min(MAX_PIECE_BYTES, length - done));
         }
     }
 
@@ -66,15 +82,20 @@ final class ArrayCopy {
             return;
         }
         for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
-            copy(source, BASE + offset + done, null, address + done, Math.min(MAX_PIECE_BYTES, length - done));
+            copy(COPY, source, BASE + offset + done, null, address + done, Math.min(MAX_PIECE_BYTES, length - done));
         }
     }
 
-    @SuppressWarnings("NullAway") // Callers have checked COPY; a null array means an address.
+    /** A null array means an address. */
     private static void copy(
-            @Nullable Object source, long sourceOffset, @Nullable Object target, long targetOffset, long length) {
+            MethodHandle copy,
+            @Nullable Object source,
+            long sourceOffset,
+            @Nullable Object target,
+            long targetOffset,
+            long length) {
         try {
-            COPY.invokeExact(source, sourceOffset, target, targetOffset, length);
+            copy.invokeExact(source, sourceOffset, target, targetOffset, length);
         } catch (Throwable e) {
             throw new IllegalStateException("copyMemory failed", e);
         }

@@ -3,6 +3,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.ffi.NativeAccess;
 import java.nio.ByteOrder;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -56,6 +57,10 @@ final class SortFallback {
         String dataIo = conf.get(PoolDataIO.KEY, PoolDataIO.class.getName());
         if (!dataIo.equals(PoolDataIO.class.getName())) {
             return Optional.of(PoolDataIO.KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
+        }
+        Optional<String> reasonAgainstNative = NativeAccess.reasonAgainst();
+        if (reasonAgainstNative.isPresent()) {
+            return reasonAgainstNative;
         }
         // Costs most, so last.
         return support.missing(SortFallback.class.getClassLoader())

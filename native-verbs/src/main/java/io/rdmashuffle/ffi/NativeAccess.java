@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.ffi;
+
+import java.util.Optional;
+
+/**
+ * Whether this virtual machine lets its classes call native code. A newer one may deny it (JEP 472), and the library
+ * that makes the calls cannot be unpacked where nothing may be run from {@code java.io.tmpdir}.
+ *
+ * <p><b>Threading:</b> thread-safe; tried once.
+ */
+public final class NativeAccess {
+    private static final Optional<String> REASON_AGAINST = tried();
+
+    private NativeAccess() {}
+
+    /**
+     * Tells why nothing native can be called.
+     *
+     * @return the reason and the remedy; empty if native code can be called
+     */
+    public static Optional<String> reasonAgainst() {
+        return REASON_AGAINST;
+    }
+
+    private static Optional<String> tried() {
+        try {
+            LibC.load().geteuid();
+            return Optional.empty();
+        } catch (LinkageError | IllegalCallerException e) {
+            return Optional.of("native code cannot be called (" + summary(e) + "); Java 24 and newer want"
+                    + " --enable-native-access=ALL-UNNAMED");
+        }
+    }
+
+    /** The cause furthest down says most; some have a stack trace in their message. */
+    private static String summary(Throwable failure) {
+        Throwable deepest = failure;
+        while (deepest.getCause() != null) {
+            deepest = deepest.getCause();
+        }
+        String message = String.valueOf(deepest.getMessage());
+        return message.lines().findFirst().orElse(message);
+    }
+}
