@@ -66,9 +66,7 @@ public enum ShuffleKind {
 
     /** Asserts that what was read meanwhile, by executors that are still there, was read in this way. */
     public void assertRead(ClusterStatistics before, ClusterStatistics after) {
-        long remote = grown(
-                before, after, fabric == ShuffleMode.NETTY ? ShuffleCounter.NETTY_BYTES : ShuffleCounter.SHM_BYTES);
-        assertThat(remote).as("bytes of peers").isPositive();
+        assertThat(bytesOfPeers(before, after)).as("bytes of peers").isPositive();
         assertThat(grown(before, after, ShuffleCounter.DIRECT_BYTES) > 0)
                 .as("bare records")
                 .isEqualTo(this != STREAMS && this != OVER_NETTY);
@@ -76,6 +74,12 @@ public enum ShuffleKind {
         assertThat(grown(before, after, ShuffleCounter.DISK_READ_BYTES) > 0)
                 .as("from disk")
                 .isEqualTo(this == ON_DISK);
+    }
+
+    /** Returns what was read of other executors meanwhile, by executors that are still there. */
+    public long bytesOfPeers(ClusterStatistics before, ClusterStatistics after) {
+        return grown(
+                before, after, fabric == ShuffleMode.NETTY ? ShuffleCounter.NETTY_BYTES : ShuffleCounter.SHM_BYTES);
     }
 
     private static long grown(ClusterStatistics before, ClusterStatistics after, ShuffleCounter counter) {

@@ -95,6 +95,11 @@ final class KindCluster implements AutoCloseable {
             return job.prepare(all.cluster.spark(), all.kind);
         }
 
+        /** Returns what executors have read of each other since. */
+        long bytesOfPeers() {
+            return all.kind.bytesOfPeers(before, observer.statistics());
+        }
+
         /** Asserts that bytes went the way of the cluster's kind, and that nothing is held once shuffles are gone. */
         void assertReadSoAndAllComesBack() throws InterruptedException {
             all.kind.assertRead(before, observer.statistics());

@@ -55,8 +55,9 @@ class SpeculationIT {
                 KindCluster cluster = KindCluster.start(kind, 2, local, hosts.conf(conf))) {
             Watched watched = cluster.watch();
             TaskRecorder tasks = watched.tasks();
-            // Whether the second is told to stop before it reports is a race that it mostly wins.
-            for (int round = 0; round < 10 && tasks.secondSuccesses() == 0; round++) {
+            // Whether the second is told to stop before it reports is a race that it mostly wins; and on a busy machine
+            // one executor may run all reduce tasks and have all that they read.
+            for (int round = 0; round < 10 && (tasks.secondSuccesses() == 0 || watched.bytesOfPeers() == 0); round++) {
                 Path folder = Files.createDirectory(meeting.resolve("round-" + round));
                 assertThat(countsWithAMeeting(cluster, kind, folder.toString()))
                         .hasSize(KEYS)
