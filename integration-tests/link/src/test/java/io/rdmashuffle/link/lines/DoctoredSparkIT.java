@@ -30,7 +30,7 @@ class DoctoredSparkIT {
         "SPARK_4_2, org/apache/spark/unsafe/memory/MemoryBlock, fromLongArray, 4.2.",
     })
     void aMemberThatIsMissingMeansSortShuffle(
-            SparkLine line, String type, String method, String version, @TempDir Path folder) throws Exception {
+            SparkJars line, String type, String method, String version, @TempDir Path folder) throws Exception {
         Path doctored = without(line, type, method, Files.createDirectory(folder.resolve("doctored")));
         SmallApplication application = SmallApplication.run(JAVA, line, folder, List.of(), doctored);
         assertThat(application.exitCode())
@@ -47,7 +47,7 @@ class DoctoredSparkIT {
 
     @ParameterizedTest
     @CsvSource({"SPARK_3_5_SCALA_2_12", "SPARK_4_2"})
-    void theSameApplicationUsesThePoolOnAWholeSpark(SparkLine line, @TempDir Path folder) throws Exception {
+    void theSameApplicationUsesThePoolOnAWholeSpark(SparkJars line, @TempDir Path folder) throws Exception {
         SmallApplication application = SmallApplication.run(JAVA, line, folder, List.of());
         assertThat(application.exitCode())
                 .as(() -> String.join("\n", application.output()))
@@ -57,7 +57,7 @@ class DoctoredSparkIT {
     }
 
     /** Writes a class of Spark without a method into a folder. */
-    private static Path without(SparkLine line, String type, String method, Path folder) throws IOException {
+    private static Path without(SparkJars line, String type, String method, Path folder) throws IOException {
         for (Path each : line.jars()) {
             try (JarFile jar = new JarFile(each.toFile())) {
                 if (jar.getEntry(type + ".class") == null) {

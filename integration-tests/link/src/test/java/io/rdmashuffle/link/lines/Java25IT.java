@@ -48,7 +48,7 @@ class Java25IT {
     private static SmallApplication run(Path folder, String... options) throws IOException, InterruptedException {
         Optional<Path> java = java25();
         assumeTrue(java.isPresent(), "no JDK 25: set JDK25_HOME to one");
-        SmallApplication application = SmallApplication.run(java.get(), SparkLine.SPARK_4_2, folder, List.of(options));
+        SmallApplication application = SmallApplication.run(java.get(), SparkJars.SPARK_4_2, folder, List.of(options));
         assertThat(application.exitCode())
                 .as(() -> String.join("\n", application.output()))
                 .isZero();

@@ -24,12 +24,12 @@ import org.junit.jupiter.params.provider.EnumSource;
 class PluginLinkTest {
     /** What of the plugin's jar touches Spark. */
     private static final List<Path> COMPILED = Stream.of("plugin", "plugin/since-4.1")
-            .map(module -> SparkLine.ROOT.resolve(module).resolve("target/classes"))
+            .map(module -> SparkJars.ROOT.resolve(module).resolve("target/classes"))
             .toList();
 
     /** What the plugin is compiled against, and the newer side of {@code spark.compat}. */
-    private static final List<SparkLine> COMPILED_AGAINST =
-            List.of(SparkLine.SPARK_3_5_SCALA_2_12, SparkLine.SPARK_4_1);
+    private static final List<SparkJars> COMPILED_AGAINST =
+            List.of(SparkJars.SPARK_3_5_SCALA_2_12, SparkJars.SPARK_4_1);
 
     /** Spark 3.5 never asks for these. */
     private static final List<String> NOT_OF_3_5 = List.of(
@@ -40,11 +40,11 @@ class PluginLinkTest {
     private static final String UNTIL_4_0 = "/compat/until40/";
     private static final String SINCE_4_1 = "/compat/since41/";
 
-    private static Set<String> findings(SparkLine line, String sideNotLoaded) throws IOException {
+    private static Set<String> findings(SparkJars line, String sideNotLoaded) throws IOException {
         References references = References.of(COMPILED, file -> !file.toString().contains(sideNotLoaded));
         assertThat(references.members()).hasSizeGreaterThan(1000);
         Set<String> findings = new TreeSet<>();
-        for (SparkLine compiledAgainst : COMPILED_AGAINST) {
+        for (SparkJars compiledAgainst : COMPILED_AGAINST) {
             try (ClassSource here = new ClassSource(COMPILED, line.jars());
                     ClassSource there = new ClassSource(COMPILED, compiledAgainst.jars())) {
                 findings.addAll(LinkCheck.findings(references, here, there));
@@ -56,21 +56,21 @@ class PluginLinkTest {
     /** The preview is what Spark has published last; what a master newer than that changes shows there first. */
     @ParameterizedTest
     @EnumSource
-    void everythingThatIsCalledIsThere(SparkLine line) throws IOException {
-        boolean is35 = line == SparkLine.SPARK_3_5_SCALA_2_12 || line == SparkLine.SPARK_3_5_SCALA_2_13;
-        boolean isUntil40 = is35 || line == SparkLine.SPARK_4_0;
+    void everythingThatIsCalledIsThere(SparkJars line) throws IOException {
+        boolean is35 = line == SparkJars.SPARK_3_5_SCALA_2_12 || line == SparkJars.SPARK_3_5_SCALA_2_13;
+        boolean isUntil40 = is35 || line == SparkJars.SPARK_4_0;
         assertThat(findings(line, isUntil40 ? SINCE_4_1 : UNTIL_4_0))
                 .containsExactlyInAnyOrderElementsOf(is35 ? NOT_OF_3_5 : List.of());
     }
 
     @Test
     void whatIsOnlyOfTheOtherSideIsFound() throws IOException {
-        assertThat(findings(SparkLine.SPARK_4_0, UNTIL_4_0))
+        assertThat(findings(SparkJars.SPARK_4_0, UNTIL_4_0))
                 .contains(
                         "no type org.apache.spark.shuffle.checksum.RowBasedChecksum",
                         "no member org.apache.spark.shuffle.IndexShuffleBlockResolver"
                                 + ".taskIdMapsForShuffle()Ljava/util/concurrent/ConcurrentMap;");
-        assertThat(findings(SparkLine.SPARK_4_2, SINCE_4_1))
+        assertThat(findings(SparkJars.SPARK_4_2, SINCE_4_1))
                 .contains("no member org.apache.spark.shuffle.IndexShuffleBlockResolver"
                         + ".taskIdMapsForShuffle()Ljava/util/Map;");
     }

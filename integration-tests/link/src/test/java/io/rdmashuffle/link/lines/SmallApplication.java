@@ -25,17 +25,21 @@ record SmallApplication(int exitCode, List<String> output) {
 
     /** What Spark's own scripts pass to a Java 17 and newer ones, without what newer ones deny. */
     private static final List<String> OPENED = Stream.of(
-                    "lang",
-                    "lang.invoke",
-                    "lang.reflect",
-                    "io",
-                    "net",
-                    "nio",
-                    "util",
-                    "util.concurrent",
-                    "util.concurrent.atomic")
-            .map(name -> "--add-opens=java.base/java." + name + "=ALL-UNNAMED")
-            .collect(Collectors.toList());
+                    "java.lang",
+                    "java.lang.invoke",
+                    "java.lang.reflect",
+                    "java.io",
+                    "java.net",
+                    "java.nio",
+                    "java.util",
+                    "java.util.concurrent",
+                    "java.util.concurrent.atomic",
+                    "sun.nio.ch",
+                    "sun.nio.cs",
+                    "sun.security.action",
+                    "sun.util.calendar")
+            .map(name -> "--add-opens=java.base/" + name + "=ALL-UNNAMED")
+            .toList();
 
     /**
      * Runs it to its end.
@@ -44,13 +48,10 @@ record SmallApplication(int exitCode, List<String> output) {
      * @param options of the virtual machine, {@code -Dspark...} included
      * @param first folders of classes that come before Spark's jars
      */
-    static SmallApplication run(Path java, SparkLine line, Path folder, List<String> options, Path... first)
+    static SmallApplication run(Path java, SparkJars line, Path folder, List<String> options, Path... first)
             throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(java.resolve("bin/java").toString(), "-Xmx768m"));
         command.addAll(OPENED);
-        for (String more : List.of("sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar")) {
-            command.add("--add-opens=java.base/" + more + "=ALL-UNNAMED");
-        }
         command.addAll(List.of(
                 "-Dspark.master=local[2]",
                 "-Dspark.app.name=small",
@@ -81,10 +82,10 @@ record SmallApplication(int exitCode, List<String> output) {
         return new SmallApplication(process.exitValue(), Files.readAllLines(log, StandardCharsets.UTF_8));
     }
 
-    private static String classPath(SparkLine line, Path... first) throws IOException {
+    private static String classPath(SparkJars line, Path... first) throws IOException {
         List<Path> all = new ArrayList<>(List.of(first));
-        all.add(SparkLine.ROOT.resolve("integration-tests/cluster/target/classes"));
-        try (Stream<Path> built = Files.list(SparkLine.ROOT.resolve("plugin/target"))) {
+        all.add(SparkJars.ROOT.resolve("integration-tests/cluster/target/classes"));
+        try (Stream<Path> built = Files.list(SparkJars.ROOT.resolve("plugin/target"))) {
             built.filter(file -> file.getFileName().toString().matches("rdma-shuffle-spark-.*\\.jar"))
                     .forEach(all::add);
         }

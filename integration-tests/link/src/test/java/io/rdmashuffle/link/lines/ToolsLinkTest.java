@@ -21,24 +21,24 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Timeout(120)
 class ToolsLinkTest {
     private static final List<Path> COMPILED = Stream.of("harness", "demo", "benchmarks", "spark-suites", "cluster")
-            .map(module -> SparkLine.ROOT.resolve("integration-tests").resolve(module))
+            .map(module -> SparkJars.ROOT.resolve("integration-tests").resolve(module))
             .flatMap(module -> Stream.of(module.resolve("target/classes"), module.resolve("target/test-classes")))
             .filter(Files::exists)
             .toList();
 
     /** Classes that the tools find in the plugin's jar. */
     private static final List<Path> PLUGIN = Stream.of("native-verbs", "plugin", "plugin/since-4.1")
-            .map(module -> SparkLine.ROOT.resolve(module).resolve("target/classes"))
+            .map(module -> SparkJars.ROOT.resolve(module).resolve("target/classes"))
             .toList();
 
     @ParameterizedTest
     @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "PREVIEW")
-    void everythingThatIsCalledIsThere(SparkLine line) throws IOException {
+    void everythingThatIsCalledIsThere(SparkJars line) throws IOException {
         References references = References.of(COMPILED, file -> true);
         assertThat(references.members()).hasSizeGreaterThan(3000);
         List<Path> folders = Stream.concat(COMPILED.stream(), PLUGIN.stream()).toList();
         try (ClassSource here = new ClassSource(folders, line.jars());
-                ClassSource there = new ClassSource(folders, SparkLine.SPARK_4_1.jars())) {
+                ClassSource there = new ClassSource(folders, SparkJars.SPARK_4_1.jars())) {
             assertThat(LinkCheck.findings(references, here, there)).isEmpty();
         }
     }

@@ -11,11 +11,11 @@ import org.jboss.shrinkwrap.resolver.api.maven.Maven;
 import org.jboss.shrinkwrap.resolver.api.maven.ScopeType;
 
 /**
- * A line of Spark, as the root pom's profile of that name has it, and the jars that come with it.
+ * The jars that come with a line of Spark, as the root pom's profile of that name has it.
  *
  * <p><b>Threading:</b> thread-safe.
  */
-enum SparkLine {
+enum SparkJars {
     SPARK_3_5_SCALA_2_12("spark-3.5_2.12"),
     SPARK_3_5_SCALA_2_13("spark-3.5_2.13"),
     SPARK_4_0("spark-4.0"),
@@ -26,11 +26,11 @@ enum SparkLine {
     /** Of this project. */
     static final Path ROOT = Path.of(System.getProperty("rdmashuffle.root"));
 
-    private static final Map<SparkLine, List<Path>> JARS = new ConcurrentHashMap<>();
+    private static final Map<SparkJars, List<Path>> JARS = new ConcurrentHashMap<>();
 
     private final String profile;
 
-    SparkLine(String profile) {
+    SparkJars(String profile) {
         this.profile = profile;
     }
 
