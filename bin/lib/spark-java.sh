@@ -59,7 +59,10 @@ device_jobs() {
 train() {
   local folder=$1 stamp=$1/trained
   DRIVER_ARCHIVE=(-XX:SharedArchiveFile="$folder/driver.jsa") EXECUTOR_ARCHIVE=-XX:SharedArchiveFile=$folder/executor.jsa
-  [ ! "$stamp" -nt "$SPARK_HOME/RELEASE" ] || return 0
+  # Archives are of these very jars.
+  if [ -f "$stamp" ] && [ -z "$(find -L "$SPARK_HOME/RELEASE" "$SPARK_HOME/jars" "$(module_jar cluster)" -newer "$stamp" -print -quit)" ]; then
+    return 0
+  fi
   say "running the jobs with sort shuffle, for their results and for archives of classes"
   rm -f "$folder"/*.jsa "$stamp"
   mkdir -p "$folder/no-conf"
