@@ -55,14 +55,14 @@ public final class SubmitCommand {
         spec.usageMessage()
                 .description(
                         "What spark-submit does, without a Spark installation and with the RDMA shuffle on.",
-                        "Default master: " + DEFAULT_MASTER
-                                + ". -Dspark.line=LINE takes another line of Spark than 4.1: 3.5_2.12,"
-                                + " 3.5_2.13, 4.0 or 4.2.",
+                        "Default master: " + DEFAULT_MASTER + ".",
+                        "-Dspark.line=LINE takes another line of Spark than 4.1: 3.5_2.12, 3.5_2.13, 4.0 or 4.2.",
                         "")
                 .footer("", "All other options are spark-submit's own. What it says of them:")
                 .synopsisHeading("Usage: ")
                 .customSynopsis(
-                        "submit [-Dspark.line=LINE] [--fabric MODE] [options of spark-submit] --class CLASS APP.jar [ARGUMENT...]")
+                        "submit [-Dspark.line=LINE] [--fabric MODE] [options of spark-submit] --class CLASS APP.jar"
+                                + " [ARGUMENT...]")
                 .width(110);
         spec.addOption(OptionSpec.builder("--fabric")
                 .paramLabel("MODE")
