@@ -83,8 +83,9 @@ must_build() {
 must_make_home() {
   local release=$SPARK_HOME/RELEASE
   [ -f "$release" ] && [ -z "$(find -L "$SPARK_HOME/jars" -type l -print -quit)" ] || return 0
-  [ -n "$(find "$ROOT/pom.xml" "$ROOT/integration-tests/pom.xml" "$ROOT/integration-tests/harness/home/pom.xml" \
-    -newer "$release" -print -quit)" ]
+  local harness=$ROOT/integration-tests/harness
+  [ -n "$(find "$ROOT/pom.xml" "$ROOT/integration-tests/pom.xml" "$harness/home/pom.xml" "$harness/src/main/resources" \
+    "$harness/src/main/java/io/rdmashuffle/harness/SparkHome.java" -newer "$release" -print -quit)" ]
 }
 
 need_maven() { command -v mvn >/dev/null || die "no mvn: install Maven 3.8.7 or newer"; }

@@ -28,8 +28,8 @@ public final class NativeAccess {
             LibC.load().geteuid();
             return Optional.empty();
         } catch (LinkageError | IllegalCallerException e) {
-            return Optional.of("native code cannot be called (" + summary(e) + "); Java 24 and newer want"
-                    + " --enable-native-access=ALL-UNNAMED");
+            return Optional.of("native code cannot be called (" + summary(e) + "); a Java that denies it wants"
+                    + " --enable-native-access=ALL-UNNAMED, and java.io.tmpdir must allow execution");
         }
     }
 

@@ -65,7 +65,7 @@ class ArrayCopyTest {
             return Optional.ofNullable(named).map(Path::of);
         }
         try (Stream<Path> all = Files.list(installed)) {
-            return all.filter(home -> home.getFileName().toString().contains("25"))
+            return all.filter(home -> home.getFileName().toString().matches("(.*\\D)?25(\\D.*)?"))
                     .filter(home -> Files.isExecutable(home.resolve("bin/java")))
                     .findFirst();
         }

@@ -72,7 +72,9 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     private final ShuffleConfig config;
     private final boolean isDriver;
     private final boolean isLocal;
-    private final boolean sortOnly;
+    /** Null where the pool is used. */
+    private final @Nullable String reasonAgainstPool;
+
     private final PoolLimits limits;
     private final RegistryWire wire;
     /**
@@ -112,11 +114,11 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         this.config = ShuffleSettings.read(conf);
         this.limits = ExecutorMemory.limits(config);
         String reason = SortFallback.reason(conf, config).orElse(null);
-        this.sortOnly = reason != null;
+        this.reasonAgainstPool = reason;
         if (reason != null && isDriver) {
             LOG.warn("Using Spark's sort shuffle for this application: {}", reason);
         }
-        if (sortOnly) {
+        if (reason != null) {
             this.runtime = null;
             this.resolver = null;
             this.mapIdsByShuffle = new ConcurrentHashMap<>();
@@ -181,18 +183,18 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         return requirePool(resolver);
     }
 
-    private static <T> T requirePool(@Nullable T part) {
+    private <T> T requirePool(@Nullable T part) {
         if (part == null) {
-            throw new IllegalStateException(
-                    "this process uses Spark's sort shuffle, but a shuffle of the pool reached it:"
-                            + " driver and executors need the same Spark, the same jar and the same settings");
+            throw new IllegalStateException("this process uses Spark's sort shuffle (" + reasonAgainstPool
+                    + "), but the driver registered a shuffle of the pool: driver and executors need the same Spark,"
+                    + " the same jar and the same settings");
         }
         return part;
     }
 
     @Override
     public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
-        if (!sortOnly) {
+        if (reasonAgainstPool == null) {
             limits.reasonAgainst(dependency.partitioner().numPartitions())
                     .ifPresent(reason -> LOG.warn("Shuffle {} uses Spark's shuffle files: {}", shuffleId, reason));
             if (!isLocal) {
@@ -205,7 +207,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     }
 
     private boolean isDirect(int shuffleId, ShuffleDependency<?, ?, ?> dependency) {
-        if (sortOnly
+        if (reasonAgainstPool != null
                 || !config.directEnabled()
                 || config.fabricMode() == FabricMode.NETTY
                 || limits.reasonAgainst(dependency.partitioner().numPartitions())
@@ -233,7 +235,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     @SuppressWarnings("unchecked") // A handle's types are those that its shuffle was registered with.
     public <K, V> ShuffleWriter<K, V> getWriter(
             ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
-        if (!sortOnly) {
+        if (reasonAgainstPool == null) {
             runtime().ensureAnnounced();
         }
         if (handle instanceof DirectShuffleHandle<?, ?, ?> direct) {
@@ -269,7 +271,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
             TaskContext context,
             ShuffleReadMetricsReporter metrics) {
         BaseShuffleHandle<K, ?, C> base = (BaseShuffleHandle<K, ?, C>) handle;
-        if (sortOnly || base.dependency().isShuffleMergeFinalizedMarked()) {
+        if (reasonAgainstPool != null || base.dependency().isShuffleMergeFinalizedMarked()) {
             return super.getReader(handle, startMapIndex, endMapIndex, startPartition, endPartition, context, metrics);
         }
         ReadServices services = runtime().readServices();

@@ -40,8 +40,8 @@ public record SparkHome(Path folder, SparkLine line) {
     public static SparkHome of(Workspace workspace) {
         SparkHome home = of(workspace, SparkLine.current());
         if (!Files.isRegularFile(home.folder.resolve("RELEASE"))) {
-            throw new IllegalStateException(
-                    "no Spark home in " + home.folder + "; run: mvn -DskipTests " + home.line.option() + " package");
+            throw new IllegalStateException("no Spark home in " + home.folder
+                    + "; run: mvn -DskipTests package, or for another line than its bin/demo " + home.line.option());
         }
         return home;
     }

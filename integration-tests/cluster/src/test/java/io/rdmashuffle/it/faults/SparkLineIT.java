@@ -60,6 +60,7 @@ class SparkLineIT {
                 "spark.storage.decommission.replicationReattemptInterval", "1s");
         try (KindCluster cluster = KindCluster.start(kind, EXECUTORS, local, conf)) {
             assertJoinIsRight(cluster.spark().spark());
+            forgetWhatRan(cluster.spark());
             Watched watched = cluster.watch();
             JavaPairRDD<Integer, Long> held = watched.prepare(JOB);
             assertThat(GroupedBytes.sums(held)).isEqualTo(EXPECTED);
@@ -69,14 +70,17 @@ class SparkLineIT {
             assertThat(GroupedBytes.sums(held)).isEqualTo(EXPECTED);
             assertThat(watched.tasks().mapTasks()).as("of the first run alone").isEqualTo(JOB.maps());
 
-            kill(cluster.spark(), watched.observer().executorWithMostOutputs());
+            String victim = watched.observer().executorWithMostOutputs();
+            kill(cluster.spark(), victim);
+            // Until then tasks may read what it had: its memory is still mapped.
+            watched.tasks().awaitRemoval(victim, DEADLINE_SECONDS);
             assertThat(GroupedBytes.sums(held)).isEqualTo(EXPECTED);
             assertThat(watched.tasks().mapTasks()).as("what was lost, again").isGreaterThan(JOB.maps());
             watched.assertReadSoAndAllComesBack();
         }
     }
 
-    /** Spark's own files as the last resort, and nothing anywhere as it is. */
+    /** Spark's own files as the last resort, and no plain record in pool or files. */
     @Test
     void encryptedWithAPoolAndADiskThatAreFull() throws Exception {
         Map<String, String> conf = Map.of(
@@ -116,6 +120,12 @@ class SparkLineIT {
             long sum = each * key + GROUPS * each * (each - 1) / 2;
             assertThat(sums.get(key)).isEqualTo(RowFactory.create((long) key, each, sum));
         }
+    }
+
+    /** Outputs of earlier shuffles would be migrated as well, or dropped meanwhile, and their tasks counted. */
+    private static void forgetWhatRan(SparkCluster cluster) throws Exception {
+        new ShuffleObserver(cluster.context()).assertAllComesBack();
+        cluster.context().listenerBus().waitUntilEmpty(TimeUnit.SECONDS.toMillis(DEADLINE_SECONDS));
     }
 
     private static void migrate(SparkCluster cluster, Watched watched) throws Exception {

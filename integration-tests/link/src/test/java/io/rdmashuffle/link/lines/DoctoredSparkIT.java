@@ -23,7 +23,7 @@ import org.objectweb.asm.tree.ClassNode;
 class DoctoredSparkIT {
     private static final Path JAVA = Path.of(System.getProperty("java.home"));
 
-    /** What Spark itself calls in another way. The second is of a class that nothing but tasks uses, far in. */
+    /** Members that Spark itself does not call this way; the second is used only inside tasks. */
     @ParameterizedTest
     @CsvSource({
         "SPARK_3_5_SCALA_2_12, org/apache/spark/storage/StorageLevel, DISK_ONLY, 3.5.",

@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** The one jar and each Spark that it is said to run on, linked as a virtual machine would. */
 @Tag("unit")
-@Timeout(120)
+@Timeout(600) // The first time a line's jars come from the network.
 class PluginLinkTest {
     /** What of the plugin's jar touches Spark. */
     private static final List<Path> COMPILED = Stream.of("plugin", "plugin/since-4.1")
@@ -53,7 +53,7 @@ class PluginLinkTest {
         return findings;
     }
 
-    /** The preview is what Spark has published last; what a master newer than that changes shows there first. */
+    /** The preview says something of what comes once Spark has published one of a later line than the last. */
     @ParameterizedTest
     @EnumSource
     void everythingThatIsCalledIsThere(SparkJars line) throws IOException {

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** Demo, benchmarks and tests on clusters, compiled once, run on each line of Spark. */
 @Tag("unit")
-@Timeout(120)
+@Timeout(600) // The first time a line's jars come from the network.
 class ToolsLinkTest {
     private static final List<Path> COMPILED = Stream.of("harness", "demo", "benchmarks", "spark-suites", "cluster")
             .map(module -> SparkJars.ROOT.resolve("integration-tests").resolve(module))
