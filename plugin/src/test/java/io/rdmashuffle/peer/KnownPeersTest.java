@@ -197,7 +197,7 @@ class KnownPeersTest {
         assertThat(paths.openRegions()).isZero();
         paths.forgetShuffle(SHUFFLE);
         paths.releaseAbsentRegions();
-        assertThat(told).as("nobody is there to be told").containsExactly("close");
+        assertThat(told).as("no member is left to tell").containsExactly("close");
     }
 
     @Test

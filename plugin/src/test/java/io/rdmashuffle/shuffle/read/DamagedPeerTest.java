@@ -75,7 +75,7 @@ class DamagedPeerTest {
     private static final int ROW_BYTES = 12;
 
     private static final String PEER = "17";
-    /** Nobody completes a record that was damaged. */
+    /** A damaged record has no writer that would complete it. */
     private static final Duration PATIENCE = Duration.ofMillis(5);
 
     private static final Duration LONG = Duration.ofSeconds(30);
