@@ -319,6 +319,27 @@ class ChunkedOutputTest {
         assertThat(memory.usage().usedBytes()).isZero();
     }
 
+    /** What its last lease was cut by may be another's at once. */
+    @Test
+    void anOutputWhoseIndexFindsNoRoomWritesNoMoreWhereItsLeaseWasCut() throws Exception {
+        pool = TieredPool.of(memory);
+        byte[] content = content((int) (MEMORY_BYTES - CHUNK_BYTES / 2));
+        ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
+        assertThat(append(output, content)).isEqualTo(content.length);
+        int partitions = 10_000;
+        assertThat(output.toMapOutput(7, new long[partitions], new int[partitions]))
+                .as("its index takes more than is left")
+                .isNull();
+        List<Lease> others = TestPools.fill(memory);
+        assertThat(others).as("what was cut off").isNotEmpty();
+        assertThat(append(output, content(10_000))).isZero();
+        assertThat(bytes(output.slices())).isEqualTo(content);
+        others.forEach(Lease::close);
+        output.discard();
+        output.discard();
+        assertThat(memory.usage().usedBytes()).isZero();
+    }
+
     @Test
     void anOutputThatCountsAsRefusedTakesNothing() throws Exception {
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, true);

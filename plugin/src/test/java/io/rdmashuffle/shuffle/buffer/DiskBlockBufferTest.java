@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.buffer;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.handler.stream.ChunkedStream;
+import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.TieredPool;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.nio.channels.Channels;
+import java.nio.channels.WritableByteChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A block in files of two local directories, with a piece in memory between them, as Spark's transport sends it. */
+@Tag("unit")
+@Timeout(60)
+@ExtendWith(LeakCheck.class)
+class DiskBlockBufferTest {
+    /** Longer than one write to a socket. */
+    private static final int ON_DISK = (1 << 20) + 777;
+
+    private static final int IN_MEMORY = 5_000;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path shm;
+
+    @TempDir
+    Path disk;
+
+    @TempDir
+    Path otherDisk;
+
+    private Pool memory;
+    private DiskTier tier;
+    private DiskTier otherTier;
+    private List<Lease> leases;
+    private List<StoredSlice> slices;
+    private byte[] content;
+
+    @BeforeEach
+    void open() throws Exception {
+        memory = TestPools.create(shm, 1 << 20, 1 << 20);
+        tier = TestPools.diskTier(0, disk);
+        otherTier = TestPools.diskTier(0, otherDisk);
+        content = new byte[ON_DISK + IN_MEMORY + ON_DISK];
+        new Random(7).nextBytes(content);
+        Lease between = TestPools.reserve(memory, Purpose.MAP_OUTPUT, IN_MEMORY);
+        between.memory().putBytes(0, content, ON_DISK, IN_MEMORY);
+        Lease first = onDisk(tier, 0);
+        Lease last = onDisk(otherTier, ON_DISK + IN_MEMORY);
+        leases = List.of(first, between, last);
+        slices = List.of(
+                first.bytes().slice(0, ON_DISK),
+                between.bytes().slice(0, IN_MEMORY),
+                last.bytes().slice(0, ON_DISK));
+    }
+
+    private Lease onDisk(DiskTier where, int from) {
+        return TestPools.filledOnDisk(new TieredPool(memory, where), Arrays.copyOfRange(content, from, from + ON_DISK));
+    }
+
+    @AfterEach
+    void close() {
+        leases.forEach(Lease::close);
+        memory.close();
+        tier.close();
+        otherTier.close();
+    }
+
+    private static byte[] sendAll(SliceFileRegion region) throws IOException {
+        ByteArrayOutputStream sent = new ByteArrayOutputStream();
+        WritableByteChannel target = Channels.newChannel(sent);
+        while (region.transferred() < region.count()) {
+            assertThat(region.transferTo(target, region.transferred())).isPositive();
+        }
+        return sent.toByteArray();
+    }
+
+    /** Returns how many descriptors of this process are open on files below a directory. */
+    private static long descriptors(Path below) throws IOException {
+        try (Stream<Path> all = Files.list(Path.of("/proc/self/fd"))) {
+            return all.filter(fd -> isBelow(fd, below)).count();
+        }
+    }
+
+    private static boolean isBelow(Path descriptor, Path directory) {
+        try {
+            return Files.readSymbolicLink(descriptor).startsWith(directory);
+        } catch (IOException e) {
+            // Closed since it was listed.
+            return false;
+        }
+    }
+
+    @Test
+    void everyFormHasTheSameBytes() throws Exception {
+        SliceManagedBuffer buffer = new SliceManagedBuffer(slices, () -> {});
+        assertThat(buffer.nioByteBuffer().array()).isEqualTo(content);
+        try (InputStream in = buffer.createInputStream()) {
+            assertThat(in.readAllBytes()).isEqualTo(content);
+        }
+        ChunkedStream encrypted = (ChunkedStream) buffer.convertToNettyForSsl();
+        ByteArrayOutputStream sent = new ByteArrayOutputStream();
+        while (!encrypted.isEndOfInput()) {
+            ByteBuf chunk = Objects.requireNonNull(encrypted.readChunk(ByteBufAllocator.DEFAULT));
+            sent.writeBytes(ByteBufUtil.getBytes(chunk));
+            chunk.release();
+        }
+        encrypted.close();
+        assertThat(sent.toByteArray()).isEqualTo(content);
+        SliceFileRegion region = (SliceFileRegion) buffer.convertToNetty();
+        assertThat(sendAll(region)).isEqualTo(content);
+        region.release();
+    }
+
+    /** Files are opened one after another for sending, apart from the one that the tier has open. */
+    @Test
+    void whatIsOpenedForSendingIsClosed() throws Exception {
+        long first = descriptors(disk);
+        long other = descriptors(otherDisk);
+        SliceFileRegion region = new SliceFileRegion(slices, content.length);
+        sendAll(region);
+        assertThat(descriptors(disk)).as("sent").isEqualTo(first);
+        assertThat(descriptors(otherDisk)).as("sent last").isEqualTo(other + 1);
+        region.release();
+        assertThat(descriptors(otherDisk)).isEqualTo(other);
+    }
+
+    /** Else Netty, to which nothing sent is a full socket, would try for ever. */
+    @Test
+    void aFileThatEndsEarlyIsAnError() throws Exception {
+        int region = leases.get(0).region().id();
+        Path file = DiskTier.file(tier.directories(), tier.token(), region);
+        try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw")) {
+            open.setLength(1 << 20);
+        }
+        SliceFileRegion truncated = new SliceFileRegion(slices, content.length);
+        assertThatThrownBy(() -> sendAll(truncated))
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("ends before byte");
+        assertThat(truncated.transferred()).isEqualTo(1 << 20);
+        truncated.release();
+    }
+}
