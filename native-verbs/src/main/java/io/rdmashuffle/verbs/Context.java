@@ -3,11 +3,9 @@ package io.rdmashuffle.verbs;
 
 import io.rdmashuffle.ffi.DeviceLayout.ibv_async_event;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
-import io.rdmashuffle.ffi.DeviceLayout.ibv_gid_entry;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_port_attr;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.RawMemory;
-import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -23,8 +21,6 @@ import org.jspecify.annotations.Nullable;
  * ibv_get_async_event(3).
  */
 public final class Context extends NativeResource {
-    private static final int MAX_GIDS = 1024;
-
     private final VerbsLibrary library;
     private final DeviceCalls calls;
     private final String deviceName;
@@ -94,17 +90,8 @@ public final class Context extends NativeResource {
      */
     public List<GidEntry> gids() {
         long context = enter();
-        try (NativeBuffer table = new NativeBuffer((long) MAX_GIDS * ibv_gid_entry.SIZEOF)) {
-            long count =
-                    library.verbs()._ibv_query_gid_table(context, table.address(), MAX_GIDS, 0, ibv_gid_entry.SIZEOF);
-            if (count < 0) {
-                NativeResult.checkReturned((int) -count, () -> "ibv_query_gid_table(" + deviceName + ")");
-            }
-            List<GidEntry> gids = new ArrayList<>();
-            for (int i = 0; i < count; i++) {
-                gids.add(GidEntry.read(table.address() + (long) i * ibv_gid_entry.SIZEOF));
-            }
-            return gids;
+        try {
+            return GidTable.query(library.verbs(), context, deviceName);
         } finally {
             exit();
         }

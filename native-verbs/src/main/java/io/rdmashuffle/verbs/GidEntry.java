@@ -34,13 +34,17 @@ public record GidEntry(int port, int index, Type type, InetAddress address) {
     static GidEntry read(long entry) {
         byte[] bytes = new byte[16];
         RawMemory.getBytes(entry + ibv_gid_entry.gid, bytes, 0, bytes.length);
-        int type = RawMemory.getInt(entry + ibv_gid_entry.gid_type);
+        return of(
+                RawMemory.getInt(entry + ibv_gid_entry.port_num),
+                RawMemory.getInt(entry + ibv_gid_entry.gid_index),
+                type(RawMemory.getInt(entry + ibv_gid_entry.gid_type)),
+                bytes);
+    }
+
+    /** Makes an entry of an identifier's 16 bytes. */
+    static GidEntry of(int port, int index, Type type, byte[] gid) {
         try {
-            return new GidEntry(
-                    RawMemory.getInt(entry + ibv_gid_entry.port_num),
-                    RawMemory.getInt(entry + ibv_gid_entry.gid_index),
-                    type(type),
-                    InetAddress.getByAddress(bytes));
+            return new GidEntry(port, index, type, InetAddress.getByAddress(gid));
         } catch (UnknownHostException e) {
             throw new IllegalStateException("16 bytes are always an address", e);
         }

@@ -47,7 +47,13 @@ final class SocketAddresses {
                 bytes.length);
         int port = Short.toUnsignedInt(Short.reverseBytes(RawMemory.getShort(sockaddr + sockaddr_in.sin_port)));
         try {
-            return new InetSocketAddress(InetAddress.getByAddress(bytes), port);
+            InetAddress address = InetAddress.getByAddress(bytes);
+            if (address instanceof Inet6Address six && six.isLinkLocalAddress()) {
+                // Such an address means nothing without its interface.
+                address =
+                        Inet6Address.getByAddress(null, bytes, RawMemory.getInt(sockaddr + sockaddr_in6.sin6_scope_id));
+            }
+            return new InetSocketAddress(address, port);
         } catch (UnknownHostException e) {
             throw new IllegalStateException("4 or 16 bytes are always an address", e);
         }

@@ -7,11 +7,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.kenai.jffi.Library;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** The libraries of rdma-core themselves, as far as they answer without a device. */
 @Tag("abi")
@@ -70,6 +72,20 @@ class VerbsLibraryTest {
             }
             assertThat(RawMemory.getLong(list + 8L * count.getInt(0))).isZero();
             IbVerbs.load().ibv_free_device_list(list);
+        }
+    }
+
+    /** So one of an older rdma-core is of use for all that it has. */
+    @Test
+    void aFunctionThatALibraryLacksIsMissedWhenItIsCalled(@TempDir Path directory) throws Exception {
+        Requirements.compiler(directory);
+        Path library = CCompiler.library(directory, "older", "int ibv_fork_init(void) { return 38; }\n");
+        IbVerbs older =
+                SharedLibrary.bind(IbVerbs.class, library.toString(), "").functions();
+        assertThat(older.ibv_fork_init()).isEqualTo(38);
+        for (int i = 0; i < 2; i++) {
+            assertThatThrownBy(() -> older._ibv_query_gid_table(0, 0, 0, 0, 0))
+                    .isInstanceOf(UnsatisfiedLinkError.class);
         }
     }
 

@@ -4,8 +4,10 @@ package io.rdmashuffle.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.ffi.IbVerbs;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.NativeException;
+import java.lang.reflect.Proxy;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -78,6 +80,21 @@ class DeviceTest {
             assertThatThrownBy(() -> context.port(99))
                     .isInstanceOf(NativeException.class)
                     .hasMessageContaining("ibv_query_port(" + device.name() + ", port=99)");
+        }
+    }
+
+    /** As where rdma-core is older than the call for all of them. */
+    @Test
+    void addressesAreTheSameAskedForOneByOne() {
+        IbVerbs older = (IbVerbs) Proxy.newProxyInstance(
+                IbVerbs.class.getClassLoader(), new Class<?>[] {IbVerbs.class}, (self, method, arguments) -> {
+                    if (method.getName().equals("_ibv_query_gid_table")) {
+                        throw new UnsatisfiedLinkError(method.getName());
+                    }
+                    return method.invoke(device.library().verbs(), arguments);
+                });
+        try (Context context = open()) {
+            assertThat(GidTable.query(older, context.handle(), device.name())).isEqualTo(context.gids());
         }
     }
 

@@ -7,6 +7,7 @@ import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.verbs.connect.ControlThread;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
+import io.rdmashuffle.fabric.verbs.device.PortFinder;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.read.DataThread;
 import io.rdmashuffle.fabric.verbs.read.PendingReads;
@@ -89,7 +90,7 @@ public final class VerbsFabric implements Fabric {
             VerbsFabric fabric = null;
             boolean opened = false;
             try {
-                List<LocalPort> ports = LocalPort.choose(library, events, settings.ports());
+                List<LocalPort> ports = new PortFinder(library, events).choose(settings.ports());
                 fabric = new VerbsFabric(events, ports, settings);
                 fabric.start();
                 opened = true;
@@ -104,6 +105,12 @@ public final class VerbsFabric implements Fabric {
             }
         } catch (NativeException e) {
             throw new RdmaUnavailableException(String.valueOf(e.getMessage()), e);
+        } catch (UnsatisfiedLinkError e) {
+            // A function is looked for when it is first called, and the loader's message often does not name it.
+            throw new RdmaUnavailableException(
+                    "libibverbs.so.1 or librdmacm.so.1 lacks a function (" + e.getMessage()
+                            + "); install rdma-core 23 or newer",
+                    e);
         }
     }
 

@@ -71,6 +71,7 @@ public final class FakeRdma implements AutoCloseable {
     private final long context;
     private final FakeQueues queues = new FakeQueues();
     private boolean portActive = true;
+    private boolean listed = true;
     private int maxCompletions = 1 << 10;
     private int maxSharedReceives = MAX_SHARED_RECEIVES;
     private int numbers = 100;
@@ -123,6 +124,11 @@ public final class FakeRdma implements AutoCloseable {
     /** Sets whether the port is up. */
     public synchronized void portActive(boolean active) {
         portActive = active;
+    }
+
+    /** Sets whether libibverbs lists the device. */
+    public synchronized void listed(boolean value) {
+        listed = value;
     }
 
     /** Sets how many entries a completion queue may have. */
@@ -308,6 +314,13 @@ public final class FakeRdma implements AutoCloseable {
 
     private long verbs(String name, long[] arguments) {
         return switch (name) {
+            case "ibv_get_device_list" -> {
+                long list = object();
+                RawMemory.putLong(list, listed ? object() : 0);
+                RawMemory.putInt(arguments[0], listed ? 1 : 0);
+                yield list;
+            }
+            case "ibv_open_device" -> context;
             case "ibv_query_device" -> queryDevice(arguments[1]);
             case "ibv_query_port" -> queryPort(arguments[2]);
             case "ibv_alloc_pd", "ibv_create_srq" -> queues.created(object());
@@ -363,6 +376,7 @@ public final class FakeRdma implements AutoCloseable {
         RawMemory.putInt(attributes + ibv_device_attr.max_srq_wr, maxSharedReceives);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_init_rd_atom, MAX_READS_AS_INITIATOR);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_rd_atom, MAX_READS_AS_TARGET);
+        RawMemory.putByte(attributes + ibv_device_attr.phys_port_cnt, (byte) 1);
         return 0;
     }
 

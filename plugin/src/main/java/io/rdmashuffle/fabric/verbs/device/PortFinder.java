@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.device;
+
+import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.Context;
+import io.rdmashuffle.verbs.DeviceList;
+import io.rdmashuffle.verbs.EventChannel;
+import io.rdmashuffle.verbs.GidEntry;
+import io.rdmashuffle.verbs.PortAttributes;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
+import io.rdmashuffle.verbs.VerbsLibrary;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
+import java.net.SocketException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the ports of this machine that connections can be made from, and says what is in the way where there is none.
+ *
+ * <p><b>Threading:</b> of one thread.
+ *
+ * <p><b>Ownership:</b> whatever is opened to look at it is closed again.
+ */
+public final class PortFinder {
+    private static final Path KERNEL_DEVICES = Path.of("/sys/class/infiniband");
+
+    private final VerbsLibrary library;
+    private final EventChannel channel;
+    private final List<InetAddress> addresses;
+    private final Path kernelDevices;
+    private final List<String> refusals = new ArrayList<>();
+
+    /** Looks for ports at every address of this machine. */
+    public PortFinder(VerbsLibrary library, EventChannel channel) {
+        this(library, channel, addressesOfThisMachine(), KERNEL_DEVICES);
+    }
+
+    PortFinder(VerbsLibrary library, EventChannel channel, List<InetAddress> addresses, Path kernelDevices) {
+        this.library = library;
+        this.channel = channel;
+        this.addresses = addresses;
+        this.kernelDevices = kernelDevices;
+    }
+
+    private static List<InetAddress> addressesOfThisMachine() {
+        try {
+            List<InetAddress> all = new ArrayList<>();
+            for (NetworkInterface network : Collections.list(NetworkInterface.getNetworkInterfaces())) {
+                if (!network.isLoopback()) {
+                    all.addAll(Collections.list(network.getInetAddresses()));
+                }
+            }
+            return all;
+        } catch (SocketException e) {
+            throw new IllegalStateException("cannot list this machine's network interfaces", e);
+        }
+    }
+
+    /**
+     * Finds the ports to use.
+     *
+     * @param selectors which to use, in this order; empty for the best active one
+     * @throws RdmaUnavailableException if there is none, or one that was asked for is not there or not active
+     */
+    public List<LocalPort> choose(List<PortSelector> selectors) throws RdmaUnavailableException {
+        List<LocalPort> all = find();
+        List<LocalPort> active = all.stream()
+                .filter(port -> port.attributes().active())
+                .sorted(LocalPort.BEST_FIRST)
+                .toList();
+        if (active.isEmpty()) {
+            throw new RdmaUnavailableException(
+                    all.isEmpty() ? whyNone() : "no RDMA port is active: " + join(all.stream()));
+        }
+        if (selectors.isEmpty()) {
+            return active.subList(0, 1);
+        }
+        List<LocalPort> chosen = new ArrayList<>();
+        for (PortSelector selector : selectors) {
+            chosen.add(active.stream()
+                    .filter(port -> port.matches(selector))
+                    .findFirst()
+                    .orElseThrow(() -> new RdmaUnavailableException("there is no active port " + selector + " with an"
+                            + " address, but " + join(active.stream())
+                            + " (spark.shuffle.rdma.fabric.verbs.devices)")));
+        }
+        return chosen;
+    }
+
+    /** Tries every address: those that an id can be bound to belong to an RDMA device. */
+    private List<LocalPort> find() {
+        List<LocalPort> ports = new ArrayList<>();
+        for (InetAddress address : addresses) {
+            try {
+                LocalPort port = at(address);
+                if (port != null) {
+                    ports.add(port);
+                }
+            } catch (NativeException e) {
+                // The answer for the address of an ordinary network card.
+                if (!Errno.ENODEV.is(e.errno())) {
+                    refusals.add(String.valueOf(e.getMessage()));
+                }
+            }
+        }
+        return ports;
+    }
+
+    private @Nullable LocalPort at(InetAddress address) {
+        try (CmId id = channel.createId()) {
+            id.bind(new InetSocketAddress(address, 0));
+            try (Context context = id.context()) {
+                if (context == null) {
+                    return null;
+                }
+                int port = Math.max(1, id.portNumber());
+                List<Integer> gids = context.gids().stream()
+                        .filter(gid -> gid.port() == port && gid.address().equals(address))
+                        .map(GidEntry::index)
+                        .toList();
+                return new LocalPort(context.deviceName(), port, address, gids, context.port(port));
+            }
+        }
+    }
+
+    private String whyNone() {
+        List<String> reasons = new ArrayList<>();
+        try (DeviceList list = DeviceList.read(library)) {
+            if (list.devices().isEmpty()) {
+                reasons.add(whyNoDevice());
+            }
+            list.devices().forEach(device -> reasons.add(whyNot(device)));
+        } catch (NativeException e) {
+            reasons.add(String.valueOf(e.getMessage()));
+        }
+        reasons.addAll(refusals);
+        return join(reasons.stream().distinct());
+    }
+
+    /** Of a device whose node below /dev is missing, libibverbs says nothing at all. */
+    private String whyNoDevice() {
+        List<String> names = List.of();
+        if (Files.isDirectory(kernelDevices)) {
+            try (Stream<Path> devices = Files.list(kernelDevices)) {
+                names = devices.map(device -> device.getFileName().toString())
+                        .sorted()
+                        .toList();
+            } catch (IOException e) {
+                return "cannot list " + kernelDevices + ": " + e.getMessage();
+            }
+        }
+        return names.isEmpty()
+                ? "this machine has no RDMA device"
+                : "the kernel has " + join(names.stream()) + ", which libibverbs does not see: install its provider"
+                        + " (Debian: ibverbs-providers), and let this container see /dev/infiniband";
+    }
+
+    private static String whyNot(DeviceList.Device device) {
+        try (Context context = device.open()) {
+            List<String> states = new ArrayList<>();
+            for (int port = 1; port <= context.limits().ports(); port++) {
+                PortAttributes attributes = context.port(port);
+                states.add("port " + port + (attributes.active() ? " has no IP address" : " is not active"));
+            }
+            return device.name() + ": " + join(states.stream());
+        } catch (NativeException e) {
+            return device.name() + ": " + e.getMessage();
+        }
+    }
+
+    private static String join(Stream<?> parts) {
+        return parts.map(Object::toString).collect(Collectors.joining(", "));
+    }
+}
