@@ -107,6 +107,17 @@ public final class ShuffleObserver extends SparkListener {
         }
     }
 
+    /** Waits until Spark has removed every shuffle, which it begins at the end of a query and does in the background. */
+    public void awaitRemoval() throws InterruptedException {
+        MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+        await("Spark removes all shuffles", () -> {
+            ClusterStatistics now = statistics();
+            return tracker.shuffleStatuses().isEmpty()
+                    && now.silent().isEmpty()
+                    && now.total(ShuffleCounter.POOL_LEASES) == 0;
+        });
+    }
+
     /**
      * Drops all shuffles once no task runs any more; then nothing may be held, as soon as those who were told to stop
      * have done so. What a straggler of a stage that was run again writes after its shuffle was dropped, only a sweep

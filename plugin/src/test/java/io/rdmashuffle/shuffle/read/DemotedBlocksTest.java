@@ -42,6 +42,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
 import org.apache.spark.SparkConf;
 import org.apache.spark.executor.TempShuffleReadMetrics;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -287,10 +288,11 @@ class DemotedBlocksTest {
     @Test
     void whatComesIsRightWhileOutputsMoveAndGo() throws Exception {
         AtomicBoolean done = new AtomicBoolean();
-        List<CompletableFuture<Integer>> readers = new ArrayList<>();
+        LongAdder blocksRead = new LongAdder();
+        List<CompletableFuture<Void>> readers = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
             Random random = new Random(seed + i);
-            readers.add(CompletableFuture.supplyAsync(() -> readUntil(done, random)));
+            readers.add(CompletableFuture.runAsync(() -> readUntil(done, random, blocksRead)));
         }
         CompletableFuture<Void> demoting = CompletableFuture.runAsync(() -> {
             Demotion demotion = demotion(30);
@@ -301,7 +303,8 @@ class DemotedBlocksTest {
         });
         Random random = new Random(seed + 9);
         try {
-            for (int shuffleId = 1; shuffleId <= 1500; shuffleId++) {
+            // On a busy machine the other threads may not have had their turn by then.
+            for (int shuffleId = 1; shuffleId <= 1500 || demoted() == 0 || blocksRead.sum() == 0; shuffleId++) {
                 write(shuffleId, TestStores.partitions(PARTITIONS, LARGEST_BYTES, random));
                 if (shuffleId > 30) {
                     remove(shuffleId - 30);
@@ -311,18 +314,18 @@ class DemotedBlocksTest {
             done.set(true);
         }
         demoting.get(30, TimeUnit.SECONDS);
-        for (CompletableFuture<Integer> reader : readers) {
-            assertThat(reader.get(30, TimeUnit.SECONDS)).as("seed %d", seed).isPositive();
+        for (CompletableFuture<Void> reader : readers) {
+            reader.get(30, TimeUnit.SECONDS);
         }
-        assertThat(counters.snapshot().getOrDefault(ShuffleCounter.MAP_OUTPUTS_DEMOTED, 0L))
-                .as("seed %d", seed)
-                .isPositive();
         List.copyOf(live.keySet()).forEach(this::remove);
         assertThat(disk.usage().leases()).isZero();
     }
 
-    private int readUntil(AtomicBoolean done, Random random) {
-        int blocks = 0;
+    private long demoted() {
+        return counters.snapshot().getOrDefault(ShuffleCounter.MAP_OUTPUTS_DEMOTED, 0L);
+    }
+
+    private void readUntil(AtomicBoolean done, Random random, LongAdder blocksRead) {
         while (!done.get()) {
             List<Integer> ids = List.copyOf(live.keySet());
             if (ids.isEmpty()) {
@@ -336,7 +339,7 @@ class DemotedBlocksTest {
                 // What is missed comes by other means, as it does if memory is freed between look-up and check.
                 if (content != null && read.length > 0) {
                     assertThat(read).as("seed %d: shuffle %d", seed, shuffleId).isEqualTo(content[partition]);
-                    blocks++;
+                    blocksRead.increment();
                 }
             } catch (Exception e) {
                 assertThat(live.containsKey(shuffleId))
@@ -344,6 +347,5 @@ class DemotedBlocksTest {
                         .isFalse();
             }
         }
-        return blocks;
     }
 }
