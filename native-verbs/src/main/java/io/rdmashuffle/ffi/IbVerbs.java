@@ -10,9 +10,11 @@ import jnr.ffi.types.uintptr_t;
 /**
  * The exported functions of libibverbs, under their C names; pointers are plain addresses.
  *
- * <p>Functions that return {@code int} return 0 or an errno (ibv_get_cq_event, ibv_get_async_event, ibv_query_gid and
- * ibv_destroy_comp_channel as documented by their man pages: some return -1 and set errno). Functions that return an
- * address return 0 and set errno. What is {@code static inline} in verbs.h is in {@link ContextOps}.
+ * <p>Functions that return {@code int} return 0 or an errno (ibv_get_cq_event, ibv_get_async_event, ibv_query_gid,
+ * ibv_query_pkey and ibv_destroy_comp_channel as documented by their man pages: some return -1 and set errno).
+ *
+ * <p>Functions that return an address return 0 and set errno. What is {@code static inline} in verbs.h is in
+ * {@link ContextOps}.
  *
  * <p>At most five parameters: with six plain numbers jnr-ffi 2.3.0 and jffi 1.4.0 garble the sixth on x86-64.
  * {@code CallingConventionTest} calls every shape that occurs here.
@@ -65,6 +67,9 @@ public interface IbVerbs {
 
     /** Fills one {@code ibv_gid}; returns -1 on failure. */
     int ibv_query_gid(@uintptr_t long context, int port, int index, @uintptr_t long gid);
+
+    /** Stores 2 bytes in network order at {@code pkey}; returns -1 on failure. */
+    int ibv_query_pkey(@uintptr_t long context, int port, int index, @uintptr_t long pkey);
 
     /** Fills rows of {@code ibv_gid_entry}; returns their number, or a negative errno. {@code flags} is 0. */
     @ssize_t

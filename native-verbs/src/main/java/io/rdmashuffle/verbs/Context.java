@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * closing it closes what was created from it and leaves the device open.
  *
  * <p><b>Source:</b> ibv_open_device(3), ibv_query_device(3), ibv_query_port(3), ibv_query_gid_table(3),
- * ibv_get_async_event(3).
+ * ibv_query_pkey(3), ibv_get_async_event(3).
  */
 public final class Context extends NativeResource {
     private final VerbsLibrary library;
@@ -65,6 +65,43 @@ public final class Context extends NativeResource {
     }
 
     /**
+     * Asks what the device is.
+     *
+     * @return model, firmware and place as the device and the kernel report them
+     */
+    public DeviceInfo info() {
+        long context = enter();
+        try {
+            return DeviceInfo.query(library, context, deviceName);
+        } finally {
+            exit();
+        }
+    }
+
+    /** {@return the protocol that the device speaks; RoCE counts as InfiniBand, see {@link PortAttributes#ethernet}} */
+    public Transport transport() {
+        long context = enter();
+        try {
+            return Transport.ofDevice(RawMemory.getLong(context + ibv_context.device));
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * {@return how many completion vectors the device has: interrupts that completion queues can be spread over; at
+     * least 1}
+     */
+    public int completionVectors() {
+        long context = enter();
+        try {
+            return RawMemory.getInt(context + ibv_context.num_comp_vectors);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
      * Asks for the state of a port.
      *
      * @param number counts from 1
@@ -74,13 +111,17 @@ public final class Context extends NativeResource {
     public PortAttributes port(int number) {
         long context = enter();
         try (NativeBuffer attributes = new NativeBuffer(ibv_port_attr.SIZEOF)) {
-            NativeResult.checkReturned(
-                    library.verbs().ibv_query_port(context, number, attributes.address()),
-                    () -> "ibv_query_port(" + deviceName + ", port=" + number + ")");
+            queryPort(context, number, attributes);
             return PortAttributes.read(number, attributes);
         } finally {
             exit();
         }
+    }
+
+    private void queryPort(long context, int number, NativeBuffer attributes) {
+        NativeResult.checkReturned(
+                library.verbs().ibv_query_port(context, number, attributes.address()),
+                () -> "ibv_query_port(" + deviceName + ", port=" + number + ")");
     }
 
     /**
@@ -92,6 +133,36 @@ public final class Context extends NativeResource {
         long context = enter();
         try {
             return GidTable.query(library.verbs(), context, deviceName);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Asks for the partition keys of a port. On Ethernet there is one, the default partition's.
+     *
+     * @param port counts from 1
+     * @return the keys that are set, in the order of the port's table
+     * @throws io.rdmashuffle.ffi.NativeException EINVAL: there is no such port
+     */
+    public List<PartitionKey> partitionKeys(int port) {
+        long context = enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_port_attr.SIZEOF);
+                NativeBuffer result = new NativeBuffer(Short.BYTES)) {
+            queryPort(context, port, attributes);
+            int rows = Short.toUnsignedInt(attributes.getShort(ibv_port_attr.pkey_tbl_len));
+            List<PartitionKey> keys = new ArrayList<>();
+            for (int i = 0; i < rows; i++) {
+                int index = i;
+                NativeResult.checkSet(
+                        library.verbs().ibv_query_pkey(context, port, index, result.address()),
+                        () -> "ibv_query_pkey(" + deviceName + ", port=" + port + ", index=" + index + ")");
+                int key = Short.toUnsignedInt(Short.reverseBytes(result.getShort(0)));
+                if (key != 0) {
+                    keys.add(new PartitionKey(port, index, key));
+                }
+            }
+            return keys;
         } finally {
             exit();
         }

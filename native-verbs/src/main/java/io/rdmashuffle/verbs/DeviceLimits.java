@@ -24,6 +24,19 @@ import io.rdmashuffle.ffi.VerbsConstants;
  * @param memoryWindows whether memory windows can be allocated
  * @param onDemandPaging whether READs on reliable connections may use unpinned memory
  * @param ports number of ports
+ * @param maxPiecesOfRead pieces of local memory in one READ; iWARP devices often have 1 where others have
+ *     {@code maxPieces}
+ * @param maxProtectionDomains protection domains at once
+ * @param maxRegions memory regions at once
+ * @param maxMemoryWindows memory windows at once, 0 if there are none
+ * @param maxCompletionQueues completion queues at once
+ * @param maxSharedQueues shared receive queues at once, 0 if there are none
+ * @param maxSharedPieces pieces of local memory in one receive of a shared queue
+ * @param maxReadsOfAllPairs READs and atomics that the device serves for peers at once, all queue pairs together
+ * @param maxAddressHandles address handles at once; some devices say 0 where nothing but memory bounds them
+ * @param maxPartitionKeys rows of a port's table of partition keys
+ * @param ackDelay how long the device may take to acknowledge a packet, as an exponent: 4.096 us x 2^ackDelay. The
+ *     acknowledgement timeout of a peer must be longer
  */
 public record DeviceLimits(
         long maxRegionBytes,
@@ -37,7 +50,18 @@ public record DeviceLimits(
         boolean atomics,
         boolean memoryWindows,
         boolean onDemandPaging,
-        int ports) {
+        int ports,
+        int maxPiecesOfRead,
+        int maxProtectionDomains,
+        int maxRegions,
+        int maxMemoryWindows,
+        int maxCompletionQueues,
+        int maxSharedQueues,
+        int maxSharedPieces,
+        int maxReadsOfAllPairs,
+        int maxAddressHandles,
+        int maxPartitionKeys,
+        int ackDelay) {
 
     static DeviceLimits query(VerbsLibrary library, long context, String deviceName) {
         try (NativeBuffer plain = new NativeBuffer(ibv_device_attr.SIZEOF)) {
@@ -56,7 +80,18 @@ public record DeviceLimits(
                     plain.getInt(ibv_device_attr.atomic_cap) != VerbsConstants.IBV_ATOMIC_NONE,
                     plain.getInt(ibv_device_attr.max_mw) > 0,
                     onDemandPaging(context),
-                    Byte.toUnsignedInt(plain.getByte(ibv_device_attr.phys_port_cnt)));
+                    Byte.toUnsignedInt(plain.getByte(ibv_device_attr.phys_port_cnt)),
+                    plain.getInt(ibv_device_attr.max_sge_rd),
+                    plain.getInt(ibv_device_attr.max_pd),
+                    plain.getInt(ibv_device_attr.max_mr),
+                    plain.getInt(ibv_device_attr.max_mw),
+                    plain.getInt(ibv_device_attr.max_cq),
+                    plain.getInt(ibv_device_attr.max_srq),
+                    plain.getInt(ibv_device_attr.max_srq_sge),
+                    plain.getInt(ibv_device_attr.max_res_rd_atom),
+                    plain.getInt(ibv_device_attr.max_ah),
+                    Short.toUnsignedInt(plain.getShort(ibv_device_attr.max_pkeys)),
+                    Byte.toUnsignedInt(plain.getByte(ibv_device_attr.local_ca_ack_delay)));
         }
     }
 

@@ -15,7 +15,7 @@ import io.rdmashuffle.ffi.VerbsConstants;
  * @param activeMtuBytes most payload of one packet
  * @param maxMessageBytes longest message or READ
  * @param gigabitsPerSecond speed of all lanes together, 0 if the device reports a code that is not known here
- * @param ethernet RoCE if true, InfiniBand if not
+ * @param ethernet RoCE or iWARP if true, InfiniBand if not; {@link Context#transport()} tells those two apart
  */
 public record PortAttributes(
         int number,

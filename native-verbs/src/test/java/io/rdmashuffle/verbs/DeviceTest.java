@@ -8,6 +8,8 @@ import io.rdmashuffle.ffi.IbVerbs;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.NativeException;
 import java.lang.reflect.Proxy;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Set;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -60,6 +62,46 @@ class DeviceTest {
             assertThat(limits.maxReadsAsInitiator()).isPositive();
             assertThat(limits.maxReadsAsTarget()).isPositive();
             assertThat(limits.ports()).isPositive();
+            assertThat(limits.maxPiecesOfRead()).isPositive();
+            assertThat(limits.maxProtectionDomains()).isPositive();
+            assertThat(limits.maxRegions()).isPositive();
+            assertThat(limits.maxCompletionQueues()).isPositive();
+            assertThat(limits.maxPartitionKeys()).isPositive();
+            assertThat(limits.maxMemoryWindows() > 0).isEqualTo(limits.memoryWindows());
+            assertThat(limits.ackDelay()).isBetween(0, 31);
+        }
+    }
+
+    @Test
+    void tellsWhatItIs() throws Exception {
+        try (Context context = open()) {
+            DeviceInfo info = context.info();
+            System.out.println(info);
+            assertThat(info.name()).isEqualTo(device.name());
+            assertThat(info.transport()).isEqualTo(context.transport()).isNotEqualTo(Transport.UNKNOWN);
+            assertThat(info.nodeType()).isNotEqualTo(DeviceInfo.NodeType.UNKNOWN);
+            assertThat(info.completionVectors()).isEqualTo(context.completionVectors());
+            assertThat(info.completionVectors()).isPositive();
+            Path sysfs = Path.of("/sys/class/infiniband", device.name());
+            String guid = Files.readString(sysfs.resolve("node_guid")).strip().replace(":", "");
+            assertThat(info.nodeGuid()).isEqualTo(Long.parseUnsignedLong(guid, 16));
+            assertThat(info.nodeType())
+                    .isEqualTo(DeviceInfo.NodeType.of(Integer.parseInt(
+                            Files.readString(sysfs.resolve("node_type")).substring(0, 1))));
+        }
+    }
+
+    @Test
+    void tellsPartitionKeys() {
+        try (Context context = open()) {
+            assertThat(context.partitionKeys(1)).isNotEmpty().allSatisfy(key -> {
+                assertThat(key.key()).isBetween(1, 0xffff);
+                assertThat(key.port()).isEqualTo(1);
+            });
+            if (context.transport() == Transport.INFINIBAND && context.port(1).ethernet()) {
+                assertThat(context.partitionKeys(1)).containsExactly(new PartitionKey(1, 0, 0xffff));
+            }
+            assertThatThrownBy(() -> context.partitionKeys(99)).isInstanceOf(NativeException.class);
         }
     }
 

@@ -130,8 +130,10 @@ final class Examples {
         try (DeviceList list = DeviceList.read(VerbsLibrary.load())) {
             for (DeviceList.Device device : list.devices()) {
                 try (Context context = device.open()) {
-                    System.out.println(device + ": " + context.limits());
-                    System.out.println(context.port(1) + " " + context.gids());
+                    DeviceInfo info = context.info(); // model, firmware, NUMA node, ...
+                    System.out.println(info.name() + ": " + info.transport() + ", firmware " + info.firmwareVersion());
+                    System.out.println(context.limits());
+                    System.out.println(context.port(1) + " " + context.gids() + " " + context.partitionKeys(1));
                 }
             }
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs;
 
+import io.rdmashuffle.ffi.CmLayout.rdma_event_channel;
 import io.rdmashuffle.ffi.ContextOps;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
 import io.rdmashuffle.ffi.Errno;
@@ -14,6 +15,7 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
@@ -21,13 +23,15 @@ import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.Consumer;
 import jnr.ffi.LastError;
 import jnr.ffi.Runtime;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Native functions without a device: every object is a zeroed block of memory, calls are noted, failures are injected,
- * and a call on an object that was destroyed is a violation.
+ * and a call on an object that was destroyed is a violation. Contexts name a zeroed {@code ibv_device}, as C code
+ * dereferences it, and connection ids no context.
  *
  * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> the test closes it.
  */
@@ -35,6 +39,7 @@ public final class FakeDevice implements AutoCloseable {
     private static final int OBJECT_BYTES = 1024;
 
     private final Map<String, Errno> failures = new ConcurrentHashMap<>();
+    private final Map<String, Consumer<long[]>> answers = new ConcurrentHashMap<>();
     private final Set<Long> alive = ConcurrentHashMap.newKeySet();
     private final Queue<NativeBuffer> memory = new ConcurrentLinkedQueue<>();
     private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
@@ -48,9 +53,21 @@ public final class FakeDevice implements AutoCloseable {
             proxy(RdmaCm.class, (self, method, arguments) -> call(method, arguments)),
             context -> proxy(ContextOps.class, (self, method, arguments) -> call(method, arguments)));
 
+    private final long device = create();
+
     /** Returns an open context. */
     public Context open() {
-        return Context.opened(library, create(), "fake0");
+        return Context.opened(library, createContext(), "fake0");
+    }
+
+    /** Returns the address of the {@code ibv_device} that all contexts name. */
+    long device() {
+        return device;
+    }
+
+    /** Has a function do something with its arguments whenever it succeeds. */
+    void answer(String function, Consumer<long[]> action) {
+        answers.put(function, action);
     }
 
     /** Has a function fail from now on. */
@@ -105,8 +122,11 @@ public final class FakeDevice implements AutoCloseable {
         if (errno != null) {
             LastError.setLastError(Runtime.getSystemRuntime(), errno.number());
         }
+        if (errno == null) {
+            answers.getOrDefault(name, ignored -> {}).accept(numbers(arguments));
+        }
         if (creates(name) && !name.equals("rdma_create_id")) {
-            return errno == null ? create() : 0L;
+            return errno != null ? 0L : create(name);
         }
         if (hot) {
             duringHotCall.run();
@@ -132,12 +152,44 @@ public final class FakeDevice implements AutoCloseable {
         return method.getReturnType() == long.class ? (Object) (long) result : (Object) result;
     }
 
-    /** Makes an object; where any of them has a descriptor, there is one that never becomes ready. */
+    private static long[] numbers(Object @Nullable [] arguments) {
+        return Arrays.stream(arguments == null ? new Object[0] : arguments)
+                .mapToLong(argument -> ((Number) argument).longValue())
+                .toArray();
+    }
+
+    /** Makes what a function creates; where it has a descriptor, there is one that never becomes ready. */
+    private long create(String function) {
+        switch (function) {
+            case "ibv_open_device" -> {
+                return createContext();
+            }
+            case "ibv_create_comp_channel" -> {
+                return withDescriptor(ibv_comp_channel.fd);
+            }
+            case "rdma_create_event_channel" -> {
+                return withDescriptor(rdma_event_channel.fd);
+            }
+            default -> {
+                return create();
+            }
+        }
+    }
+
+    private long createContext() {
+        long context = withDescriptor(ibv_context.async_fd);
+        RawMemory.putLong(context + ibv_context.device, device);
+        return context;
+    }
+
+    private long withDescriptor(int offset) {
+        long object = create();
+        RawMemory.putInt(object + offset, descriptor);
+        return object;
+    }
+
     private long create() {
         NativeBuffer object = new NativeBuffer(OBJECT_BYTES);
-        object.putInt(0, descriptor);
-        object.putInt(ibv_comp_channel.fd, descriptor);
-        object.putInt(ibv_context.async_fd, descriptor);
         memory.add(object);
         alive.add(object.address());
         return object.address();

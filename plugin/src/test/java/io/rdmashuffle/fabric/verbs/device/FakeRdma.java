@@ -87,8 +87,8 @@ public final class FakeRdma implements AutoCloseable {
             int pairNumber, int initiatorDepth, int responderResources, int rnrRetries, byte[] privateData) {}
 
     public FakeRdma() {
-        context = object();
-        RawMemory.putInt(context + ibv_context.async_fd, descriptor);
+        context = withDescriptor(ibv_context.async_fd);
+        RawMemory.putLong(context + ibv_context.device, object());
     }
 
     public VerbsLibrary library() {
