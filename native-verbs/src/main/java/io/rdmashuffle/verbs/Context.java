@@ -202,7 +202,7 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Creates a completion queue.
+     * Creates a completion queue on completion vector 0.
      *
      * @param entries least room for completions; what overflows is lost, and the queue with it
      * @param channel tells of completions once the queue is armed; null if the queue is only polled
@@ -210,12 +210,29 @@ public final class Context extends NativeResource {
      * @throws io.rdmashuffle.ffi.NativeException EINVAL, ENOMEM: more entries than the device has
      */
     public CompletionQueue createCompletionQueue(int entries, @Nullable CompletionChannel channel) {
+        return createCompletionQueue(entries, channel, 0);
+    }
+
+    /**
+     * Creates a completion queue whose events come by an interrupt of the caller's choice. Queues that all have one
+     * vector interrupt one processor.
+     *
+     * @param entries least room for completions; what overflows is lost, and the queue with it
+     * @param channel tells of completions once the queue is armed; null if the queue is only polled
+     * @param completionVector from 0 to {@link #completionVectors()} - 1; which processor serves it is the kernel's to
+     *     say (/proc/interrupts, /proc/irq/N/smp_affinity)
+     * @return a child of this context and of the channel
+     * @throws io.rdmashuffle.ffi.NativeException EINVAL, ENOMEM: more entries than the device has, or no such vector
+     */
+    public CompletionQueue createCompletionQueue(
+            int entries, @Nullable CompletionChannel channel, int completionVector) {
         long context = enter();
         try {
             long channelHandle = channel == null ? 0 : channel.handle();
             long queue = NativeResult.checkPointer(
-                    library.verbs().ibv_create_cq(context, entries, 0, channelHandle, 0),
-                    () -> "ibv_create_cq(" + deviceName + ", entries=" + entries + ")");
+                    library.verbs().ibv_create_cq(context, entries, 0, channelHandle, completionVector),
+                    () -> "ibv_create_cq(" + deviceName + ", entries=" + entries + ", vector=" + completionVector
+                            + ")");
             if (channel == null) {
                 return new CompletionQueue(calls, queue, closed -> {}, this).adoptedBy(CompletionQueue.class);
             }

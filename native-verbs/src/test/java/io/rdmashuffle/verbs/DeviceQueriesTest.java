@@ -11,6 +11,8 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -156,5 +158,17 @@ class DeviceQueriesTest {
         device.fail("ibv_query_pkey", Errno.EIO);
         assertThatThrownBy(() -> context.partitionKeys(2))
                 .hasMessageContaining("ibv_query_pkey(fake0, port=2, index=0): EIO (5)");
+    }
+
+    @Test
+    void completionQueuesAreOnTheVectorAskedFor() {
+        List<Long> vectors = new ArrayList<>();
+        device.answer("ibv_create_cq", arguments -> vectors.add(arguments[4]));
+        context.createCompletionQueue(8, context.createCompletionChannel(), 3);
+        context.createCompletionQueue(8, null);
+        assertThat(vectors).containsExactly(3L, 0L);
+        device.fail("ibv_create_cq", Errno.EINVAL);
+        assertThatThrownBy(() -> context.createCompletionQueue(8, null, 64))
+                .hasMessageContaining("ibv_create_cq(fake0, entries=8, vector=64): EINVAL (22)");
     }
 }

@@ -106,6 +106,20 @@ class DeviceTest {
     }
 
     @Test
+    void createsCompletionQueuesOnEachVectorAndNoOther() {
+        try (Context context = open()) {
+            int vectors = context.completionVectors();
+            CompletionChannel channel = context.createCompletionChannel();
+            for (int vector = 0; vector < vectors; vector++) {
+                context.createCompletionQueue(8, channel, vector).close();
+            }
+            assertThatThrownBy(() -> context.createCompletionQueue(8, channel, vectors))
+                    .isInstanceOf(NativeException.class)
+                    .hasMessageContaining("vector=" + vectors + "): EINVAL (22)");
+        }
+    }
+
+    @Test
     void tellsPortsAndAddresses() {
         try (Context context = open()) {
             assertThat(context.gids())

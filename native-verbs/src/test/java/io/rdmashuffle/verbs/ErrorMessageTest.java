@@ -57,7 +57,7 @@ class ErrorMessageTest {
     void queuesNameTheirSizes() {
         device.fail("ibv_create_cq", Errno.EINVAL);
         assertFails(() -> context.createCompletionQueue(1 << 30, null), Errno.EINVAL)
-                .hasMessageContaining("ibv_create_cq(fake0, entries=1073741824)")
+                .hasMessageContaining("ibv_create_cq(fake0, entries=1073741824, vector=0)")
                 .hasMessageContaining("ask for shorter queues");
         device.fail("ibv_create_srq", Errno.EOPNOTSUPP);
         assertFails(() -> domain.createSharedReceiveQueue(5), Errno.EOPNOTSUPP)

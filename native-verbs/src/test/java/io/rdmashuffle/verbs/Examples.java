@@ -140,6 +140,16 @@ final class Examples {
         // end
     }
 
+    static void vectors(Context context) {
+        // example: vectors
+        CompletionChannel channel = context.createCompletionChannel();
+        for (int vector = 0; vector < context.completionVectors(); vector++) {
+            CompletionQueue queue = context.createCompletionQueue(256, channel, vector);
+            System.out.println(queue + ", by interrupt " + vector);
+        }
+        // end
+    }
+
     static void chain(QueuePair pair, CompletionQueue queue, MemoryRegion local, MemoryRegion remote) {
         // example: chain
         try (SendRequests chain = new SendRequests(16, 1);

@@ -71,6 +71,7 @@ class ExamplesTest {
             Examples.chain(loopback.client, loopback.clientQueue, local.region(), remote.region());
             assertThat(local.bytes(3)).containsExactly(1, 2, 3);
             Examples.events(loopback.channel, loopback.clientQueue, () -> read(loopback, local, remote));
+            Examples.vectors(loopback.context);
             Examples.window(loopback.server, loopback.serverQueue, remote.region());
             local.close();
             remote.close();
