@@ -45,6 +45,18 @@ public interface ContextOps {
     int ibv_bind_mw(long qp, long mw, long bind);
 
     /**
+     * Advises about ranges of registered memory, through the {@code verbs_context} that lies in front of a context.
+     *
+     * @param pd the domain of the regions
+     * @param advice {@code IBV_ADVISE_MR_ADVICE_PREFETCH} or another of them
+     * @param flags 0 or {@code IBV_ADVISE_MR_FLAG_FLUSH}
+     * @param sgList array of {@code ibv_sge}, whose lkeys name the regions
+     * @param numSge its length
+     * @return 0 or an errno; EOPNOTSUPP when library or provider lack the function
+     */
+    int ibv_advise_mr(long pd, int advice, int flags, long sgList, int numSge);
+
+    /**
      * Fills {@code ibv_device_attr_ex} through the {@code verbs_context} that lies in front of a context.
      *
      * <p>Unlike the inline function it does not fall back to ibv_query_device: the caller asks that one anyway.

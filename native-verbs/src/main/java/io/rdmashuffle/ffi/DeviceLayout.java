@@ -74,6 +74,7 @@ public interface DeviceLayout {
     final class verbs_context {
         public static final int SIZEOF = 608 + pthread_mutex_t.SIZEOF;
         public static final int query_port = 0;
+        public static final int advise_mr = 8;
         public static final int create_cq_ex = 200;
         public static final int priv = 208;
         public static final int query_device_ex = 216;

@@ -28,6 +28,8 @@ final class ExtendedVerbs {
             FunctionPointer.returningErrno(Type.POINTER, Type.POINTER, Type.POINTER, Type.ULONG);
     private static final CallContext QUERY_PORT =
             FunctionPointer.returningErrno(Type.POINTER, Type.UINT8, Type.POINTER, Type.ULONG);
+    private static final CallContext ADVISE_REGIONS =
+            FunctionPointer.returningErrno(Type.POINTER, Type.SINT, Type.UINT32, Type.POINTER, Type.UINT32);
 
     private ExtendedVerbs() {}
 
@@ -47,6 +49,13 @@ final class ExtendedVerbs {
         return function == 0
                 ? Errno.EOPNOTSUPP.number()
                 : (int) INVOKER.invokeN4(QUERY_PORT, function, context, port, attr, VerbsLayout.ibv_port_attr.SIZEOF);
+    }
+
+    static int adviseRegions(long context, long pd, int advice, int flags, long sgList, int numSge) {
+        long function = function(context, VerbsLayout.verbs_context.advise_mr);
+        return function == 0
+                ? Errno.EOPNOTSUPP.number()
+                : (int) INVOKER.invokeN5(ADVISE_REGIONS, function, pd, advice, flags, sgList, numSge);
     }
 
     /** Returns the function pointer at an offset of {@code verbs_context}, or 0. */

@@ -107,6 +107,11 @@ final class NativeContextOps implements ContextOps {
         return call(VerbsLayout.ibv_context.ops__bind_mw, qp, mw, bind);
     }
 
+    @Override
+    public int ibv_advise_mr(long pd, int advice, int flags, long sgList, int numSge) {
+        return ExtendedVerbs.adviseRegions(context, pd, advice, flags, sgList, numSge);
+    }
+
     private int call(int offset, long first, long second, long third) {
         long function = operation(offset);
         return function == 0

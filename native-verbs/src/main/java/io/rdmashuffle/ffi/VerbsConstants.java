@@ -132,6 +132,14 @@ public final class VerbsConstants {
     public static final int IBV_ACCESS_RELAXED_ORDERING = 1 << 20;
     public static final int IBV_ACCESS_OPTIONAL_RANGE = 0x3ff00000;
 
+    // enum ibv_advise_mr_advice: advice of ibv_advise_mr
+    public static final int IBV_ADVISE_MR_ADVICE_PREFETCH = 0;
+    public static final int IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE = 1;
+    public static final int IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT = 2;
+
+    // flags of ibv_advise_mr
+    public static final int IBV_ADVISE_MR_FLAG_FLUSH = 1;
+
     // enum ibv_mw_type: type of ibv_mw
     public static final int IBV_MW_TYPE_1 = 1;
     public static final int IBV_MW_TYPE_2 = 2;

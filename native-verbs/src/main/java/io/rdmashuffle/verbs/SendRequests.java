@@ -120,6 +120,20 @@ public final class SendRequests implements AutoCloseable {
     }
 
     /**
+     * Turns the SEND added last into one that also takes back an rkey of the peer: when the peer's receive completes,
+     * which tells the key, the window behind it is invalid, and the peer need not spend a request on that.
+     *
+     * @param remoteKey the key of a window of type two that the peer bound on the other end of this connection
+     * @return this chain
+     */
+    public SendRequests invalidating(int remoteKey) {
+        long request = last();
+        RawMemory.putInt(request + ibv_send_wr.opcode, VerbsConstants.IBV_WR_SEND_WITH_INV);
+        RawMemory.putInt(request + ibv_send_wr.invalidate_rkey, remoteKey);
+        return this;
+    }
+
+    /**
      * Adds a SEND; the peer's next posted receive takes it.
      *
      * @param id the id of its completion

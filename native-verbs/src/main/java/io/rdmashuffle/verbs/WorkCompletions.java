@@ -112,6 +112,24 @@ public final class WorkCompletions implements AutoCloseable {
     }
 
     /**
+     * {@return whether a received message took back an rkey of this side}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public boolean hasInvalidated(int index) {
+        return (RawMemory.getInt(at(index) + ibv_wc.wc_flags) & VerbsConstants.IBV_WC_WITH_INV) != 0;
+    }
+
+    /**
+     * {@return the rkey that the message took back; only valid with {@link #hasInvalidated}}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int invalidatedKey(int index) {
+        return RawMemory.getInt(at(index) + ibv_wc.invalidated_rkey);
+    }
+
+    /**
      * {@return the number of the local queue pair}
      *
      * @param index from 0 to {@link #count()} - 1

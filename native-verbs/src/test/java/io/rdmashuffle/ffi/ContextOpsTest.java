@@ -27,7 +27,7 @@ class ContextOpsTest {
             #include <errno.h>
             #include <string.h>
             #include <infiniband/verbs.h>
-            static uint64_t seen[5];
+            static uint64_t seen[6];
             static struct verbs_context fake;
             uint64_t seen_at(int index) { return seen[index]; }
             static void note(uint64_t which, const void *a, uint64_t b, const void *c, uint64_t d) {
@@ -72,6 +72,10 @@ class ContextOpsTest {
                 attr->port_cap_flags2 = IBV_PORT_LINK_SPEED_HDR_SUP;
                 return 0;
             }
+            static int advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+                                 struct ibv_sge *list, uint32_t n) {
+                note(11, pd, advice, list, flags); seen[5] = n; return EFAULT;
+            }
             void *fake_context(int ops, size_t shorter, int extended) {
                 memset(&fake, 0, sizeof fake);
                 if (ops) {
@@ -85,6 +89,7 @@ class ContextOpsTest {
                     fake.context.ops.bind_mw = bind_mw;
                     fake.query_device_ex = query_device_ex;
                     fake.query_port = query_port;
+                    fake.advise_mr = advise_mr;
                 }
                 fake.sz = sizeof fake - shorter;
                 fake.context.abi_compat = extended ? __VERBS_ABI_IS_EXTENDED : 0;
@@ -199,6 +204,21 @@ class ContextOpsTest {
     }
 
     @Test
+    void adviceIsGivenThroughTheExtendedContext() {
+        ContextOps ops = ContextOps.of(fake.fake_context(1, 0, 1));
+        assertThat(ops.ibv_advise_mr(QP, VerbsConstants.IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0x80000001, at, 7))
+                .isEqualTo(Errno.EFAULT.number());
+        assertCalled(11, QP, VerbsConstants.IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at);
+        assertThat(fake.seen_at(4)).isEqualTo(0x80000001L);
+        assertThat(fake.seen_at(5)).isEqualTo(7);
+        long offset = VerbsLayout.verbs_context.advise_mr;
+        assertThat(ContextOps.of(fake.fake_context(1, offset, 1)).ibv_advise_mr(QP, 0, 0, at, 1))
+                .isEqualTo(Errno.EFAULT.number());
+        assertThat(ContextOps.of(fake.fake_context(1, offset + 1, 1)).ibv_advise_mr(QP, 0, 0, at, 1))
+                .isEqualTo(Errno.EOPNOTSUPP.number());
+    }
+
+    @Test
     void whatIsNotThereIsNotSupported() {
         int missing = Errno.EOPNOTSUPP.number();
         assertThat(ContextOps.ibv_query_device_ex(fake.fake_context(1, 0, 0), 0, at))
@@ -217,6 +237,7 @@ class ContextOpsTest {
         assertThat(ops.ibv_req_notify_cq(CQ, 0)).isEqualTo(missing);
         assertThat(ops.ibv_post_send(QP, at, at)).isEqualTo(missing);
         assertThat(ops.ibv_dealloc_mw(CQ)).isEqualTo(missing);
+        assertThat(ops.ibv_advise_mr(QP, 0, 0, at, 1)).isEqualTo(missing);
         assertThat(ops.ibv_alloc_mw(QP, 1)).isZero();
         assertThat(NativeException.lastErrno()).isEqualTo(missing);
         assertThatThrownBy(() -> ContextOps.of(0)).isInstanceOf(IllegalArgumentException.class);

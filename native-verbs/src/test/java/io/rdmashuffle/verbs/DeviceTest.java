@@ -192,11 +192,17 @@ class DeviceTest {
             ProtectionDomain domain = context.allocateProtectionDomain();
             Set<Access> rights = Set.of(Access.LOCAL_WRITE, Access.ON_DEMAND);
             if (offered) {
-                domain.registerMemory(buffer.address(), 8192, rights).close();
+                try (MemoryRegion region = domain.registerMemory(buffer.address(), 8192, rights)) {
+                    region.advise(MemoryRegion.Advice.PREFETCH_FOR_WRITE, buffer.address(), 8192, true);
+                }
             } else {
                 assertThatThrownBy(() -> domain.registerMemory(buffer.address(), 8192, rights))
                         .isInstanceOf(NativeException.class)
                         .hasMessageContaining("ON_DEMAND");
+                MemoryRegion pinned = domain.registerMemory(buffer.address(), 8192, Set.of(Access.LOCAL_WRITE));
+                assertThatThrownBy(() -> pinned.advise(MemoryRegion.Advice.PREFETCH, buffer.address(), 8192, true))
+                        .isInstanceOf(NativeException.class)
+                        .hasMessageContaining("EOPNOTSUPP (95)");
             }
         }
     }

@@ -213,4 +213,29 @@ final class Examples {
         }
         // end
     }
+
+    static void prefetch(ProtectionDomain domain, long address, long lengthBytes) {
+        // example: prefetch
+        Set<Access> rights = Set.of(Access.LOCAL_WRITE, Access.REMOTE_READ, Access.ON_DEMAND);
+        if (domain.context().limits().onDemandPaging()) {
+            try (MemoryRegion region = domain.registerMemory(address, lengthBytes, rights)) { // nothing is pinned
+                region.advise(MemoryRegion.Advice.PREFETCH, address, lengthBytes, true); // no peer waits for a fault
+            }
+        }
+        // end
+    }
+
+    static void sendInvalidating(QueuePair pair, CompletionQueue queue, MemoryRegion message, int keyOfThePeer) {
+        // example: invalidating
+        try (SendRequests chain = new SendRequests(1, 1);
+                WorkCompletions completions = new WorkCompletions(1)) {
+            chain.send(1, message.address(), 10, message.localKey(), true).invalidating(keyOfThePeer);
+            pair.post(chain); // the peer's receive: completions.hasInvalidated(0), invalidatedKey(0)
+            while (queue.poll(completions) == 0) {
+                Thread.onSpinWait();
+            }
+            System.out.println("read it, and gave the key back: " + completions.status(0));
+        }
+        // end
+    }
 }

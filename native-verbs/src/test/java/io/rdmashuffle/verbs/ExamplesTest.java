@@ -8,6 +8,7 @@ import io.rdmashuffle.verbs.async.LocalRegion;
 import io.rdmashuffle.verbs.async.RdmaConnection;
 import io.rdmashuffle.verbs.async.RdmaEndpoint;
 import io.rdmashuffle.verbs.async.RdmaListener;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
@@ -73,8 +74,27 @@ class ExamplesTest {
             Examples.events(loopback.channel, loopback.clientQueue, () -> read(loopback, local, remote));
             Examples.vectors(loopback.context);
             Examples.window(loopback.server, loopback.serverQueue, remote.region());
+            Examples.prefetch(loopback.domain, remote.at(0), 4096);
+            sendInvalidating(loopback, local, remote);
             local.close();
             remote.close();
+        }
+    }
+
+    /** Gives the client the key of a window, which it gives back. */
+    private static void sendInvalidating(Loopback loopback, Memory local, Memory remote) {
+        try (MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TWO);
+                SendRequests chain = new SendRequests(1, 1);
+                ReceiveRequests receives = new ReceiveRequests(1)) {
+            int key = window.nextRemoteKey();
+            Set<Access> rights = Set.of(Access.REMOTE_READ);
+            chain.bindWindow(1, window, key, remote.region(), remote.at(0), 100, rights);
+            assertThat(loopback.server.post(chain)).isEqualTo(1);
+            Loopback.awaitSuccess(loopback.serverQueue, 1);
+            assertThat(loopback.server.post(receives.add(2, remote.at(0), 10, remote.localKey())))
+                    .isEqualTo(1);
+            Examples.sendInvalidating(loopback.client, loopback.clientQueue, local.region(), key);
+            Loopback.awaitSuccess(loopback.serverQueue, 2);
         }
     }
 }

@@ -152,6 +152,31 @@ class MemoryWindowTest {
     }
 
     @Test
+    void typeTwoTakenBackByThePeersSend() {
+        MemoryWindow window = allocate(MemoryWindow.Type.TWO);
+        int key = window.nextRemoteKey();
+        bindOnServer(window, key, 900);
+        assertThat(read(key)).isEqualTo(CompletionStatus.SUCCESS);
+        try (ReceiveRequests receives = new ReceiveRequests(1);
+                WorkCompletions one = new WorkCompletions(1)) {
+            assertThat(loopback.server.post(receives.add(7, remote.at(2000), 100, remote.localKey())))
+                    .isEqualTo(1);
+            chain.clear();
+            chain.send(6, local.at(0), 10, local.localKey(), true).invalidating(key);
+            assertThat(loopback.client.post(chain)).isEqualTo(1);
+            Loopback.awaitSuccess(loopback.clientQueue, 6);
+            Loopback.await(loopback.serverQueue, one);
+            assertThat(one.workRequestId(0)).isEqualTo(7);
+            assertThat(one.status(0)).isEqualTo(CompletionStatus.SUCCESS);
+            assertThat(one.hasInvalidated(0)).isTrue();
+            assertThat(one.invalidatedKey(0)).isEqualTo(key);
+            assertThat(one.lengthBytes(0)).isEqualTo(10);
+        }
+        assertThat(read(key)).isEqualTo(CompletionStatus.REMOTE_ACCESS_ERROR);
+        window.close();
+    }
+
+    @Test
     void typeTwoTakenBack() {
         MemoryWindow window = allocate(MemoryWindow.Type.TWO);
         bindOnServer(window, window.nextRemoteKey(), 900);

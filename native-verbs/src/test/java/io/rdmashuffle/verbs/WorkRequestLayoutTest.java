@@ -4,8 +4,11 @@ package io.rdmashuffle.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.VerbsConstants;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -116,6 +119,59 @@ class WorkRequestLayoutTest {
             assertThat(intAt(first, 120)).isEqualTo(4);
             assertThat(intAt(first + 128, 28)).isEqualTo(7); // IBV_WR_LOCAL_INV
             assertThat(intAt(first + 128, 36)).isEqualTo(0x1200);
+        }
+    }
+
+    @Test
+    void sendThatInvalidates() {
+        chain.send(1, LOCAL, 10, 5, true).invalidating(0x12345678);
+        assertThat(intAt(chain.head(), 28)).isEqualTo(9); // IBV_WR_SEND_WITH_INV
+        assertThat(intAt(chain.head(), 36)).as("not in network order").isEqualTo(0x12345678);
+    }
+
+    @Test
+    void completionOfAReceiveThatInvalidated() {
+        try (WorkCompletions completions = new WorkCompletions(2)) {
+            completions.setCount(2);
+            RawMemory.putInt(completions.address() + 48 + 24, 0x12345678);
+            RawMemory.putInt(completions.address() + 48 + 36, 1 << 3); // IBV_WC_WITH_INV
+            assertThat(completions.hasInvalidated(0)).isFalse();
+            assertThat(completions.hasInvalidated(1)).isTrue();
+            assertThat(completions.hasImmediate(1)).isFalse();
+            assertThat(completions.invalidatedKey(1)).isEqualTo(0x12345678);
+        }
+    }
+
+    @Test
+    void adviceNamesItsPartInPiecesOf32Bits() {
+        List<String> pieces = new ArrayList<>();
+        try (FakeDevice device = new FakeDevice();
+                Context context = device.open()) {
+            device.answer("ibv_advise_mr", arguments -> {
+                pieces.add("advice " + arguments[1] + " flags " + arguments[2]);
+                for (int i = 0; i < arguments[4]; i++) {
+                    long piece = arguments[3] + i * 16L;
+                    pieces.add(longAt(piece, 0) - LOCAL + "+" + intAt(piece, 8));
+                }
+            });
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            MemoryRegion region = domain.registerMemory(LOCAL, 3L << 30, Set.of(Access.ON_DEMAND));
+            region.advise(MemoryRegion.Advice.PREFETCH_FOR_WRITE, LOCAL + 4096, (2L << 30) + 1, true);
+            region.advise(MemoryRegion.Advice.PREFETCH, LOCAL, 1, false);
+            assertThat(pieces)
+                    .containsExactly(
+                            "advice 1 flags 1",
+                            "4096+1073741824",
+                            "1073745920+1073741824",
+                            "2147487744+1",
+                            "advice 0 flags 0",
+                            "0+1");
+            assertThatThrownBy(() -> region.advise(MemoryRegion.Advice.PREFETCH, LOCAL - 1, 1, false))
+                    .isInstanceOf(IndexOutOfBoundsException.class);
+            device.fail("ibv_advise_mr", Errno.EOPNOTSUPP);
+            assertThatThrownBy(() -> region.advise(MemoryRegion.Advice.PREFETCH_PRESENT, LOCAL, 5, true))
+                    .hasMessageContaining("ibv_advise_mr(PREFETCH_PRESENT, length=5) of memory region of")
+                    .hasMessageContaining("EOPNOTSUPP (95)");
         }
     }
 

@@ -348,4 +348,9 @@ public final class FakeQueues implements ContextOps {
     public int ibv_bind_mw(long qp, long mw, long bind) {
         throw new UnsupportedOperationException("memory windows");
     }
+
+    @Override
+    public int ibv_advise_mr(long pd, int advice, int flags, long sgList, int numSge) {
+        return Errno.EOPNOTSUPP.number();
+    }
 }
