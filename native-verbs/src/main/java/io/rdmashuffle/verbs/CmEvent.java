@@ -15,9 +15,18 @@ import io.rdmashuffle.ffi.Errno;
  * @param privateData what the other side gave, perhaps with zeros behind it
  * @param initiatorDepth READs that this side may have outstanding, as negotiated
  * @param responderResources READs that this side must serve at once
+ * @param queuePairNumber the peer's, for {@link Type#CONNECT_REQUEST} and {@link Type#CONNECT_RESPONSE}; 0 on iWARP,
+ *     which does not carry it
  */
 @SuppressWarnings("ArrayRecordComponent") // a copy that belongs to the event's receiver
-public record CmEvent(Type type, CmId id, int status, byte[] privateData, int initiatorDepth, int responderResources) {
+public record CmEvent(
+        Type type,
+        CmId id,
+        int status,
+        byte[] privateData,
+        int initiatorDepth,
+        int responderResources,
+        int queuePairNumber) {
     /** What can happen; in the order of enum rdma_cm_event_type. */
     public enum Type {
         /** {@link CmId#resolveAddress} found the device. */

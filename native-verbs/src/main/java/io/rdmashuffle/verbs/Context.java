@@ -6,6 +6,7 @@ import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_port_attr;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.RawMemory;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

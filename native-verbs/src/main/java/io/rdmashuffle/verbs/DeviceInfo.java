@@ -6,7 +6,6 @@ import io.rdmashuffle.ffi.DeviceLayout.ibv_device;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_device_attr;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.RawMemory;
-import io.rdmashuffle.ffi.VerbsConstants;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -41,39 +40,6 @@ public record DeviceInfo(
         long nodeGuid,
         OptionalInt numaNode,
         int completionVectors) {
-    /** What a device is on its network. */
-    public enum NodeType {
-        /** An InfiniBand or RoCE adapter. */
-        CHANNEL_ADAPTER,
-        /** An InfiniBand switch. */
-        SWITCH,
-        /** An InfiniBand router. */
-        ROUTER,
-        /** An iWARP adapter. */
-        RNIC,
-        /** A Cisco usNIC adapter. */
-        USNIC,
-        /** A Cisco usNIC adapter over UDP. */
-        USNIC_UDP,
-        /** Of no kind that the kernel names; for example Amazon EFA. */
-        UNSPECIFIED,
-        /** A number that this library does not know. */
-        UNKNOWN;
-
-        static NodeType of(int number) {
-            return switch (number) {
-                case VerbsConstants.IBV_NODE_CA -> CHANNEL_ADAPTER;
-                case VerbsConstants.IBV_NODE_SWITCH -> SWITCH;
-                case VerbsConstants.IBV_NODE_ROUTER -> ROUTER;
-                case VerbsConstants.IBV_NODE_RNIC -> RNIC;
-                case VerbsConstants.IBV_NODE_USNIC -> USNIC;
-                case VerbsConstants.IBV_NODE_USNIC_UDP -> USNIC_UDP;
-                case VerbsConstants.IBV_NODE_UNSPECIFIED -> UNSPECIFIED;
-                default -> UNKNOWN;
-            };
-        }
-    }
-
     /** Reads the description of an open context; libibverbs keeps the {@code ibv_device} while one is open. */
     static DeviceInfo query(VerbsLibrary library, long context, String deviceName) {
         long device = RawMemory.getLong(context + ibv_context.device);

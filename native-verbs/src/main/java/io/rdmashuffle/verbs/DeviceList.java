@@ -4,8 +4,10 @@ package io.rdmashuffle.verbs;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.ffi.RawMemory;
+import java.io.File;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The RDMA devices of this machine at one moment.
@@ -41,6 +43,15 @@ public final class DeviceList extends NativeResource {
                     library.verbs().ibv_get_device_list(count.address()), () -> "ibv_get_device_list()");
             return new DeviceList(library, list, count.getInt(0));
         }
+    }
+
+    /**
+     * {@return names of the RDMA devices that the kernel has, in order; libibverbs lists only those of them whose
+     * provider is installed and whose node below /dev/infiniband this process can see}
+     */
+    public static List<String> ofKernel() {
+        String[] names = new File("/sys/class/infiniband").list();
+        return names == null ? List.of() : Stream.of(names).sorted().toList();
     }
 
     /** {@return the devices in the kernel's order} */

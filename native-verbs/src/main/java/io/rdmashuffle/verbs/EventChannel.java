@@ -114,7 +114,8 @@ public final class EventChannel extends NativeResource {
                 RawMemory.getInt(event + rdma_cm_event.status),
                 privateData,
                 Byte.toUnsignedInt(RawMemory.getByte(event + rdma_cm_event.param__conn__initiator_depth)),
-                Byte.toUnsignedInt(RawMemory.getByte(event + rdma_cm_event.param__conn__responder_resources)));
+                Byte.toUnsignedInt(RawMemory.getByte(event + rdma_cm_event.param__conn__responder_resources)),
+                RawMemory.getInt(event + rdma_cm_event.param__conn__qp_num));
     }
 
     private CmId adopt(long idHandle) {

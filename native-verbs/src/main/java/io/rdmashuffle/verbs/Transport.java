@@ -43,7 +43,7 @@ public enum Transport {
 
     /** As libibverbs itself derives the transport from the kernel's node type. */
     private static Transport ofNode(int nodeType) {
-        return switch (DeviceInfo.NodeType.of(nodeType)) {
+        return switch (NodeType.of(nodeType)) {
             case CHANNEL_ADAPTER, SWITCH, ROUTER -> INFINIBAND;
             case RNIC -> IWARP;
             case USNIC -> USNIC;

@@ -96,7 +96,7 @@ class DeviceQueriesTest {
         assertThat(context.info())
                 .isEqualTo(new DeviceInfo(
                         "fake0",
-                        DeviceInfo.NodeType.CHANNEL_ADAPTER,
+                        NodeType.CHANNEL_ADAPTER,
                         Transport.INFINIBAND,
                         0x15b3,
                         4119,

@@ -79,14 +79,14 @@ class DeviceTest {
             System.out.println(info);
             assertThat(info.name()).isEqualTo(device.name());
             assertThat(info.transport()).isEqualTo(context.transport()).isNotEqualTo(Transport.UNKNOWN);
-            assertThat(info.nodeType()).isNotEqualTo(DeviceInfo.NodeType.UNKNOWN);
+            assertThat(info.nodeType()).isNotEqualTo(NodeType.UNKNOWN);
             assertThat(info.completionVectors()).isEqualTo(context.completionVectors());
             assertThat(info.completionVectors()).isPositive();
             Path sysfs = Path.of("/sys/class/infiniband", device.name());
             String guid = Files.readString(sysfs.resolve("node_guid")).strip().replace(":", "");
             assertThat(info.nodeGuid()).isEqualTo(Long.parseUnsignedLong(guid, 16));
             assertThat(info.nodeType())
-                    .isEqualTo(DeviceInfo.NodeType.of(Integer.parseInt(
+                    .isEqualTo(NodeType.of(Integer.parseInt(
                             Files.readString(sysfs.resolve("node_type")).substring(0, 1))));
         }
     }

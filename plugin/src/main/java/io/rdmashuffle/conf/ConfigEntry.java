@@ -158,6 +158,10 @@ public final class ConfigEntry<T extends Comparable<T>> {
         return new Builder<>(key, ValueType.numberOr(unit, word, numbers), word);
     }
 
+    static Builder<Integer> countOr(String key, String unit, String word) {
+        return new Builder<>(key, ValueType.countOr(unit, word), word);
+    }
+
     static <E extends Enum<E>> Builder<E> choice(String key, Class<E> type, String defaultValue) {
         return new Builder<>(key, ValueType.oneOf(type), defaultValue);
     }

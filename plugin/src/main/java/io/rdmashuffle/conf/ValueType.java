@@ -94,6 +94,17 @@ public record ValueType<T extends Comparable<T>>(
                 "");
     }
 
+    /** Whole numbers from 0 on, and a word for none of them, which reads as -1. */
+    static ValueType<Integer> countOr(String unit, String word) {
+        return new ValueType<>(
+                unit,
+                Integer.class,
+                text -> text.equals(word) ? -1 : parseInt(text),
+                number -> number == -1 ? word : String.valueOf(number),
+                List.of(),
+                "");
+    }
+
     private static Boolean parseBoolean(String text) {
         return switch (text.toLowerCase(Locale.ROOT)) {
             case "true" -> true;

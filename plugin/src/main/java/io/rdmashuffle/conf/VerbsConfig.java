@@ -4,6 +4,7 @@ package io.rdmashuffle.conf;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /**
  * The keys under {@code spark.shuffle.rdma.fabric.verbs} and their values.
@@ -14,9 +15,9 @@ public final class VerbsConfig {
     public static final ConfigEntry<String> DEVICES =
             ConfigEntry.ports("fabric.verbs.devices", "auto").doc("""
                 Which ports of which RDMA devices to use: `mlx5_0`, `mlx5_0:1`, or `mlx5_0:1:3` with the index of a
-                global identifier (GID), which on RoCE stands for an IP address and a version of the protocol. Several,
-                apart by commas, share the reads; at most 16. `auto` takes the fastest active port that has an IP
-                address.
+                global identifier (GID), which on RoCE stands for one of the port's IP addresses; the version of RoCE is
+                the kernel's choice (`cma_roce_mode`). Several, apart by commas, share the reads; at most 16. `auto`
+                takes the fastest active port that has an IP address, one that is routed before a link-local one.
                 """);
     public static final ConfigEntry<Integer> THREADS = ConfigEntry.count("fabric.verbs.threads", "threads", "1")
             .between("1", "16")
@@ -100,7 +101,20 @@ public final class VerbsConfig {
     public static final ConfigEntry<Boolean> ON_DEMAND_PAGING =
             ConfigEntry.flag("fabric.verbs.onDemandPaging", "false").doc("""
                 Register the pool without pinning it, where the device can take page faults; slower on first use, and no
-                limit of locked memory applies.
+                limit of locked memory applies. Where it cannot, the pool is pinned, and the limit does.
+                """);
+    public static final ConfigEntry<Boolean> RELAXED_ORDERING =
+            ConfigEntry.flag("fabric.verbs.relaxedOrdering", "true").doc("""
+                Let the device's accesses to the pool pass one another on the bus, which on some machines more than
+                doubles what a card can move. Only asked for; ignored where device, kernel or rdma-core do not know it.
+                """);
+    public static final ConfigEntry<Integer> COMPLETION_VECTOR = ConfigEntry.countOr(
+                    "fabric.verbs.completionVector", "number", "auto")
+            .between("auto", "4095")
+            .doc("""
+                Which of the device's interrupts wakes the first thread of an executor that waits for completions; the
+                next thread has the next one, round and round. `auto` begins at another one in each executor, so that
+                the executors of a host do not interrupt one core. /proc/interrupts tells which core serves which.
                 """);
 
     static final List<ConfigEntry<?>> ENTRIES = List.of(
@@ -117,7 +131,9 @@ public final class VerbsConfig {
             RETRY_COUNT,
             CONNECT_TIMEOUT,
             IDLE_TIMEOUT,
-            ON_DEMAND_PAGING);
+            ON_DEMAND_PAGING,
+            RELAXED_ORDERING,
+            COMPLETION_VECTOR);
 
     private final Map<ConfigEntry<?>, Object> values;
 
@@ -187,5 +203,15 @@ public final class VerbsConfig {
 
     public boolean onDemandPaging() {
         return get(ON_DEMAND_PAGING);
+    }
+
+    public boolean relaxedOrdering() {
+        return get(RELAXED_ORDERING);
+    }
+
+    /** Returns the first completion vector to use; empty for any. */
+    public OptionalInt completionVector() {
+        int vector = get(COMPLETION_VECTOR);
+        return vector < 0 ? OptionalInt.empty() : OptionalInt.of(vector);
     }
 }

@@ -53,6 +53,11 @@ public interface Fabric extends RegionListener, AutoCloseable {
     /** Returns whether some of what is read is copied into memory of this process, rather than used where it lies. */
     boolean copies();
 
+    /** Returns how many times over the pages of each region are pinned, and charged to the limit of locked memory. */
+    default int pinnings() {
+        return 0;
+    }
+
     /** Returns how many regions were registered since the start. */
     long registrations();
 

@@ -28,6 +28,9 @@ public record HostLimits(
         OptionalLong memlockBytes,
         long heapBytes,
         long otherBytes) {
+    /** What some thousand connections take: queues of 16 to 32 KiB each, and memory for messages. */
+    private static final long QUEUES_BYTES = 64L << 20;
+
     /** The virtual machine needs some of what is left beside heap and pool, for threads, buffers and classes. */
     private static final long SHARE_OF_REST = 2;
 
@@ -85,16 +88,28 @@ public record HostLimits(
                 settings.directory()));
     }
 
-    /** Returns why the pages of a pool cannot be pinned for a device, likewise. */
-    public Optional<String> pinShortage(PoolSettings settings) {
-        if (memlockBytes.isEmpty() || settings.capBytes() <= memlockBytes.getAsLong()) {
+    /**
+     * Returns why the pages of a pool cannot be pinned, likewise. The kernel charges them again for each port that they
+     * are registered with, and the queues of connections beside them.
+     *
+     * @param times how many times over the pages are pinned; 0 if they are not
+     */
+    public Optional<String> pinShortage(PoolSettings settings, int times) {
+        if (times == 0 || memlockBytes.isEmpty()) {
+            return Optional.empty();
+        }
+        long needed = Math.addExact(Math.multiplyExact(settings.capBytes(), times), QUEUES_BYTES);
+        if (needed <= memlockBytes.getAsLong()) {
             return Optional.empty();
         }
         return Optional.of(String.format(
                 Locale.ROOT,
-                "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds RLIMIT_MEMLOCK, now %d; raise it (ulimit -l, or"
-                        + " LimitMEMLOCK= of the service) or lower the key",
+                "spark.shuffle.rdma.pool.maxSize=%d (bytes), pinned for %d RDMA port(s), and queues need %d bytes of"
+                        + " locked memory, and RLIMIT_MEMLOCK is %d; raise it (ulimit -l, or LimitMEMLOCK= of the"
+                        + " service) or lower the key",
                 settings.capBytes(),
+                times,
+                needed,
                 memlockBytes.getAsLong()));
     }
 

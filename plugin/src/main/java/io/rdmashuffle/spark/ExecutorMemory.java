@@ -6,7 +6,6 @@ import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricWork;
-import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.DiskSettings;
 import io.rdmashuffle.memory.DiskTier;
@@ -14,8 +13,6 @@ import io.rdmashuffle.memory.DiskUsage;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.PoolUsage;
-import io.rdmashuffle.memory.Region;
-import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
@@ -135,7 +132,7 @@ final class ExecutorMemory implements AutoCloseable {
         List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, sizing.settings(), disk) : new ArrayList<>();
         Pool pool = null;
         try {
-            pool = sizing.create(new Registrations(config, fabrics));
+            pool = sizing.create(new FabricRegions(config.fabricMode(), fabrics));
             TieredPool tiers = new TieredPool(pool, disk);
             ExecutorMemory memory = new ExecutorMemory(List.copyOf(fabrics), tiers, sizing, conf, config, counters);
             memory.announce(sizing, config);
@@ -175,30 +172,6 @@ final class ExecutorMemory implements AutoCloseable {
                 Quantities.mebibytes(config.poolMaxSizeBytes()),
                 shortage);
         pool.memory().shortageReported();
-    }
-
-    /** Registers regions with every fabric; one that refuses the very first is not used at all. */
-    private record Registrations(ShuffleConfig config, List<Fabric> fabrics) implements RegionListener {
-        @Override
-        public void regionAdded(Region region) {
-            for (Fabric fabric : List.copyOf(fabrics)) {
-                try {
-                    fabric.regionAdded(region);
-                } catch (NativeException e) {
-                    if (region.id() > 0) {
-                        throw e;
-                    }
-                    FabricChoice.explain(config.fabricMode(), e);
-                    fabrics.remove(fabric);
-                    fabric.close();
-                }
-            }
-        }
-
-        @Override
-        public void regionRemoved(Region region) {
-            fabrics.forEach(fabric -> fabric.regionRemoved(region));
-        }
     }
 
     /** Gives regions back to the host of which nothing has been in use for so long. */

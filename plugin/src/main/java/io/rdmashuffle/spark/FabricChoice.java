@@ -12,6 +12,7 @@ import io.rdmashuffle.fabric.verbs.VerbsSettings;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.verbs.DeviceList;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.nio.charset.StandardCharsets;
@@ -80,10 +81,10 @@ final class FabricChoice {
         return fabrics;
     }
 
-    /** Says why RDMA is not used: as a warning only where nothing but RDMA was asked for. */
+    /** Says why RDMA is not used: as a warning where it was asked for, or the machine has a device that is idle now. */
     static void explain(FabricMode mode, Exception why) {
-        if (mode == FabricMode.VERBS) {
-            LOG.warn("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode=verbs)", why.getMessage());
+        if (mode == FabricMode.VERBS || !DeviceList.ofKernel().isEmpty()) {
+            LOG.warn("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode)", why.getMessage());
         } else {
             LOG.info("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode)", why.getMessage());
         }
@@ -92,22 +93,29 @@ final class FabricChoice {
 
     private static Fabric verbs(SparkConf conf, ShuffleConfig config, PoolSettings pool)
             throws RdmaUnavailableException {
-        String reason =
-                reasonAgainstRdma(conf, config, HostLimits.read(pool, 0), pool).orElse(null);
+        String reason = reasonAgainstRdma(conf).orElse(null);
         if (reason != null) {
             throw new RdmaUnavailableException(reason);
         }
-        return VerbsFabric.open(settings(config, secret(conf)));
+        return affordable(VerbsFabric.open(settings(config, secret(conf))), HostLimits.read(pool, 0), pool);
     }
 
     /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
-    static Optional<String> reasonAgainstRdma(
-            SparkConf conf, ShuffleConfig config, HostLimits limits, PoolSettings pool) {
-        if (isEncryptedOnTheWire(conf) && !conf.getBoolean("spark.io.encryption.enabled", false)) {
-            return Optional.of("Spark encrypts its connections and RDMA would not;"
-                    + " spark.io.encryption.enabled=true encrypts the blocks themselves");
+    static Optional<String> reasonAgainstRdma(SparkConf conf) {
+        return isEncryptedOnTheWire(conf) && !conf.getBoolean("spark.io.encryption.enabled", false)
+                ? Optional.of("Spark encrypts its connections and RDMA would not;"
+                        + " spark.io.encryption.enabled=true encrypts the blocks themselves")
+                : Optional.empty();
+    }
+
+    /** Returns the fabric if this process may lock as much memory as it will pin; if not, closes it. */
+    static Fabric affordable(Fabric fabric, HostLimits limits, PoolSettings pool) throws RdmaUnavailableException {
+        String shortage = limits.pinShortage(pool, fabric.pinnings()).orElse(null);
+        if (shortage != null) {
+            fabric.close();
+            throw new RdmaUnavailableException(shortage);
         }
-        return config.verbs().onDemandPaging() ? Optional.empty() : limits.pinShortage(pool);
+        return fabric;
     }
 
     private static boolean isEncryptedOnTheWire(SparkConf conf) {
@@ -157,6 +165,8 @@ final class FabricChoice {
                 config.fabricMaxBytesStaged(),
                 config.fabricReadTimeout(),
                 verbs.onDemandPaging(),
+                verbs.relaxedOrdering(),
+                verbs.completionVector(),
                 secret);
     }
 

@@ -32,9 +32,9 @@ class HostLimitsTest {
                                 "501",
                                 "1500",
                                 "spark.executor.memoryOverhead"));
-        assertThat(new HostLimits(5000, NONE, OptionalLong.of(999), 0, 0).pinShortage(cap(1000)))
+        assertThat(new HostLimits(5000, NONE, OptionalLong.of(999), 0, 0).pinShortage(cap(1000), 1))
                 .hasValueSatisfying(reason -> assertThat(reason)
-                        .contains("spark.shuffle.rdma.pool.maxSize=1000", "RLIMIT_MEMLOCK", "999", "ulimit -l"));
+                        .contains("spark.shuffle.rdma.pool.maxSize=1000", "RLIMIT_MEMLOCK is 999", "ulimit -l"));
     }
 
     @Test
@@ -42,8 +42,20 @@ class HostLimitsTest {
         HostLimits limits = new HostLimits(1000, OptionalLong.of(1500), OptionalLong.of(1000), 400, 100);
         assertThat(limits.directoryShortage(cap(1000))).isEmpty();
         assertThat(limits.containerShortage(cap(1000))).isEmpty();
-        assertThat(limits.pinShortage(cap(1000))).isEmpty();
         assertThat(limits.fitted(cap(1000), 1)).isEqualTo(cap(1000));
+    }
+
+    /** Registered with two ports, a page is charged twice. */
+    @Test
+    void lockedMemoryIsForEachPortAndForQueues() {
+        HostLimits limits = new HostLimits(5000, NONE, OptionalLong.of(2000 + (64 << 20)), 0, 0);
+        assertThat(limits.pinShortage(cap(1000), 2)).isEmpty();
+        assertThat(limits.pinShortage(cap(1001), 2)).isPresent();
+        assertThat(limits.pinShortage(cap(1000), 3)).isPresent();
+        assertThat(limits.pinShortage(cap(9000), 0)).as("nothing is pinned").isEmpty();
+        assertThat(new HostLimits(5000, NONE, NONE, 0, 0).pinShortage(cap(9000), 9))
+                .as("no limit")
+                .isEmpty();
     }
 
     @Test

@@ -66,6 +66,14 @@ public final class TestPools {
         return all;
     }
 
+    /** Returns how many bytes can be leased before the pool is full; gives them back. */
+    public static long fillable(Pool pool) throws InterruptedException {
+        List<Lease> all = fill(pool);
+        long bytes = all.stream().mapToLong(Lease::lengthBytes).sum();
+        all.forEach(Lease::close);
+        return bytes;
+    }
+
     /** Creates a disk tier with files in these directories. */
     public static DiskTier diskTier(long minFreeBytes, Path... directories) {
         return new DiskTier(new DiskSettings(1 << 20, minFreeBytes), () -> List.of(directories));

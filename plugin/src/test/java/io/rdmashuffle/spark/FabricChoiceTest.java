@@ -3,13 +3,12 @@ package io.rdmashuffle.spark;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.nio.file.Path;
-import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -22,16 +21,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("unit")
 class FabricChoiceTest {
     private static final PoolSettings POOL = new PoolSettings(Path.of("/dev/shm"), 1000, 0, 1000, false);
-    private static final OptionalLong UNLIMITED = OptionalLong.empty();
-
-    private static Optional<String> reason(SparkConf conf, OptionalLong memlock, Map<String, String> ours) {
-        HostLimits limits = new HostLimits(5000, UNLIMITED, memlock, 0, 0);
-        return FabricChoice.reasonAgainstRdma(conf, ShuffleConfig.read(ours), limits, POOL);
-    }
 
     @Test
     void nothingSpeaksAgainstItByDefault() {
-        assertThat(reason(new SparkConf(false), UNLIMITED, Map.of())).isEmpty();
+        assertThat(FabricChoice.reasonAgainstRdma(new SparkConf(false))).isEmpty();
     }
 
     /** Spark's three ways to encrypt connections. */
@@ -44,25 +37,35 @@ class FabricChoiceTest {
             })
     void plainBytesDoNotLeaveByRdmaWhereSparkEncryptsItsConnections(String key) {
         SparkConf conf = new SparkConf(false).set(key, "true");
-        assertThat(reason(conf, UNLIMITED, Map.of()))
+        assertThat(FabricChoice.reasonAgainstRdma(conf))
                 .hasValueSatisfying(why -> assertThat(why).contains("spark.io.encryption.enabled=true"));
-        assertThat(reason(conf.set("spark.io.encryption.enabled", "true"), UNLIMITED, Map.of()))
+        assertThat(FabricChoice.reasonAgainstRdma(conf.set("spark.io.encryption.enabled", "true")))
                 .as("blocks are encrypted themselves")
                 .isEmpty();
     }
 
+    private static HostLimits lockable(long bytes) {
+        return new HostLimits(5000, OptionalLong.empty(), OptionalLong.of(bytes), 0, 0);
+    }
+
     @Test
-    void aPoolThatMayNotBePinnedIsNotRegistered() {
-        assertThat(reason(new SparkConf(false), OptionalLong.of(999), Map.of()))
-                .hasValueSatisfying(why -> assertThat(why).contains("RLIMIT_MEMLOCK"));
-        assertThat(reason(new SparkConf(false), OptionalLong.of(1000), Map.of()))
-                .isEmpty();
-        assertThat(reason(
-                        new SparkConf(false),
-                        OptionalLong.of(999),
-                        Map.of("spark.shuffle.rdma.fabric.verbs.onDemandPaging", "true")))
-                .as("nothing is pinned")
-                .isEmpty();
+    void aFabricThatPinsMoreThanMayBeLockedIsClosed() throws Exception {
+        FakeFabric twoRails = new FakeFabric(2);
+        assertThatThrownBy(() -> FabricChoice.affordable(twoRails, lockable(999), POOL))
+                .isInstanceOf(RdmaUnavailableException.class)
+                .hasMessageContaining("pinned for 2 RDMA port(s)")
+                .hasMessageContaining("RLIMIT_MEMLOCK is 999");
+        assertThat(twoRails.closed()).isTrue();
+        FakeFabric fits = new FakeFabric(2);
+        assertThat(FabricChoice.affordable(fits, lockable(1 << 30), POOL)).isSameAs(fits);
+        assertThat(fits.closed()).isFalse();
+    }
+
+    /** Whether it does is the device's to say, not the setting's. */
+    @Test
+    void aFabricThatPinsNothingMayLockNothing() throws Exception {
+        FakeFabric onDemand = new FakeFabric(0);
+        assertThat(FabricChoice.affordable(onDemand, lockable(0), POOL)).isSameAs(onDemand);
     }
 
     /** As on Spark 3.5, which creates the shuffle manager first. */

@@ -57,8 +57,8 @@ public final class VerbsFabric implements Fabric {
         boolean complete = false;
         try {
             for (LocalPort port : ports) {
-                rails.add(Rail.open(
-                        rails.size(), port, events, settings.tuning().trafficClass(), settings.onDemandPaging()));
+                rails.add(
+                        Rail.open(rails.size(), port, events, settings.tuning().trafficClass(), settings.forRails()));
             }
             this.control = new ControlThread(
                     events, rails, fabricId, settings.forConnecting(), staging, this::onDeviceEvent, System::nanoTime);
@@ -112,6 +112,11 @@ public final class VerbsFabric implements Fabric {
                             + "); install rdma-core 23 or newer",
                     e);
         }
+    }
+
+    @Override
+    public int pinnings() {
+        return (int) rails.stream().filter(Rail::pins).count();
     }
 
     private void start() {

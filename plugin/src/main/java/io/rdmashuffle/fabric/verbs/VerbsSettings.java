@@ -4,10 +4,12 @@ package io.rdmashuffle.fabric.verbs;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.fabric.verbs.connect.ConnectSettings;
 import io.rdmashuffle.fabric.verbs.connect.Secret;
+import io.rdmashuffle.fabric.verbs.device.RailSettings;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 
 /**
  * What the verbs fabric can be told.
@@ -25,6 +27,8 @@ import java.util.Optional;
  * @param maxBytesStaged bound on bytes of the disk tier that lie in memory for peers to read
  * @param readTimeout how long peers may read them
  * @param onDemandPaging register without pinning where the device can
+ * @param relaxedOrdering ask devices to let their accesses pass one another on the bus
+ * @param completionVector the completion vector of a rail's first queue; empty if any will do
  * @param secret what peers must prove to know, at least one byte; empty if they need not prove anything
  */
 public record VerbsSettings(
@@ -41,9 +45,16 @@ public record VerbsSettings(
         long maxBytesStaged,
         Duration readTimeout,
         boolean onDemandPaging,
+        boolean relaxedOrdering,
+        OptionalInt completionVector,
         Optional<byte[]> secret) {
     public VerbsSettings {
         ports = List.copyOf(ports);
+    }
+
+    /** Returns what concerns devices. */
+    RailSettings forRails() {
+        return new RailSettings(onDemandPaging, relaxedOrdering, completionVector);
     }
 
     /** Returns what concerns connections. */

@@ -7,6 +7,7 @@ import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Assumptions;
 
 /** Verbs fabrics for tests; without a device the test is skipped, and failed where {@code REQUIRE_RDMA=1} is set. */
@@ -36,6 +37,8 @@ final class TestVerbs {
                 maxBytesInFlight / 4,
                 Duration.ofSeconds(30),
                 false,
+                true,
+                OptionalInt.empty(),
                 secret);
     }
 
@@ -56,6 +59,8 @@ final class TestVerbs {
                 usual.maxBytesStaged(),
                 usual.readTimeout(),
                 usual.onDemandPaging(),
+                usual.relaxedOrdering(),
+                usual.completionVector(),
                 usual.secret());
     }
 

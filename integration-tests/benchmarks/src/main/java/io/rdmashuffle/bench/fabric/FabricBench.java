@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -249,6 +250,8 @@ public final class FabricBench extends Tool {
                     POOL_BYTES / 4,
                     Duration.ofSeconds(30),
                     false,
+                    true,
+                    OptionalInt.empty(),
                     Optional.empty()));
         } catch (RdmaUnavailableException e) {
             throw new IllegalStateException(e.getMessage(), e);

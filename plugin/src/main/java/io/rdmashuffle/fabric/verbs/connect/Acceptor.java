@@ -120,7 +120,7 @@ final class Acceptor implements AutoCloseable {
     void onRequest(CmEvent event) {
         CmId id = event.id();
         Handshake request = Handshake.read(event.privateData());
-        Handshake.Refusal refusal = check(request);
+        Handshake.Refusal refusal = check(request, event);
         QueryResponder responder = responders.stream()
                 .filter(candidate -> id.isOn(candidate.rail().context()))
                 .findFirst()
@@ -151,7 +151,7 @@ final class Acceptor implements AutoCloseable {
         }
     }
 
-    private Handshake.@Nullable Refusal check(@Nullable Handshake request) {
+    private Handshake.@Nullable Refusal check(@Nullable Handshake request, CmEvent event) {
         if (closed) {
             return Handshake.Refusal.NOT_READY;
         }
@@ -161,7 +161,8 @@ final class Acceptor implements AutoCloseable {
         if (request.to() != fabricId) {
             return Handshake.Refusal.ANOTHER_PROCESS;
         }
-        if (settings.secret().isRequired() && !(request.isProven(settings.secret()) && isFresh(request))) {
+        if (settings.secret().isRequired()
+                && !(request.isProven(settings.secret(), ConnectionEnds.of(event, true)) && isFresh(request))) {
             return Handshake.Refusal.NOT_PROVEN;
         }
         if (revoked.contains(request.from())) {
@@ -215,7 +216,11 @@ final class Acceptor implements AutoCloseable {
             int resources = Math.min(
                     event.responderResources(), responder.rail().limits().maxReadsAsTarget());
             pair.initialize(id, Set.of(Access.REMOTE_READ));
-            pair.readyToReceive(id, settings.tuning(), ConnectSettings.RNR_TIMER, resources);
+            pair.readyToReceive(
+                    id,
+                    settings.tuning(),
+                    ConnectSettings.rnrTimer(responder.rail().pins()),
+                    resources);
             pair.readyToSend(id, settings.tuning());
             id.accept(new ConnectionParameters(
                     pair,
@@ -223,7 +228,7 @@ final class Acceptor implements AutoCloseable {
                     resources,
                     settings.retries(),
                     ConnectSettings.QUESTION_RNR_RETRIES,
-                    request.answer(settings.secret())));
+                    request.answer(settings.secret(), ConnectionEnds.ofAnswer(id, pair.number()))));
             Served added = new Served(id, responder, responder.add(pair));
             served.put(lane, added);
             ids.listen(id, later -> onEvent(lane, added, later));

@@ -32,12 +32,20 @@ public record ConnectSettings(
     /** A query that finds no receive posted comes again after 20.48 ms. The connection manager would say 655 ms. */
     static final int RNR_TIMER = 22;
 
+    /** After 0.64 ms where a READ is answered in this way too, of a page that the device has to fault in. */
+    private static final int PAGING_RNR_TIMER = 12;
+
     private static final int MAX_RETRIES = 7;
 
     /** Returns the timeout for messages: {@code 30 s}, or {@code 1500 ms} where it is not whole seconds. */
     String timeoutText() {
         long millis = timeout.toMillis();
         return millis % 1000 == 0 ? millis / 1000 + " s" : millis + " ms";
+    }
+
+    /** Returns after what time a served peer tries again, as the specification numbers such times. */
+    static int rnrTimer(boolean pinned) {
+        return pinned ? RNR_TIMER : PAGING_RNR_TIMER;
     }
 
     /** Returns how often a packet is sent again, the most that is possible unless the tuning says otherwise. */

@@ -164,19 +164,18 @@ final class Connector implements AutoCloseable {
         private final ConnectionTarget target;
         private final ConnectionListener listener;
         private final Rail rail;
-        private final Handshake request;
         private long beginsAt;
         private boolean begun;
         private long begunAt;
         private @Nullable CmId id;
         private @Nullable QueuePair pair;
+        private @Nullable Handshake request;
         private int depth;
 
         Attempt(ConnectionTarget target, ConnectionListener listener) {
             this.target = target;
             this.listener = listener;
             this.rail = target.rail();
-            this.request = Handshake.request(fabricId, target.fabricId(), target.lane(), settings.secret());
         }
 
         boolean failIfPortIsDown() {
@@ -274,21 +273,29 @@ final class Connector implements AutoCloseable {
             created.initialize(of, Set.of());
             int initiatorDepth =
                     Math.min(settings.initiatorDepth(), rail.limits().maxReadsAsInitiator());
+            Handshake asked = Handshake.request(
+                    fabricId,
+                    target.fabricId(),
+                    target.lane(),
+                    settings.secret(),
+                    ConnectionEnds.ofRequest(of, created.number()));
+            request = asked;
             of.connect(new ConnectionParameters(
                     created,
                     initiatorDepth,
                     1,
                     settings.retries(),
                     ConnectSettings.ANSWER_RNR_RETRIES,
-                    request.encoded()));
+                    asked.encoded()));
         }
 
         private void establish(CmId of, CmEvent event) {
             QueuePair connected = pair;
-            if (connected == null) {
+            Handshake asked = request;
+            if (connected == null || asked == null) {
                 throw new IllegalStateException("CONNECT_RESPONSE before the queue pair was created");
             }
-            if (!request.isAnsweredBy(event.privateData(), settings.secret())) {
+            if (!asked.isAnsweredBy(event.privateData(), settings.secret(), ConnectionEnds.of(event, false))) {
                 fail(
                         Reason.TRANSPORT_ERROR,
                         "the peer does not know this application's secret (spark.authenticate)",

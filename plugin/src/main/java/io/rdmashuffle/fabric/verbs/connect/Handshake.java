@@ -15,16 +15,18 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *  request, 56 bytes, little-endian           answer, 36 bytes
- *   0   4  magic "RSH1"                        0   4  magic "RSA1"
- *   4   8  fabric id of the client             4  32  HMAC(secret, "answer" + request)
+ *   0   4  magic "RSH2"                        0   4  magic "RSA2"
+ *   4   8  fabric id of the client             4  32  HMAC(secret, "answer" + request + ends)
  *  12   8  fabric id of the server
  *  20   4  lane of the client
  *  24  16  nonce                              refusal: 4 bytes magic "RSN1", 4 bytes Refusal
- *  40  16  HMAC(secret, "request" + bytes 0..39), cut
+ *  40  16  HMAC(secret, "request" + bytes 0..39 + ends), cut
  * </pre>
  *
  * <p>The request proves the secret to the server before that hands out an rkey; the answer proves it to the client
- * before that trusts a byte that it reads. Without {@code spark.authenticate} the proofs are zeros.
+ * before that trusts a byte that it reads. Both prove it for one connection, between two addresses and with one queue
+ * pair of the sender ({@link ConnectionEnds}), so that what was heard on the network is of no use anywhere else.
+ * Without {@code spark.authenticate} the proofs are zeros.
  *
  * @param from fabric id of the client, the process that connects
  * @param to fabric id of the server, the process that is meant; another one listening at the same address refuses
@@ -33,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("ArrayRecordComponent") // never changed after it was made
 record Handshake(long from, long to, int lane, byte[] encoded) {
-    private static final int REQUEST_MAGIC = 0x31485352;
-    private static final int ANSWER_MAGIC = 0x31415352;
+    private static final int REQUEST_MAGIC = 0x32485352;
+    private static final int ANSWER_MAGIC = 0x32415352;
     private static final int REFUSAL_MAGIC = 0x314E5352;
     private static final int NONCE_OFFSET = 24;
     private static final int NONCE_BYTES = 16;
@@ -67,7 +69,7 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
     }
 
     /** Draws a nonce and writes a request. */
-    static Handshake request(long from, long to, int lane, Secret secret) {
+    static Handshake request(long from, long to, int lane, Secret secret, ConnectionEnds ends) {
         byte[] nonce = new byte[NONCE_BYTES];
         RANDOM.nextBytes(nonce);
         ByteBuffer out = ByteBuffer.allocate(ConnectionParameters.MAX_REQUEST_BYTES)
@@ -77,7 +79,7 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
                 .putLong(to)
                 .putInt(lane)
                 .put(nonce);
-        byte[] proof = secret.proof(REQUEST_LABEL, Arrays.copyOf(out.array(), PROOF_OFFSET));
+        byte[] proof = secret.proof(REQUEST_LABEL, Arrays.copyOf(out.array(), PROOF_OFFSET), ends.encoded());
         out.put(proof, 0, ConnectionParameters.MAX_REQUEST_BYTES - PROOF_OFFSET);
         return new Handshake(from, to, lane, out.array());
     }
@@ -92,9 +94,13 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
         return in.getInt() == REQUEST_MAGIC ? new Handshake(in.getLong(), in.getLong(), in.getInt(), encoded) : null;
     }
 
-    /** Returns whether the client knows the secret. */
-    boolean isProven(Secret secret) {
-        byte[] proof = secret.proof(REQUEST_LABEL, Arrays.copyOf(encoded, PROOF_OFFSET));
+    /**
+     * Returns whether the client knows the secret.
+     *
+     * @param ends those of the connection by which the request came
+     */
+    boolean isProven(Secret secret, ConnectionEnds ends) {
+        byte[] proof = secret.proof(REQUEST_LABEL, Arrays.copyOf(encoded, PROOF_OFFSET), ends.encoded());
         return MessageDigest.isEqual(
                 Arrays.copyOf(proof, encoded.length - PROOF_OFFSET),
                 Arrays.copyOfRange(encoded, PROOF_OFFSET, encoded.length));
@@ -106,18 +112,18 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
     }
 
     /** Writes the answer to this request. */
-    byte[] answer(Secret secret) {
+    byte[] answer(Secret secret, ConnectionEnds ends) {
         return ByteBuffer.allocate(ANSWER_BYTES)
                 .order(ByteOrder.LITTLE_ENDIAN)
                 .putInt(ANSWER_MAGIC)
-                .put(secret.proof(ANSWER_LABEL, encoded))
+                .put(secret.proof(ANSWER_LABEL, encoded, ends.encoded()))
                 .array();
     }
 
     /** Returns whether this is the answer to this request, from one who knows the secret. */
-    boolean isAnsweredBy(byte[] privateData, Secret secret) {
+    boolean isAnsweredBy(byte[] privateData, Secret secret, ConnectionEnds ends) {
         return privateData.length >= ANSWER_BYTES
-                && MessageDigest.isEqual(answer(secret), Arrays.copyOf(privateData, ANSWER_BYTES));
+                && MessageDigest.isEqual(answer(secret, ends), Arrays.copyOf(privateData, ANSWER_BYTES));
     }
 
     /** Writes a refusal. */

@@ -68,7 +68,7 @@ final class QueryResponder implements AutoCloseable {
         this.nextExpiry = nanoClock.getAsLong();
         this.channel = rail.context().createCompletionChannel();
         int entries = Math.min(COMPLETIONS, rail.limits().maxCompletions());
-        this.queue = rail.context().createCompletionQueue(entries, channel);
+        this.queue = rail.createCompletionQueue(entries, channel, 0);
         this.receives = new SharedReceives(rail, entries);
     }
 

@@ -12,13 +12,10 @@ import io.rdmashuffle.verbs.GidEntry;
 import io.rdmashuffle.verbs.PortAttributes;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.VerbsLibrary;
-import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.SocketException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -34,20 +31,18 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> whatever is opened to look at it is closed again.
  */
 public final class PortFinder {
-    private static final Path KERNEL_DEVICES = Path.of("/sys/class/infiniband");
-
     private final VerbsLibrary library;
     private final EventChannel channel;
     private final List<InetAddress> addresses;
-    private final Path kernelDevices;
+    private final List<String> kernelDevices;
     private final List<String> refusals = new ArrayList<>();
 
     /** Looks for ports at every address of this machine. */
     public PortFinder(VerbsLibrary library, EventChannel channel) {
-        this(library, channel, addressesOfThisMachine(), KERNEL_DEVICES);
+        this(library, channel, addressesOfThisMachine(), DeviceList.ofKernel());
     }
 
-    PortFinder(VerbsLibrary library, EventChannel channel, List<InetAddress> addresses, Path kernelDevices) {
+    PortFinder(VerbsLibrary library, EventChannel channel, List<InetAddress> addresses, List<String> kernelDevices) {
         this.library = library;
         this.channel = channel;
         this.addresses = addresses;
@@ -151,19 +146,10 @@ public final class PortFinder {
 
     /** Of a device whose node below /dev is missing, libibverbs says nothing at all. */
     private String whyNoDevice() {
-        List<String> names = List.of();
-        if (Files.isDirectory(kernelDevices)) {
-            try (Stream<Path> devices = Files.list(kernelDevices)) {
-                names = devices.map(device -> device.getFileName().toString())
-                        .sorted()
-                        .toList();
-            } catch (IOException e) {
-                return "cannot list " + kernelDevices + ": " + e.getMessage();
-            }
-        }
-        return names.isEmpty()
+        return kernelDevices.isEmpty()
                 ? "this machine has no RDMA device"
-                : "the kernel has " + join(names.stream()) + ", which libibverbs does not see: install its provider"
+                : "the kernel has " + join(kernelDevices.stream())
+                        + ", which libibverbs does not see: install its provider"
                         + " (Debian: ibverbs-providers), and let this container see /dev/infiniband";
     }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.device;
 
+import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.CompletionChannel;
+import io.rdmashuffle.verbs.CompletionQueue;
 import io.rdmashuffle.verbs.Context;
 import io.rdmashuffle.verbs.DeviceLimits;
 import io.rdmashuffle.verbs.EventChannel;
@@ -17,6 +20,7 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Random;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +36,7 @@ import org.slf4j.LoggerFactory;
 public final class Rail implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Rail.class);
     private static final int BACKLOG = 1024;
+    private static final Random RANDOM = new Random();
 
     private final int index;
     private final LocalPort port;
@@ -40,12 +45,14 @@ public final class Rail implements AutoCloseable {
     private final ProtectionDomain domain;
     private final DeviceLimits limits;
     private final ControlMemory controlMemory;
+    private final int firstVector;
+    private final int vectors;
     private final Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_READ);
     private final List<MemoryRegion> registered = new ArrayList<>();
     private volatile int[] localKeys = new int[0];
     private volatile RegionTable table = RegionTable.EMPTY;
 
-    private Rail(int index, LocalPort port, CmId listener, Context context, boolean onDemandPaging) {
+    private Rail(int index, LocalPort port, CmId listener, Context context, RailSettings settings) {
         this.index = index;
         this.port = port;
         this.listener = listener;
@@ -53,8 +60,18 @@ public final class Rail implements AutoCloseable {
         this.limits = context.limits();
         this.domain = context.allocateProtectionDomain();
         this.controlMemory = new ControlMemory(domain);
-        if (onDemandPaging && limits.onDemandPaging()) {
+        this.vectors = Math.max(1, context.completionVectors());
+        this.firstVector = settings.completionVector().orElseGet(() -> RANDOM.nextInt(vectors));
+        if (settings.onDemandPaging() && limits.onDemandPaging()) {
             rights.add(Access.ON_DEMAND);
+        } else if (settings.onDemandPaging()) {
+            LOG.warn(
+                    "{} takes no page faults, so the pool is pinned for it"
+                            + " (spark.shuffle.rdma.fabric.verbs.onDemandPaging)",
+                    port);
+        }
+        if (settings.relaxedOrdering()) {
+            rights.add(Access.RELAXED_ORDERING);
         }
     }
 
@@ -62,9 +79,8 @@ public final class Rail implements AutoCloseable {
      * Binds to the port's own address and opens its device; connection requests are taken from {@link #listen} on.
      *
      * @param trafficClass of what this rail sends, 0 for the default
-     * @param onDemandPaging whether regions are registered without pinning, where the device can do that
      */
-    public static Rail open(int index, LocalPort port, EventChannel channel, int trafficClass, boolean onDemandPaging) {
+    public static Rail open(int index, LocalPort port, EventChannel channel, int trafficClass, RailSettings settings) {
         CmId listener = channel.createId();
         boolean opened = false;
         try {
@@ -73,7 +89,7 @@ public final class Rail implements AutoCloseable {
             }
             listener.bind(new InetSocketAddress(port.address(), 0));
             Context context = Objects.requireNonNull(listener.context(), "an id bound to an RDMA port has a device");
-            Rail rail = new Rail(index, port, listener, context, onDemandPaging);
+            Rail rail = new Rail(index, port, listener, context, settings);
             opened = true;
             return rail;
         } finally {
@@ -123,6 +139,21 @@ public final class Rail implements AutoCloseable {
         return controlMemory;
     }
 
+    /** Returns whether registering a region pins its pages. */
+    public boolean pins() {
+        return !rights.contains(Access.ON_DEMAND);
+    }
+
+    /**
+     * Creates a completion queue whose events come by the interrupt after the one of the turn before.
+     *
+     * @param entries least room for completions
+     * @param turn which of the rail's queues it is, from 0 on
+     */
+    public CompletionQueue createCompletionQueue(int entries, CompletionChannel channel, int turn) {
+        return context.createCompletionQueue(entries, channel, (firstVector + turn) % vectors);
+    }
+
     /** Returns where this rail listens. */
     public InetSocketAddress address() {
         return Objects.requireNonNull(listener.localAddress(), "a bound id has an address");
@@ -152,12 +183,26 @@ public final class Rail implements AutoCloseable {
         if (region.id() != localKeys.length) {
             throw new IllegalStateException("region " + region.id() + " after " + localKeys.length + " others");
         }
-        MemoryRegion added = domain.registerMemory(memory.address(), memory.lengthBytes(), rights);
+        MemoryRegion added = register(memory);
         registered.add(added);
         table = table.with(added.address(), added.lengthBytes(), added.remoteKey());
         int[] keys = Arrays.copyOf(localKeys, localKeys.length + 1);
         keys[region.id()] = added.localKey();
         localKeys = keys;
+    }
+
+    private MemoryRegion register(MemorySlice memory) {
+        try {
+            return domain.registerMemory(memory.address(), memory.lengthBytes(), rights);
+        } catch (NativeException e) {
+            // rdma-core before 28 hands the flag to a kernel that may not know it.
+            boolean unknownRight = Errno.EINVAL.is(e.errno()) || Errno.EOPNOTSUPP.is(e.errno());
+            if (!unknownRight || !rights.remove(Access.RELAXED_ORDERING)) {
+                throw e;
+            }
+            LOG.debug("{}: without relaxed ordering", port, e);
+            return register(memory);
+        }
     }
 
     /** Takes back the region registered last, which another rail could not register. */

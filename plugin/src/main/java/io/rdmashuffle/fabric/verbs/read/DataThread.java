@@ -101,7 +101,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         this.nextIdleCheck = now;
         this.channel = rail.context().createCompletionChannel();
         int entries = Math.min(MAX_COMPLETIONS, rail.limits().maxCompletions());
-        this.queue = rail.context().createCompletionQueue(entries, channel);
+        this.queue = rail.createCompletionQueue(entries, channel, 1 + lane);
         // Every request may complete, by error, at once; the other half is for what closed queue pairs left behind.
         this.poster = new RequestPoster(entries, tally);
         waits.add(channel.fileDescriptor());

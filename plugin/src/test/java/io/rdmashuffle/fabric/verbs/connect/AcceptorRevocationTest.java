@@ -43,11 +43,12 @@ class AcceptorRevocationTest {
     }
 
     private static Handshake handshake(int lane) {
-        return Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET);
+        return Handshake.request(
+                ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET, ConnectRig.ENDS);
     }
 
     private static Handshake from(long fabricId, int lane) {
-        return Handshake.request(fabricId, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET);
+        return Handshake.request(fabricId, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET, ConnectRig.ENDS);
     }
 
     /** Has a peer ask to connect; returns the id of the request. */

@@ -69,7 +69,8 @@ class AcceptorTest {
     }
 
     private static Handshake handshake(int lane) {
-        return Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET);
+        return Handshake.request(
+                ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, lane, ConnectRig.SECRET, ConnectRig.ENDS);
     }
 
     /** Has a peer ask to connect; returns the id of the request. */
@@ -108,11 +109,16 @@ class AcceptorTest {
         Handshake request = handshake(0);
         long id = ask(request.encoded());
         byte[] answer = Objects.requireNonNull(rig.rdma.acceptOf(id), "not accepted");
-        assertThat(request.isAnsweredBy(answer, ConnectRig.SECRET)).isTrue();
+        assertThat(request.isAnsweredBy(answer, ConnectRig.SECRET, ConnectRig.ends(onlyPair())))
+                .isTrue();
         assertThat(rig.rdma.queues().state(onlyPair())).isEqualTo(VerbsConstants.IBV_QPS_RTS);
         assertThat(Objects.requireNonNull(rig.rdma.acceptedWith(id)).rnrRetries())
                 .as("without end")
                 .isEqualTo(7);
+        assertThat(rig.rdma.notes().rnrTimers()).as("20.48 ms").containsExactly(22);
+        assertThat(ConnectSettings.rnrTimer(false))
+                .as("0.64 ms, for a page fault")
+                .isEqualTo(12);
         rig.step(id, CmEvent.Type.ESTABLISHED);
         rig.step(id, CmEvent.Type.TIMEWAIT_EXIT);
         assertThat(rig.rdma.queues().pairNumbers()).hasSize(1);
@@ -125,11 +131,17 @@ class AcceptorTest {
     void refusesWhatIsNoHandshakeIsMeantForAnotherProvesNothingOrIsPlayedBack() {
         assertRefused(new byte[0], Handshake.Refusal.NOT_A_HANDSHAKE);
         assertRefused(
-                Handshake.request(1, ConnectRig.FABRIC_ID + 1, 0, ConnectRig.SECRET)
+                Handshake.request(1, ConnectRig.FABRIC_ID + 1, 0, ConnectRig.SECRET, ConnectRig.ENDS)
                         .encoded(),
                 Handshake.Refusal.ANOTHER_PROCESS);
         assertRefused(
-                Handshake.request(1, ConnectRig.FABRIC_ID, 0, Secret.NONE).encoded(), Handshake.Refusal.NOT_PROVEN);
+                Handshake.request(1, ConnectRig.FABRIC_ID, 0, Secret.NONE, ConnectRig.ENDS)
+                        .encoded(),
+                Handshake.Refusal.NOT_PROVEN);
+        assertRefused(
+                Handshake.request(1, ConnectRig.FABRIC_ID, 0, ConnectRig.SECRET, ConnectRig.ends(7))
+                        .encoded(),
+                Handshake.Refusal.NOT_PROVEN);
         Handshake once = handshake(0);
         ask(once.encoded());
         assertRefused(once.encoded(), Handshake.Refusal.NOT_PROVEN);
@@ -143,7 +155,10 @@ class AcceptorTest {
             for (int i = 0; i < 5; i++) {
                 assertRefused(new byte[0], Handshake.Refusal.NOT_A_HANDSHAKE);
             }
-            assertRefused(Handshake.request(1, 99, 0, ConnectRig.SECRET).encoded(), Handshake.Refusal.ANOTHER_PROCESS);
+            assertRefused(
+                    Handshake.request(1, 99, 0, ConnectRig.SECRET, ConnectRig.ENDS)
+                            .encoded(),
+                    Handshake.Refusal.ANOTHER_PROCESS);
             assertThat(lines.all())
                     .hasSize(2)
                     .anySatisfy(line -> assertThat(line).contains("192.0.2.1", "NOT_A_HANDSHAKE", "(0 more"))

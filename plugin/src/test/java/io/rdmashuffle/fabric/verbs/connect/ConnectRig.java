@@ -8,6 +8,7 @@ import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CompletionQueue;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.QueuePairTuning;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,6 +24,9 @@ import java.util.concurrent.atomic.AtomicLong;
 final class ConnectRig implements AutoCloseable {
     static final long FABRIC_ID = 11;
     static final long PEER_FABRIC_ID = 22;
+    /** Of every connection with the fake device, and of a peer whose queue pair has no number. */
+    static final ConnectionEnds ENDS = ends(0);
+
     static final Secret SECRET = Secret.of(new byte[] {1, 2, 3});
     static final Duration TIMEOUT = Duration.ofSeconds(5);
 
@@ -87,6 +91,12 @@ final class ConnectRig implements AutoCloseable {
 
     QueryResponder responder(Rail of) {
         return new QueryResponder(of, staging, Runnable::run, clock::get);
+    }
+
+    /** Returns those of a connection with the fake device. */
+    static ConnectionEnds ends(int queuePair) {
+        InetAddress everybody = new InetSocketAddress("192.0.2.1", 4791).getAddress();
+        return new ConnectionEnds(everybody, everybody, queuePair);
     }
 
     ConnectionTarget target() {

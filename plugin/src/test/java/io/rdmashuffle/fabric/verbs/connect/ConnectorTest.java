@@ -90,7 +90,7 @@ class ConnectorTest {
 
     private void respond(long id, Secret secret) {
         Handshake request = Objects.requireNonNull(Handshake.read(request(id).privateData()), "not a handshake");
-        rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE, 0, request.answer(secret));
+        rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE, 0, request.answer(secret, ConnectRig.ENDS));
         rig.dispatch();
     }
 
@@ -116,7 +116,7 @@ class ConnectorTest {
         assertThat(handshake.from()).isEqualTo(ConnectRig.FABRIC_ID);
         assertThat(handshake.to()).isEqualTo(ConnectRig.PEER_FABRIC_ID);
         assertThat(handshake.lane()).isEqualTo(3);
-        assertThat(handshake.isProven(ConnectRig.SECRET)).isTrue();
+        assertThat(handshake.isProven(ConnectRig.SECRET, ConnectRig.ends(pair))).isTrue();
         respond(id, ConnectRig.SECRET);
         assertThat(isBusy()).isFalse();
         assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_RTS);

@@ -74,7 +74,7 @@ class ControlThreadTest {
         byte[] asked =
                 Objects.requireNonNull(rig.rdma.connectOf(id), "not asked").privateData();
         Handshake request = Objects.requireNonNull(Handshake.read(asked), "not a handshake");
-        rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE, 0, request.answer(Secret.NONE));
+        rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE, 0, request.answer(Secret.NONE, ConnectRig.ENDS));
     }
 
     @Test
@@ -104,7 +104,8 @@ class ControlThreadTest {
     @Test
     void requestToConnectIsAccepted() {
         long id = rig.rdma.requestedId();
-        Handshake request = Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE);
+        Handshake request =
+                Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE, ConnectRig.ENDS);
         rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         step();
         assertThat(rig.rdma.acceptOf(id)).isNotNull();
@@ -116,7 +117,8 @@ class ControlThreadTest {
     @Test
     void processThatLeftIsCutOffInTheNextStep() {
         long id = rig.rdma.requestedId();
-        Handshake request = Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE);
+        Handshake request =
+                Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE, ConnectRig.ENDS);
         rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         step();
         control.revoke(ConnectRig.PEER_FABRIC_ID);
@@ -142,7 +144,8 @@ class ControlThreadTest {
         ran = true;
         Thread thread = new Thread(control, "rdma-control-test");
         long id = rig.rdma.requestedId();
-        Handshake request = Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE);
+        Handshake request =
+                Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE, ConnectRig.ENDS);
         rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         thread.start();
         await(() -> rig.rdma.acceptOf(id) != null);

@@ -75,6 +75,8 @@ public final class FakeRdma implements AutoCloseable {
     private int maxCompletions = 1 << 10;
     private int maxSharedReceives = MAX_SHARED_RECEIVES;
     private int numbers = 100;
+    private int refusedRights;
+    private final DeviceNotes notes = new DeviceNotes();
 
     private final VerbsLibrary library = new VerbsLibrary(
             proxy(IbVerbs.class, (self, method, arguments) -> call(method, arguments)),
@@ -102,10 +104,15 @@ public final class FakeRdma implements AutoCloseable {
 
     /** Opens a rail on the fake device. */
     public static Rail rail(EventChannel events, int index) {
+        return rail(events, index, RailSettings.DEFAULT);
+    }
+
+    /** Opens a rail on the fake device. */
+    public static Rail rail(EventChannel events, int index, RailSettings settings) {
         try {
             InetAddress address = InetAddress.getByName("192.0.2." + (1 + index));
             PortAttributes attributes = new PortAttributes(1, true, 4096, 1L << 30, 100, true);
-            return Rail.open(index, new LocalPort("fake0", 1, address, List.of(), attributes), events, 0, false);
+            return Rail.open(index, new LocalPort("fake0", 1, address, List.of(), attributes), events, 0, settings);
         } catch (UnknownHostException e) {
             throw new IllegalStateException("a literal address", e);
         }
@@ -139,6 +146,21 @@ public final class FakeRdma implements AutoCloseable {
     /** Sets how many receives a shared queue may have. */
     public synchronized void maxSharedReceives(int receives) {
         maxSharedReceives = receives;
+    }
+
+    /** Sets how many interrupts the device has. */
+    public synchronized void completionVectors(int number) {
+        RawMemory.putInt(context + ibv_context.num_comp_vectors, number);
+    }
+
+    /** Has registrations with any of these access flags fail with EINVAL. */
+    public synchronized void refuseRights(int flags) {
+        refusedRights = flags;
+    }
+
+    /** Returns what the device was asked for. */
+    public DeviceNotes notes() {
+        return notes;
     }
 
     /** Returns how often a function was called. */
@@ -324,9 +346,17 @@ public final class FakeRdma implements AutoCloseable {
             case "ibv_query_device" -> queryDevice(arguments[1]);
             case "ibv_query_port" -> queryPort(arguments[2]);
             case "ibv_alloc_pd", "ibv_create_srq" -> queues.created(object());
-            case "ibv_create_cq" -> queues.completionQueue(object(), (int) arguments[1]);
+            case "ibv_create_cq" -> {
+                notes.vectors().add((int) arguments[4]);
+                yield queues.completionQueue(object(), (int) arguments[1]);
+            }
             case "ibv_create_comp_channel" -> withDescriptor(ibv_comp_channel.fd);
             case "ibv_reg_mr" -> {
+                if ((arguments[3] & refusedRights) != 0) {
+                    LastError.setLastError(Runtime.getSystemRuntime(), Errno.EINVAL.number());
+                    yield 0;
+                }
+                notes.rights().add((int) arguments[3]);
                 long region = object();
                 RawMemory.putInt(region + ibv_mr.lkey, ++numbers);
                 RawMemory.putInt(region + ibv_mr.rkey, ++numbers);
@@ -334,6 +364,9 @@ public final class FakeRdma implements AutoCloseable {
             }
             case "ibv_create_qp" -> createPair(arguments[1]);
             case "ibv_modify_qp" -> {
+                if (RawMemory.getInt(arguments[1] + ibv_qp_attr.qp_state) == VerbsConstants.IBV_QPS_RTR) {
+                    notes.rnrTimers().add((int) RawMemory.getByte(arguments[1] + ibv_qp_attr.min_rnr_timer));
+                }
                 queues.state(arguments[0], RawMemory.getInt(arguments[1] + ibv_qp_attr.qp_state));
                 yield 0;
             }

@@ -11,8 +11,6 @@ import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.PortAttributes;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.net.InetAddress;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -21,16 +19,13 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Which port is used, and what is said where none can be. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
 class PortFinderTest {
-    @TempDir
-    Path kernelDevices;
-
+    private List<String> kernelDevices = List.of("fake0");
     private FakeRdma rdma;
     private EventChannel events;
 
@@ -124,9 +119,9 @@ class PortFinderTest {
     void aMachineWithoutADeviceIsToldFromAContainerThatDoesNotSeeIt() throws Exception {
         rdma.fail("rdma_bind_addr", Errno.ENODEV);
         rdma.listed(false);
+        kernelDevices = List.of();
         assertNone("this machine has no RDMA device");
-        Files.createDirectory(kernelDevices.resolve("mlx5_1"));
-        Files.createDirectory(kernelDevices.resolve("mlx5_0"));
+        kernelDevices = List.of("mlx5_0", "mlx5_1");
         assertNone("the kernel has mlx5_0, mlx5_1, which libibverbs does not see: install its provider (Debian:"
                 + " ibverbs-providers), and let this container see /dev/infiniband");
     }
