@@ -18,6 +18,10 @@ import java.net.UnknownHostException;
  * @param address the identifier's 16 bytes as an address; IPv4 if it is a mapped one
  */
 public record GidEntry(int port, int index, Type type, InetAddress address) {
+    static final int BYTES = 16;
+
+    private static final int IPV4_BYTES = 4;
+
     /** How packets look on the wire. */
     public enum Type {
         /** Native InfiniBand. */
@@ -32,7 +36,7 @@ public record GidEntry(int port, int index, Type type, InetAddress address) {
 
     /** Reads an entry out of a table that the caller keeps alive. */
     static GidEntry read(long entry) {
-        byte[] bytes = new byte[16];
+        byte[] bytes = new byte[BYTES];
         RawMemory.getBytes(entry + ibv_gid_entry.gid, bytes, 0, bytes.length);
         return of(
                 RawMemory.getInt(entry + ibv_gid_entry.port_num),
@@ -48,6 +52,19 @@ public record GidEntry(int port, int index, Type type, InetAddress address) {
         } catch (UnknownHostException e) {
             throw new IllegalStateException("16 bytes are always an address", e);
         }
+    }
+
+    /** Returns the identifier as C has it: an IPv4 address as a mapped one, {@code ::ffff:a.b.c.d}. */
+    static byte[] bytes(InetAddress address) {
+        byte[] raw = address.getAddress();
+        if (raw.length != IPV4_BYTES) {
+            return raw;
+        }
+        byte[] mapped = new byte[BYTES];
+        mapped[10] = -1;
+        mapped[11] = -1;
+        System.arraycopy(raw, 0, mapped, BYTES - IPV4_BYTES, IPV4_BYTES);
+        return mapped;
     }
 
     private static Type type(int type) {

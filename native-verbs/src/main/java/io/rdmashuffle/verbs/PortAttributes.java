@@ -15,6 +15,7 @@ import io.rdmashuffle.ffi.VerbsConstants;
  * @param activeMtuBytes most payload of one packet
  * @param maxMessageBytes longest message or READ
  * @param gigabitsPerSecond speed of all lanes together, 0 if the device reports a code that is not known here
+ * @param lid address on an InfiniBand subnet, 16 bits; 0 on Ethernet
  * @param ethernet RoCE or iWARP if true, InfiniBand if not; {@link Context#transport()} tells those two apart
  */
 public record PortAttributes(
@@ -23,7 +24,10 @@ public record PortAttributes(
         int activeMtuBytes,
         long maxMessageBytes,
         double gigabitsPerSecond,
+        int lid,
         boolean ethernet) {
+    static final int MIN_MTU_BYTES = 256;
+    static final int MAX_MTU_BYTES = 4096;
 
     static PortAttributes read(int number, NativeBuffer attributes) {
         return new PortAttributes(
@@ -33,6 +37,7 @@ public record PortAttributes(
                 Integer.toUnsignedLong(attributes.getInt(ibv_port_attr.max_msg_sz)),
                 lanes(attributes.getByte(ibv_port_attr.active_width))
                         * gigabitsPerLane(attributes.getByte(ibv_port_attr.active_speed)),
+                Short.toUnsignedInt(attributes.getShort(ibv_port_attr.lid)),
                 attributes.getByte(ibv_port_attr.link_layer) == VerbsConstants.IBV_LINK_LAYER_ETHERNET);
     }
 

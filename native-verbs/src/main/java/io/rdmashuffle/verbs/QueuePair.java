@@ -12,13 +12,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One end of a reliable connection.
  *
- * <p>Life: created in RESET; {@link #initialize}, {@link #readyToReceive}, {@link #readyToSend} with a connection id
- * that knows the peer; {@link #fail} ends it, after which everything outstanding completes as flushed.
+ * <p>Life: created in RESET; {@code initialize}, {@code readyToReceive}, {@code readyToSend}; {@link #fail} ends it,
+ * after which everything outstanding completes as flushed. The three steps take a connection id that knows the peer, or
+ * {@link PairAttributes} and the peer's {@link PairAddress}, which the caller got some other way.
  *
  * <p><b>Threading:</b> thread-safe; one thread that posts is the fast way.
  *
@@ -111,7 +113,7 @@ public final class QueuePair extends NativeResource {
     }
 
     /**
-     * Posts receives. Allowed from {@link #initialize} on.
+     * Posts receives. Allowed from {@code initialize} on.
      *
      * @param chain the receives
      * @return how many receives were taken, fewer than all when the queue is full
@@ -198,6 +200,71 @@ public final class QueuePair extends NativeResource {
         modify(id, VerbsConstants.IBV_QPS_RTS, tuning, attributes -> {});
     }
 
+    /**
+     * RESET to INIT without a connection manager. InfiniBand, RoCE and soft-RoCE; an iWARP device refuses.
+     *
+     * @param attributes this side's port and partition are used
+     * @param remoteRights what the peer may do through this pair, besides SEND
+     */
+    public void initialize(PairAttributes attributes, Set<Access> remoteRights) {
+        modify(VerbsConstants.IBV_QPS_INIT, "", buffer -> PairTransitions.initialize(buffer, attributes, remoteRights));
+    }
+
+    /**
+     * {@return what the peer must be told of this pair}
+     *
+     * @param attributes what this side connects with, the same as for {@link #readyToSend(PairAttributes, PairAddress)}
+     */
+    public PairAddress address(PairAttributes attributes) {
+        GidEntry gid = attributes.gid();
+        return new PairAddress(
+                number,
+                attributes.firstSequence(),
+                attributes.lid(),
+                gid == null ? null : gid.address(),
+                attributes.mtuBytes(),
+                attributes.responderResources());
+    }
+
+    /**
+     * INIT to RTR without a connection manager. From then on the peer may send; what it sent before is repeated, as
+     * often as its retries allow.
+     *
+     * @param attributes what this side connects with
+     * @param peer what the peer told of its pair
+     * @throws io.rdmashuffle.ffi.NativeException EINVAL: a GID index, partition or depth that the device does not have,
+     *     or an iWARP device
+     */
+    public void readyToReceive(PairAttributes attributes, PairAddress peer) {
+        modify(
+                VerbsConstants.IBV_QPS_RTR,
+                ", " + peer,
+                buffer -> PairTransitions.readyToReceive(buffer, attributes, peer));
+    }
+
+    /**
+     * RTR to RTS without a connection manager.
+     *
+     * @param attributes what this side connects with
+     * @param peer what the peer told of its pair
+     */
+    public void readyToSend(PairAttributes attributes, PairAddress peer) {
+        modify(VerbsConstants.IBV_QPS_RTS, "", buffer -> PairTransitions.readyToSend(buffer, attributes, peer));
+    }
+
+    private void modify(int state, String details, ToIntFunction<NativeBuffer> fill) {
+        long pair = enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF)) {
+            attributes.putInt(ibv_qp_attr.qp_state, state);
+            int mask = fill.applyAsInt(attributes);
+            NativeResult.checkReturned(
+                    calls.verbs().ibv_modify_qp(pair, attributes.address(), mask),
+                    () -> "ibv_modify_qp(state=" + state + details + ") of " + name());
+        } finally {
+            exit();
+        }
+    }
+
     private void modify(CmId id, int state, QueuePairTuning tuning, Consumer<NativeBuffer> changes) {
         long pair = enter();
         long idHandle = id.enter();
@@ -220,15 +287,7 @@ public final class QueuePair extends NativeResource {
 
     /** Puts the pair into error: everything outstanding completes as flushed, and nothing more is transferred. */
     public void fail() {
-        long pair = enter();
-        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF)) {
-            attributes.putInt(ibv_qp_attr.qp_state, VerbsConstants.IBV_QPS_ERR);
-            NativeResult.checkReturned(
-                    calls.verbs().ibv_modify_qp(pair, attributes.address(), VerbsConstants.IBV_QP_STATE),
-                    () -> "ibv_modify_qp(ERR) of " + name());
-        } finally {
-            exit();
-        }
+        modify(VerbsConstants.IBV_QPS_ERR, " ERR", buffer -> VerbsConstants.IBV_QP_STATE);
     }
 
     /**

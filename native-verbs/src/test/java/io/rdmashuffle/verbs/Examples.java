@@ -13,6 +13,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Exchanger;
 import java.util.concurrent.ExecutionException;
 
 /** The examples of docs/native-verbs.md: each marked region is a code block there, and runs in {@link ExamplesTest}. */
@@ -189,6 +190,17 @@ final class Examples {
             }
             System.out.println(completions.count() + " completed");
         }
+        // end
+    }
+
+    static void direct(Context context, GidEntry gid, QueuePair pair, Exchanger<byte[]> peers) throws Exception {
+        // example: direct
+        PairAttributes own = PairAttributes.on(context.port(gid.port()), gid).withDepths(4, 4);
+        pair.initialize(own, Set.of(Access.REMOTE_READ, Access.REMOTE_WRITE));
+        byte[] answer = peers.exchange(pair.address(own).encode()); // 32 bytes each way, over a socket for example
+        PairAddress peer = PairAddress.decode(answer);
+        pair.readyToReceive(own, peer);
+        pair.readyToSend(own, peer); // send once the peer has come this far, or rely on retries
         // end
     }
 

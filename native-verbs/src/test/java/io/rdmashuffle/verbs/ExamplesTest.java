@@ -8,8 +8,11 @@ import io.rdmashuffle.verbs.async.LocalRegion;
 import io.rdmashuffle.verbs.async.RdmaConnection;
 import io.rdmashuffle.verbs.async.RdmaEndpoint;
 import io.rdmashuffle.verbs.async.RdmaListener;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Exchanger;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -78,6 +81,27 @@ class ExamplesTest {
             sendInvalidating(loopback, local, remote);
             local.close();
             remote.close();
+        }
+    }
+
+    @Test
+    void withoutTheConnectionManager() throws Exception {
+        try (DirectPairs pairs = new DirectPairs(device)) {
+            GidEntry gid = Objects.requireNonNull(pairs.attributes.gid());
+            Exchanger<byte[]> peers = new Exchanger<>();
+            CompletableFuture<Void> server = CompletableFuture.runAsync(() -> {
+                try {
+                    Examples.direct(pairs.context, gid, pairs.server, peers);
+                } catch (Exception e) {
+                    throw new CompletionException(e);
+                }
+            });
+            Examples.direct(pairs.context, gid, pairs.client, peers);
+            server.get(30, TimeUnit.SECONDS);
+            try (Memory memory = Memory.of(pairs.domain, 4096)) {
+                Examples.chain(pairs.client, pairs.clientQueue, memory.region(), memory.region());
+            }
+            assertThat(pairs.client.state()).isEqualTo(QueuePair.State.READY_TO_SEND);
         }
     }
 

@@ -111,7 +111,7 @@ public final class FakeRdma implements AutoCloseable {
     public static Rail rail(EventChannel events, int index, RailSettings settings) {
         try {
             InetAddress address = InetAddress.getByName("192.0.2." + (1 + index));
-            PortAttributes attributes = new PortAttributes(1, true, 4096, 1L << 30, 100, true);
+            PortAttributes attributes = new PortAttributes(1, true, 4096, 1L << 30, 100, 0, true);
             return Rail.open(index, new LocalPort("fake0", 1, address, List.of(), attributes), events, 0, settings);
         } catch (UnknownHostException e) {
             throw new IllegalStateException("a literal address", e);
