@@ -129,6 +129,15 @@ public interface IbVerbs {
 
     int ibv_destroy_qp(@uintptr_t long qp);
 
+    @uintptr_t
+    long ibv_create_ah(@uintptr_t long pd, @uintptr_t long ahAttr);
+
+    /** Creates a handle for the sender of a datagram; reads {@code grh} if the {@code ibv_wc} says there is one. */
+    @uintptr_t
+    long ibv_create_ah_from_wc(@uintptr_t long pd, @uintptr_t long wc, @uintptr_t long grh, int port);
+
+    int ibv_destroy_ah(@uintptr_t long ah);
+
     /** Blocks unless the context's async descriptor is non-blocking; returns -1 and sets errno. */
     int ibv_get_async_event(@uintptr_t long context, @uintptr_t long event);
 

@@ -182,6 +182,16 @@ public interface QueueLayout {
         private ibv_ah_attr() {}
     }
 
+    /** An address handle. */
+    final class ibv_ah {
+        public static final int SIZEOF = 24;
+        public static final int context = 0;
+        public static final int pd = 8;
+        public static final int handle = 16;
+
+        private ibv_ah() {}
+    }
+
     /** Request of ibv_modify_qp, answer of ibv_query_qp and rdma_init_qp_attr. */
     final class ibv_qp_attr {
         public static final int SIZEOF = 144;

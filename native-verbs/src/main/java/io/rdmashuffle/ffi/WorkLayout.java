@@ -95,6 +95,19 @@ public interface WorkLayout {
         private ibv_wc() {}
     }
 
+    /** What the device writes in front of each datagram; over IPv4 the last 20 bytes are the IP header. */
+    final class ibv_grh {
+        public static final int SIZEOF = 40;
+        public static final int version_tclass_flow = 0;
+        public static final int paylen = 4;
+        public static final int next_hdr = 6;
+        public static final int hop_limit = 7;
+        public static final int sgid = 8;
+        public static final int dgid = 24;
+
+        private ibv_grh() {}
+    }
+
     /** What a memory window opens, and to whom. */
     final class ibv_mw_bind_info {
         public static final int SIZEOF = 32;

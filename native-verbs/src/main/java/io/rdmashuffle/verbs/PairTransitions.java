@@ -50,6 +50,17 @@ final class PairTransitions {
                 | VerbsConstants.IBV_QP_MAX_QP_RD_ATOMIC;
     }
 
+    /** RESET to INIT of a pair for datagrams; RTR wants nothing more. */
+    static int initializeDatagrams(NativeBuffer attributes, PairAttributes own, int queueKey) {
+        attributes.putInt(ibv_qp_attr.qkey, queueKey);
+        return port(attributes, own) | VerbsConstants.IBV_QP_QKEY;
+    }
+
+    static int sendDatagrams(NativeBuffer attributes, PairAttributes own) {
+        attributes.putInt(ibv_qp_attr.sq_psn, own.firstSequence());
+        return VerbsConstants.IBV_QP_STATE | VerbsConstants.IBV_QP_SQ_PSN;
+    }
+
     private static int port(NativeBuffer attributes, PairAttributes own) {
         attributes.putByte(ibv_qp_attr.port_num, (byte) own.port());
         attributes.putShort(ibv_qp_attr.pkey_index, (short) own.partitionKeyIndex());

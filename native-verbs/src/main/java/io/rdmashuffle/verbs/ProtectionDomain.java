@@ -2,11 +2,11 @@
 package io.rdmashuffle.verbs;
 
 import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.QueueLayout.ibv_ah_attr;
 import io.rdmashuffle.ffi.QueueLayout.ibv_mr;
 import io.rdmashuffle.ffi.QueueLayout.ibv_qp_init_attr;
 import io.rdmashuffle.ffi.QueueLayout.ibv_srq_init_attr;
 import io.rdmashuffle.ffi.RawMemory;
-import io.rdmashuffle.ffi.VerbsConstants;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -15,9 +15,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> child of its {@link Context}; owns regions, windows, queue pairs and shared receive queues.
+ * <p><b>Ownership:</b> child of its {@link Context}; owns regions, windows, queue pairs, shared receive queues
+ * and address handles.
  *
- * <p><b>Source:</b> ibv_alloc_pd(3), ibv_reg_mr(3), ibv_create_qp(3), ibv_create_srq(3), ibv_alloc_mw(3).
+ * <p><b>Source:</b> ibv_alloc_pd(3), ibv_reg_mr(3), ibv_create_qp(3), ibv_create_srq(3), ibv_alloc_mw(3),
+ * ibv_create_ah(3).
  */
 public final class ProtectionDomain extends NativeResource {
     private final Context context;
@@ -116,6 +118,27 @@ public final class ProtectionDomain extends NativeResource {
      */
     public QueuePair createQueuePair(
             QueueSizes sizes, CompletionQueue sends, CompletionQueue receives, @Nullable SharedReceiveQueue shared) {
+        return createQueuePair(QueuePair.Service.RELIABLE_CONNECTION, sizes, sends, receives, shared);
+    }
+
+    /**
+     * Creates a queue pair in state RESET.
+     *
+     * @param service connection or datagrams
+     * @param sizes lengths of its queues
+     * @param sends receives the completions of sends, READs and WRITEs
+     * @param receives receives the completions of receives; may be the same queue
+     * @param shared provides its receives, null for a receive queue of its own
+     * @return a child of this domain and of the queues
+     * @throws io.rdmashuffle.ffi.NativeException ENOMEM, EINVAL: larger than the device allows; EOPNOTSUPP and EINVAL
+     *     also where it has no such service
+     */
+    public QueuePair createQueuePair(
+            QueuePair.Service service,
+            QueueSizes sizes,
+            CompletionQueue sends,
+            CompletionQueue receives,
+            @Nullable SharedReceiveQueue shared) {
         long domain = enter();
         try (NativeBuffer attributes = new NativeBuffer(ibv_qp_init_attr.SIZEOF)) {
             attributes.putLong(ibv_qp_init_attr.send_cq, sends.handle());
@@ -126,12 +149,56 @@ public final class ProtectionDomain extends NativeResource {
             attributes.putInt(ibv_qp_init_attr.cap__max_send_sge, sizes.piecesPerRequest());
             attributes.putInt(ibv_qp_init_attr.cap__max_recv_sge, shared == null ? 1 : 0);
             attributes.putInt(ibv_qp_init_attr.cap__max_inline_data, sizes.inlineBytes());
-            attributes.putInt(ibv_qp_init_attr.qp_type, VerbsConstants.IBV_QPT_RC);
+            attributes.putInt(ibv_qp_init_attr.qp_type, service.number());
             long pair = NativeResult.checkPointer(
                     calls.verbs().ibv_create_qp(domain, attributes.address()),
-                    () -> "ibv_create_qp(" + sizes + ") on " + calls.deviceName());
+                    () -> "ibv_create_qp(" + service + ", " + sizes + ") on " + calls.deviceName());
             int inlineBytes = attributes.getInt(ibv_qp_init_attr.cap__max_inline_data);
             return QueuePair.created(this, calls, pair, inlineBytes, sends, receives, shared);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Creates the way to a peer's port, for datagrams.
+     *
+     * @param attributes this side's port and path
+     * @param peer what the peer told; LID and GID are used
+     * @return a child of this domain
+     * @throws io.rdmashuffle.ffi.NativeException EINVAL, ETIMEDOUT, ENETUNREACH and others: no such GID, or on RoCE no
+     *     neighbour with that address
+     */
+    public AddressHandle createAddressHandle(PairAttributes attributes, PairAddress peer) {
+        long domain = enter();
+        try (NativeBuffer vector = new NativeBuffer(ibv_ah_attr.SIZEOF)) {
+            AddressVector.put(vector, 0, attributes, peer);
+            long handle = NativeResult.checkPointer(
+                    calls.verbs().ibv_create_ah(domain, vector.address()),
+                    () -> "ibv_create_ah(" + peer + ") on " + calls.deviceName());
+            return new AddressHandle(this, calls, handle).adoptedBy(AddressHandle.class);
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Creates the way back to the sender of a datagram, whose queue pair is
+     * {@link WorkCompletions#sourceQueuePair(int)}.
+     *
+     * @param completions with the completion of the receive
+     * @param index from 0 to {@link WorkCompletions#count()} - 1
+     * @param received address of the received bytes, which begin with the route header of 40 bytes
+     * @param port that it came in at, counted from 1
+     * @return a child of this domain
+     */
+    public AddressHandle createAddressHandle(WorkCompletions completions, int index, long received, int port) {
+        long domain = enter();
+        try {
+            long handle = NativeResult.checkPointer(
+                    calls.verbs().ibv_create_ah_from_wc(domain, completions.at(index), received, port),
+                    () -> "ibv_create_ah_from_wc(port=" + port + ") on " + calls.deviceName());
+            return new AddressHandle(this, calls, handle).adoptedBy(AddressHandle.class);
         } finally {
             exit();
         }

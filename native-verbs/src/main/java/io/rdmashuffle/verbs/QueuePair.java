@@ -16,11 +16,12 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One end of a reliable connection.
+ * One end of a reliable connection, or a port for datagrams.
  *
  * <p>Life: created in RESET; {@code initialize}, {@code readyToReceive}, {@code readyToSend}; {@link #fail} ends it,
  * after which everything outstanding completes as flushed. The three steps take a connection id that knows the peer, or
- * {@link PairAttributes} and the peer's {@link PairAddress}, which the caller got some other way.
+ * {@link PairAttributes} and the peer's {@link PairAddress}, which the caller got some other way. Pairs for datagrams
+ * have one step, {@link #startDatagrams}.
  *
  * <p><b>Threading:</b> thread-safe; one thread that posts is the fast way.
  *
@@ -252,6 +253,21 @@ public final class QueuePair extends NativeResource {
         modify(VerbsConstants.IBV_QPS_RTS, "", buffer -> PairTransitions.readyToSend(buffer, attributes, peer));
     }
 
+    /**
+     * RESET to RTS of a pair for {@link Service#DATAGRAMS}, which has no peer: each request names one.
+     *
+     * @param attributes port, partition and first sequence number are used
+     * @param queueKey what datagrams must carry to be received here; those with the highest bit set are for the kernel
+     */
+    public void startDatagrams(PairAttributes attributes, int queueKey) {
+        modify(
+                VerbsConstants.IBV_QPS_INIT,
+                ", datagrams",
+                buffer -> PairTransitions.initializeDatagrams(buffer, attributes, queueKey));
+        modify(VerbsConstants.IBV_QPS_RTR, ", datagrams", buffer -> VerbsConstants.IBV_QP_STATE);
+        modify(VerbsConstants.IBV_QPS_RTS, ", datagrams", buffer -> PairTransitions.sendDatagrams(buffer, attributes));
+    }
+
     private void modify(int state, String details, ToIntFunction<NativeBuffer> fill) {
         long pair = enter();
         try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF)) {
@@ -313,6 +329,27 @@ public final class QueuePair extends NativeResource {
         NativeResult.checkReturned(calls.verbs().ibv_destroy_qp(handle), () -> "ibv_destroy_qp() of " + name());
         badSend.close();
         badReceive.close();
+    }
+
+    /** What a queue pair transports. */
+    public enum Service {
+        /** RC: one peer, nothing lost, SEND, READ, WRITE and atomics. */
+        RELIABLE_CONNECTION(VerbsConstants.IBV_QPT_RC),
+        /**
+         * UD: any number of peers, SEND only, each at most as long as the port's MTU. One may be lost, and is where no
+         * receive is posted or the queue key is another.
+         */
+        DATAGRAMS(VerbsConstants.IBV_QPT_UD);
+
+        private final int number;
+
+        Service(int number) {
+            this.number = number;
+        }
+
+        int number() {
+            return number;
+        }
     }
 
     /** The states of a queue pair, in the order of enum ibv_qp_state. */

@@ -3,6 +3,7 @@ package io.rdmashuffle.verbs;
 
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.WorkLayout.ibv_grh;
 import io.rdmashuffle.ffi.WorkLayout.ibv_recv_wr;
 import io.rdmashuffle.ffi.WorkLayout.ibv_sge;
 
@@ -17,6 +18,11 @@ import io.rdmashuffle.ffi.WorkLayout.ibv_sge;
  * <p><b>Source:</b> ibv_post_recv(3), struct ibv_recv_wr.
  */
 public final class ReceiveRequests implements AutoCloseable {
+    /**
+     * Bytes in front of each datagram, which its receive must have room for; connections have none.
+     */
+    public static final int ROUTE_HEADER_BYTES = ibv_grh.SIZEOF;
+
     private final NativeBuffer requests;
     private final NativeBuffer pieces;
     private final int capacity;
@@ -48,7 +54,8 @@ public final class ReceiveRequests implements AutoCloseable {
      *
      * @param id the id of its completion
      * @param local address that the message is written to
-     * @param length most bytes of the message; 0 for one without payload
+     * @param length most bytes of the message; 0 for one without payload. Datagrams need {@link #ROUTE_HEADER_BYTES}
+     *     more
      * @param localKey lkey of the region around it
      * @return this chain
      * @throws IllegalStateException if the chain is full

@@ -150,6 +150,23 @@ public final class SendRequests implements AutoCloseable {
     }
 
     /**
+     * Has the SEND added last be a datagram to a queue pair; at most as long as the port's MTU.
+     *
+     * @param handle the way to the peer's port; must stay open until the request has completed
+     * @param queuePairNumber the peer's queue pair
+     * @param queueKey what the peer's pair was given by {@link QueuePair#startDatagrams}; datagrams with another are
+     *     dropped there. With the highest bit set, that of the sending pair goes out instead
+     * @return this chain
+     */
+    public SendRequests to(AddressHandle handle, int queuePairNumber, int queueKey) {
+        long request = last();
+        RawMemory.putLong(request + ibv_send_wr.wr__ud__ah, handle.handle());
+        RawMemory.putInt(request + ibv_send_wr.wr__ud__remote_qpn, queuePairNumber);
+        RawMemory.putInt(request + ibv_send_wr.wr__ud__remote_qkey, queueKey);
+        return this;
+    }
+
+    /**
      * Has the request added last complete when it succeeds too; failures always complete.
      *
      * @return this chain

@@ -85,7 +85,7 @@ public final class WorkCompletions implements AutoCloseable {
     }
 
     /**
-     * {@return the bytes received; of READs and atomics, the bytes read}
+     * {@return the bytes received, of datagrams with the route header; of READs and atomics, the bytes read}
      *
      * @param index from 0 to {@link #count()} - 1
      */
@@ -112,7 +112,8 @@ public final class WorkCompletions implements AutoCloseable {
     }
 
     /**
-     * {@return whether a received message took back an rkey of this side}
+     * {@return whether a received message took back an rkey of this side; soft-RoCE (Linux 6.1) takes it back without
+     * saying so here}
      *
      * @param index from 0 to {@link #count()} - 1
      */
@@ -139,6 +140,24 @@ public final class WorkCompletions implements AutoCloseable {
     }
 
     /**
+     * {@return the number of the queue pair that sent a datagram; not valid on connections}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public int sourceQueuePair(int index) {
+        return RawMemory.getInt(at(index) + ibv_wc.src_qp);
+    }
+
+    /**
+     * {@return whether the first 40 bytes of a received datagram are a route header; if not, they are undefined}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public boolean hasRouteHeader(int index) {
+        return (RawMemory.getInt(at(index) + ibv_wc.wc_flags) & VerbsConstants.IBV_WC_GRH) != 0;
+    }
+
+    /**
      * {@return the device vendor's own error number, 0 if none}
      *
      * @param index from 0 to {@link #count()} - 1
@@ -153,7 +172,7 @@ public final class WorkCompletions implements AutoCloseable {
     }
 
     /** The array is alive as long as this object is open, which is its owner's part. */
-    private long at(int index) {
+    long at(int index) {
         return array.address() + (long) Objects.checkIndex(index, count) * ibv_wc.SIZEOF;
     }
 }

@@ -10,9 +10,9 @@
  * <p>Transports: InfiniBand, RoCE v1 and v2, iWARP and soft-RoCE through the same calls, as far as librdmacm connects
  * them; all but iWARP also without it, by what the caller exchanges ({@link io.rdmashuffle.verbs.PairAddress}).
  *
- * <p>Service: reliable connections (RC) only. Unreliable datagrams (UD) are not used: a datagram is one packet, may be
- * lost, and has neither READ nor WRITE, which is what this library is for; what many peers share here is a receive
- * queue ({@link io.rdmashuffle.verbs.SharedReceiveQueue}) instead.
+ * <p>Service: reliable connections (RC), and unreliable datagrams (UD) for first contact with many peers: one packet
+ * each, which may be lost, without READ and WRITE. Receives can be shared by many queue pairs ({@link
+ * io.rdmashuffle.verbs.SharedReceiveQueue}).
  */
 @NullMarked
 package io.rdmashuffle.verbs;

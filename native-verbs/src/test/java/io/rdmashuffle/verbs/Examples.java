@@ -204,6 +204,38 @@ final class Examples {
         // end
     }
 
+    static QueuePair openForDatagrams(ProtectionDomain domain, CompletionQueue queue, PairAttributes own) {
+        // example: datagrams
+        QueueSizes sizes = new QueueSizes(16, 16, 1, 64);
+        QueuePair pair = domain.createQueuePair(QueuePair.Service.DATAGRAMS, sizes, queue, queue, null);
+        pair.startDatagrams(own, 0x1234);
+        System.out.println("tell peers: " + pair.address(own));
+        // end
+        return pair;
+    }
+
+    static void datagram(
+            ProtectionDomain domain,
+            QueuePair pair,
+            CompletionQueue queue,
+            PairAttributes own,
+            PairAddress peer,
+            MemoryRegion message) {
+        // example: datagram
+        int queueKey = 0x1234; // of the peer's pair: whatever has another is dropped there
+        try (AddressHandle handle = domain.createAddressHandle(own, peer);
+                SendRequests chain = new SendRequests(1, 1);
+                WorkCompletions completions = new WorkCompletions(1)) {
+            chain.send(1, message.address(), 100, message.localKey(), true).to(handle, peer.number(), queueKey);
+            pair.post(chain); // the peer's receive has 40 bytes more, and completions.sourceQueuePair(0)
+            while (queue.poll(completions) == 0) {
+                Thread.onSpinWait();
+            }
+            System.out.println("sent, which is not arrived: " + completions.status(0));
+        }
+        // end
+    }
+
     static void window(QueuePair pair, CompletionQueue queue, MemoryRegion region) {
         // example: window
         try (MemoryWindow window = pair.domain().allocateMemoryWindow(MemoryWindow.Type.TWO);

@@ -105,6 +105,21 @@ class ExamplesTest {
         }
     }
 
+    @Test
+    void datagrams() {
+        try (DirectPairs pairs = new DirectPairs(device);
+                ReceiveRequests receives = new ReceiveRequests(1);
+                Memory memory = Memory.of(pairs.domain, 4096)) {
+            QueuePair sender = Examples.openForDatagrams(pairs.domain, pairs.clientQueue, pairs.attributes);
+            QueuePair receiver = Examples.openForDatagrams(pairs.domain, pairs.serverQueue, pairs.attributes);
+            receives.add(2, memory.at(1000), 1000, memory.localKey());
+            assertThat(receiver.post(receives)).isEqualTo(1);
+            PairAddress peer = receiver.address(pairs.attributes);
+            Examples.datagram(pairs.domain, sender, pairs.clientQueue, pairs.attributes, peer, memory.region());
+            Loopback.awaitSuccess(pairs.serverQueue, 2);
+        }
+    }
+
     /** Gives the client the key of a window, which it gives back. */
     private static void sendInvalidating(Loopback loopback, Memory local, Memory remote) {
         try (MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TWO);

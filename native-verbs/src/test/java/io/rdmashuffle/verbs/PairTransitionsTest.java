@@ -157,6 +157,49 @@ class PairTransitionsTest {
     }
 
     @Test
+    void datagramsNeedPortKeyAndSequenceOnly() {
+        pair.startDatagrams(PairAttributes.on(ETHERNET, gid(2)).withFirstSequence(9), 0x81020304);
+        assertThat(masks).containsExactly(1 | 1 << 4 | 1 << 5 | 1 << 6, 1, 1 | 1 << 16);
+        assertThat(modified.get(0).getInt(0)).isEqualTo(1);
+        assertThat(modified.get(0).getInt(16)).isEqualTo(0x81020304);
+        assertThat(modified.get(0).get(129)).isEqualTo((byte) 2);
+        assertThat(modified.get(1).getInt(0)).isEqualTo(2);
+        assertThat(modified.get(2).getInt(0)).isEqualTo(3);
+        assertThat(modified.get(2).getInt(24)).isEqualTo(9);
+    }
+
+    @Test
+    void addressHandlesNameTheWayAlone() {
+        List<String> vectors = new ArrayList<>();
+        device.answer("ibv_create_ah", arguments -> {
+            byte[] vector = new byte[32];
+            RawMemory.getBytes(arguments[1], vector, 0, vector.length);
+            vectors.add(HexFormat.of().formatHex(vector));
+        });
+        pair.domain()
+                .createAddressHandle(PairAttributes.on(ETHERNET, gid(2)).withPath(1024, 5, 96, 9), peer("10.77.0.2"));
+        assertThat(vectors)
+                .containsExactly("00000000000000000000ffff0a4d0002" + "00000000" + "03" + "09" + "60" + "00" + "dcfe"
+                        + "05" + "00" + "00" + "01" + "02" + "00");
+        device.fail("ibv_create_ah", Errno.ETIMEDOUT);
+        assertThatThrownBy(
+                        () -> pair.domain().createAddressHandle(PairAttributes.on(ETHERNET, gid(2)), peer("10.77.0.2")))
+                .hasMessageContaining("ibv_create_ah(PairAddress[")
+                .hasMessageContaining("ETIMEDOUT (110)");
+    }
+
+    @Test
+    void servicesAreThoseOfTheHeader() {
+        List<Integer> types = new ArrayList<>();
+        device.answer("ibv_create_qp", arguments -> types.add(RawMemory.getInt(arguments[1] + 52)));
+        CompletionQueue queue = context.createCompletionQueue(1, null);
+        QueueSizes sizes = new QueueSizes(4, 4, 1, 0);
+        pair.domain().createQueuePair(sizes, queue, queue, null);
+        pair.domain().createQueuePair(QueuePair.Service.DATAGRAMS, sizes, queue, queue, null);
+        assertThat(types).containsExactly(2, 4);
+    }
+
+    @Test
     void attributesOutOfRangeAreRefused() {
         PairAttributes own = PairAttributes.on(ETHERNET, gid(2));
         assertThatIllegalArgumentException()

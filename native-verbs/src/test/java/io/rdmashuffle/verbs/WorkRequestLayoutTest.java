@@ -8,6 +8,7 @@ import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.VerbsConstants;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
@@ -172,6 +173,36 @@ class WorkRequestLayoutTest {
             assertThatThrownBy(() -> region.advise(MemoryRegion.Advice.PREFETCH_PRESENT, LOCAL, 5, true))
                     .hasMessageContaining("ibv_advise_mr(PREFETCH_PRESENT, length=5) of memory region of")
                     .hasMessageContaining("EOPNOTSUPP (95)");
+        }
+    }
+
+    @Test
+    void datagram() {
+        try (FakeDevice device = new FakeDevice();
+                Context context = device.open();
+                WorkCompletions completions = new WorkCompletions(2)) {
+            ProtectionDomain domain = context.allocateProtectionDomain();
+            completions.setCount(2);
+            long second = completions.address() + 48;
+            RawMemory.putInt(second + 32, 0xabcdef);
+            RawMemory.putInt(second + 36, 1); // IBV_WC_GRH
+            assertThat(completions.sourceQueuePair(1)).isEqualTo(0xabcdef);
+            assertThat(completions.hasRouteHeader(0)).isFalse();
+            assertThat(completions.hasRouteHeader(1)).isTrue();
+            List<Long> passed = new ArrayList<>();
+            device.answer(
+                    "ibv_create_ah_from_wc",
+                    arguments -> Arrays.stream(arguments).forEach(passed::add));
+            AddressHandle handle = domain.createAddressHandle(completions, 1, REMOTE, 3);
+            assertThat(passed).containsExactly(domain.handle(), second, REMOTE, 3L);
+            chain.send(1, LOCAL, 10, 5, true).to(handle, 0xabcdef, 0x11223344);
+            assertThat(longAt(chain.head(), 40)).isEqualTo(handle.handle());
+            assertThat(intAt(chain.head(), 48)).isEqualTo(0xabcdef);
+            assertThat(intAt(chain.head(), 52)).isEqualTo(0x11223344);
+            assertThat(ReceiveRequests.ROUTE_HEADER_BYTES).isEqualTo(40);
+            domain.close();
+            assertThat(handle.isClosed()).isTrue();
+            assertThat(device.destructions()).containsExactly("ibv_destroy_ah", "ibv_dealloc_pd");
         }
     }
 
