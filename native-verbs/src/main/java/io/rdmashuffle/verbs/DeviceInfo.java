@@ -23,7 +23,7 @@ import java.util.OptionalInt;
  * @param vendorId the vendor's number: 0x15b3 or 0x2c9 is Mellanox; software devices say 0 or 0xffffff
  * @param partId the vendor's number of the model
  * @param hardwareVersion the vendor's number of the revision
- * @param firmwareVersion as the vendor writes it; empty for software devices
+ * @param firmwareVersion as the vendor writes it; software devices say nothing, or 0.0.0
  * @param nodeGuid the globally unique id, in native order
  * @param numaNode node of the processors that are next to the device; empty if the kernel names none, as on machines
  *     with one node and for software devices
