@@ -198,7 +198,23 @@ public final class QueuePair extends NativeResource {
      * @param tuning what to change of the attributes that the connection manager proposes
      */
     public void readyToSend(CmId id, QueuePairTuning tuning) {
-        modify(id, VerbsConstants.IBV_QPS_RTS, tuning, attributes -> {});
+        readyToSend(id, tuning, QueuePairTuning.AS_PROPOSED);
+    }
+
+    /**
+     * RTR to RTS, as {@link #readyToSend(CmId, QueuePairTuning)}.
+     *
+     * @param id the connection
+     * @param tuning what to change of the attributes that the connection manager proposes
+     * @param maxReads most READs and atomics that this side has in flight, or {@link QueuePairTuning#AS_PROPOSED}. The
+     *     connection manager proposes what the peer serves, which may be more than this side's device supports
+     */
+    public void readyToSend(CmId id, QueuePairTuning tuning, int maxReads) {
+        modify(id, VerbsConstants.IBV_QPS_RTS, tuning, attributes -> {
+            if (maxReads != QueuePairTuning.AS_PROPOSED) {
+                attributes.putByte(ibv_qp_attr.max_rd_atomic, (byte) maxReads);
+            }
+        });
     }
 
     /**

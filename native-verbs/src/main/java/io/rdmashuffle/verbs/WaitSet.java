@@ -59,6 +59,17 @@ public final class WaitSet implements AutoCloseable {
     }
 
     /**
+     * Stops waiting on a descriptor; it is not ready from now on. For the waiting thread.
+     *
+     * @param number what {@link #add} returned
+     */
+    public void ignore(int number) {
+        long entry = (long) (number + 1) * pollfd.SIZEOF;
+        entries.putInt(entry + pollfd.fd, -1); // poll skips it, and reports nothing
+        entries.putShort(entry + pollfd.revents, (short) 0);
+    }
+
+    /**
      * Waits until a descriptor is ready, {@link #wake()} is called, or the timeout passes.
      *
      * @param timeoutNanos rounded up to a millisecond; 0 looks without waiting

@@ -82,7 +82,7 @@ class DeviceQueriesTest {
 
     @Test
     void infoIsReadFromDeviceContextAndAttributes() throws Exception {
-        device.answer("ibv_query_device", arguments -> {
+        device.fill("ibv_query_device", arguments -> {
             putText(arguments[1], "16.35.2000");
             RawMemory.putLong(arguments[1] + 64, 0x0807060504030201L);
             RawMemory.putInt(arguments[1] + 96, 0x15b3);
@@ -120,13 +120,13 @@ class DeviceQueriesTest {
 
     @Test
     void textEndsWithItsArray() {
-        device.answer("ibv_query_device", arguments -> putText(arguments[1], "x".repeat(70)));
+        device.fill("ibv_query_device", arguments -> putText(arguments[1], "x".repeat(70)));
         assertThat(context.info().firmwareVersion()).isEqualTo("x".repeat(64));
     }
 
     @Test
     void limitsAreThoseOfTheAttributes() {
-        device.answer("ibv_query_device", arguments -> {
+        device.fill("ibv_query_device", arguments -> {
             for (int offset = 108; offset < 224; offset += Integer.BYTES) {
                 RawMemory.putInt(arguments[1] + offset, offset);
             }
@@ -144,8 +144,8 @@ class DeviceQueriesTest {
     @Test
     void partitionKeysAreThoseThatAreSet() {
         int[] table = {0xffff, 0, 0x7001};
-        device.answer("ibv_query_port", arguments -> RawMemory.putShort(arguments[2] + 32, (short) table.length));
-        device.answer("ibv_query_pkey", arguments -> {
+        device.fill("ibv_query_port", arguments -> RawMemory.putShort(arguments[2] + 32, (short) table.length));
+        device.fill("ibv_query_pkey", arguments -> {
             assertThat(arguments[1]).isEqualTo(2);
             RawMemory.putShort(arguments[3], Short.reverseBytes((short) table[(int) arguments[2]]));
         });
@@ -163,7 +163,7 @@ class DeviceQueriesTest {
     @Test
     void completionQueuesAreOnTheVectorAskedFor() {
         List<Long> vectors = new ArrayList<>();
-        device.answer("ibv_create_cq", arguments -> vectors.add(arguments[4]));
+        device.fill("ibv_create_cq", arguments -> vectors.add(arguments[4]));
         context.createCompletionQueue(8, context.createCompletionChannel(), 3);
         context.createCompletionQueue(8, null);
         assertThat(vectors).containsExactly(3L, 0L);

@@ -39,7 +39,8 @@ public final class FakeDevice implements AutoCloseable {
     private static final int OBJECT_BYTES = 1024;
 
     private final Map<String, Errno> failures = new ConcurrentHashMap<>();
-    private final Map<String, Consumer<long[]>> answers = new ConcurrentHashMap<>();
+    private final Map<String, Consumer<long[]>> fills = new ConcurrentHashMap<>();
+    private final Map<String, Answer> answers = new ConcurrentHashMap<>();
     private final Set<Long> alive = ConcurrentHashMap.newKeySet();
     private final Queue<NativeBuffer> memory = new ConcurrentLinkedQueue<>();
     private final List<String> calls = Collections.synchronizedList(new ArrayList<>());
@@ -47,6 +48,13 @@ public final class FakeDevice implements AutoCloseable {
     private final int descriptor = LibC.load().eventfd(0, LibC.EFD_NONBLOCK);
     private volatile Runnable duringHotCall = () -> {};
     private volatile int postError;
+
+    /** What a function does instead of succeeding without a trace. */
+    public interface Answer {
+        /** Returns what the function returns, null for what it would have without this. */
+        @Nullable
+        Number to(Object[] arguments);
+    }
 
     public final VerbsLibrary library = new VerbsLibrary(
             proxy(IbVerbs.class, (self, method, arguments) -> call(method, arguments)),
@@ -66,13 +74,29 @@ public final class FakeDevice implements AutoCloseable {
     }
 
     /** Has a function do something with its arguments whenever it succeeds. */
-    void answer(String function, Consumer<long[]> action) {
-        answers.put(function, action);
+    void fill(String function, Consumer<long[]> action) {
+        fills.put(function, action);
     }
 
     /** Has a function fail from now on. */
     public void fail(String function, Errno errno) {
         failures.put(function, errno);
+    }
+
+    /** Has a function do this from now on. */
+    public void answer(String function, Answer answer) {
+        answers.put(function, answer);
+    }
+
+    /** Returns what a function returns that finds nothing to read: -1, and EAGAIN as errno. */
+    public static Number nothingThere() {
+        LastError.setLastError(Runtime.getSystemRuntime(), Errno.EAGAIN.number());
+        return -1;
+    }
+
+    /** Returns the one descriptor that everything here has; it becomes ready when a test writes to it. */
+    public int descriptor() {
+        return descriptor;
     }
 
     /** Has posting fail with this errno, naming the first request of the chain. */
@@ -123,7 +147,12 @@ public final class FakeDevice implements AutoCloseable {
             LastError.setLastError(Runtime.getSystemRuntime(), errno.number());
         }
         if (errno == null) {
-            answers.getOrDefault(name, ignored -> {}).accept(numbers(arguments));
+            fills.getOrDefault(name, ignored -> {}).accept(numbers(arguments));
+        }
+        Answer answer = answers.get(name);
+        Number answered = answer == null || errno != null ? null : answer.to(arguments);
+        if (answered != null) {
+            return method.getReturnType() == long.class ? (Object) answered.longValue() : answered;
         }
         if (creates(name) && !name.equals("rdma_create_id")) {
             return errno != null ? 0L : create(name);
@@ -188,7 +217,8 @@ public final class FakeDevice implements AutoCloseable {
         return object;
     }
 
-    private long create() {
+    /** Makes an object of zeros. */
+    public long create() {
         NativeBuffer object = new NativeBuffer(OBJECT_BYTES);
         memory.add(object);
         alive.add(object.address());

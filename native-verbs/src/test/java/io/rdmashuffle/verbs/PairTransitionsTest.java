@@ -42,7 +42,7 @@ class PairTransitionsTest {
 
     @BeforeEach
     void create() {
-        device.answer("ibv_modify_qp", arguments -> {
+        device.fill("ibv_modify_qp", arguments -> {
             byte[] copy = new byte[ATTRIBUTES];
             RawMemory.getBytes(arguments[1], copy, 0, copy.length);
             modified.add(ByteBuffer.wrap(copy).order(ByteOrder.LITTLE_ENDIAN));
@@ -171,7 +171,7 @@ class PairTransitionsTest {
     @Test
     void addressHandlesNameTheWayAlone() {
         List<String> vectors = new ArrayList<>();
-        device.answer("ibv_create_ah", arguments -> {
+        device.fill("ibv_create_ah", arguments -> {
             byte[] vector = new byte[32];
             RawMemory.getBytes(arguments[1], vector, 0, vector.length);
             vectors.add(HexFormat.of().formatHex(vector));
@@ -191,7 +191,7 @@ class PairTransitionsTest {
     @Test
     void servicesAreThoseOfTheHeader() {
         List<Integer> types = new ArrayList<>();
-        device.answer("ibv_create_qp", arguments -> types.add(RawMemory.getInt(arguments[1] + 52)));
+        device.fill("ibv_create_qp", arguments -> types.add(RawMemory.getInt(arguments[1] + 52)));
         CompletionQueue queue = context.createCompletionQueue(1, null);
         QueueSizes sizes = new QueueSizes(4, 4, 1, 0);
         pair.domain().createQueuePair(sizes, queue, queue, null);

@@ -148,7 +148,7 @@ class WorkRequestLayoutTest {
         List<String> pieces = new ArrayList<>();
         try (FakeDevice device = new FakeDevice();
                 Context context = device.open()) {
-            device.answer("ibv_advise_mr", arguments -> {
+            device.fill("ibv_advise_mr", arguments -> {
                 pieces.add("advice " + arguments[1] + " flags " + arguments[2]);
                 for (int i = 0; i < arguments[4]; i++) {
                     long piece = arguments[3] + i * 16L;
@@ -190,7 +190,7 @@ class WorkRequestLayoutTest {
             assertThat(completions.hasRouteHeader(0)).isFalse();
             assertThat(completions.hasRouteHeader(1)).isTrue();
             List<Long> passed = new ArrayList<>();
-            device.answer(
+            device.fill(
                     "ibv_create_ah_from_wc",
                     arguments -> Arrays.stream(arguments).forEach(passed::add));
             AddressHandle handle = domain.createAddressHandle(completions, 1, REMOTE, 3);

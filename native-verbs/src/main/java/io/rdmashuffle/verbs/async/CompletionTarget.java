@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
+import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.WorkCompletions;
 
 /**
@@ -20,6 +21,9 @@ interface CompletionTarget extends Timed {
 
     /** Ends the operation that a completion is about; on the progress thread. */
     void complete(WorkCompletions completions, int index);
+
+    /** Returns whether a device event is about this end's queue pair. */
+    boolean isSubjectOf(AsyncEvent event);
 
     /** Returns the work request id of an operation; {@code slot} is the lower half of the diagram. */
     static long workRequestId(int number, int slot) {

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class Connecting implements Timed {
     private final Resources resources;
     private final Progress progress;
+    private final ConnectionEvents events;
     private final CmId id;
     private final InetSocketAddress remote;
     private final Duration timeout;
@@ -31,12 +32,14 @@ final class Connecting implements Timed {
     private Connecting(
             Resources resources,
             Progress progress,
+            ConnectionEvents events,
             CmId id,
             InetSocketAddress remote,
             Duration timeout,
             CompletableFuture<RdmaConnection> future) {
         this.resources = resources;
         this.progress = progress;
+        this.events = events;
         this.id = id;
         this.remote = remote;
         this.timeout = timeout;
@@ -48,12 +51,13 @@ final class Connecting implements Timed {
     static void start(
             Resources resources,
             Progress progress,
+            ConnectionEvents events,
             InetSocketAddress remote,
             Duration timeout,
             CompletableFuture<RdmaConnection> future) {
         CmId id = resources.events().createId();
-        Connecting connecting = new Connecting(resources, progress, id, remote, timeout, future);
-        progress.setHandler(id, connecting::step);
+        Connecting connecting = new Connecting(resources, progress, events, id, remote, timeout, future);
+        events.setHandler(id, connecting::step);
         progress.add(connecting);
         try {
             id.resolveAddress(null, remote, timeout);
@@ -67,7 +71,7 @@ final class Connecting implements Timed {
             switch (event.type()) {
                 case ADDRESS_RESOLVED -> id.resolveRoute(timeout);
                 case ROUTE_RESOLVED -> request();
-                case CONNECT_RESPONSE -> establish();
+                case CONNECT_RESPONSE -> establish(event);
                 default -> fail(new IOException("connect to " + remote + ": " + event.describe()));
             }
         } catch (IOException | RuntimeException e) {
@@ -76,20 +80,21 @@ final class Connecting implements Timed {
     }
 
     private void request() throws IOException {
-        connection = resources.newConnection(id, progress);
-        id.connect(resources.parameters(connection.state().pair()));
+        connection = resources.newConnection(id, progress, () -> events.forget(id));
+        id.connect(resources.parameters(connection.state().pair(), resources.readDepth()));
     }
 
-    private void establish() {
+    private void establish(CmEvent response) {
         RdmaConnection made = connection;
         if (made == null) {
             throw new IllegalStateException("CONNECT_RESPONSE before the queue pair was created");
         }
         QueuePair pair = made.state().pair();
-        pair.readyToReceive(id, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
-        pair.readyToSend(id, QueuePairTuning.DEFAULT);
+        ReadDepth depth = resources.readDepth().within(response);
+        pair.readyToReceive(id, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER, depth.asTarget());
+        pair.readyToSend(id, QueuePairTuning.DEFAULT, depth.asInitiator());
         id.establish();
-        progress.setHandler(id, made.state()::handle);
+        events.setHandler(id, made.state()::handle);
         progress.forget(this);
         if (!future.complete(made)) {
             made.state()
@@ -113,7 +118,7 @@ final class Connecting implements Timed {
         if (connection != null) {
             connection.state().fail(reason);
         } else {
-            progress.forget(id);
+            events.forget(id);
             id.close();
         }
         future.completeExceptionally(reason);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
+import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.CompletionStatus;
@@ -72,6 +73,11 @@ final class ConnectionState implements CompletionTarget {
     @Override
     public int number() {
         return number;
+    }
+
+    @Override
+    public boolean isSubjectOf(AsyncEvent event) {
+        return event.isAbout(pair);
     }
 
     String peer() {
@@ -269,7 +275,6 @@ final class ConnectionState implements CompletionTarget {
                 operation.failKeepingRegion(failed);
             }
         }
-        progress.forget(id);
         progress.forget(this);
         try {
             if (kept == null) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
-import io.rdmashuffle.verbs.CmEvent;
-import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CompletionChannel;
 import io.rdmashuffle.verbs.CompletionQueue;
-import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.WaitSet;
 import io.rdmashuffle.verbs.WorkCompletions;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
@@ -15,17 +16,18 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one thread of an endpoint: takes completions and connection events, enforces timeouts, runs tasks of other
- * threads.
+ * The one thread of an endpoint: takes completions and other events, enforces timeouts, runs tasks of other threads.
  *
- * <p>Sleeps on the descriptors of both channels; the order that loses no completion is: take the channel's event, arm,
- * poll until empty, sleep.
+ * <p>Sleeps on the descriptors of its completion channel and of what else it watches; the order that loses no
+ * completion is: take the channel's event, arm, poll until empty, sleep.
  *
- * <p><b>Threading:</b> {@link #run} is the thread; all other methods may be called by any.
+ * <p>When the device fails, all connections end at once and the thread stays, to refuse what is still asked of it.
+ *
+ * <p><b>Threading:</b> {@link #run} is the thread; all other methods may be called by any, {@link #watch} before the
+ * start only.
  *
  * <p><b>Ownership:</b> the endpoint's, which closes the queues after the thread has ended.
  */
@@ -35,22 +37,20 @@ final class Progress implements Runnable {
     /** Polls between two looks at everything else, when spinning: some ten microseconds. */
     private static final int MAX_SPINS = 256;
 
+    private static final int MAX_WATCHED = 3;
     private static final long MAX_SLEEP_NANOS = TimeUnit.SECONDS.toNanos(60);
 
-    private final EventChannel events;
     private final CompletionChannel channel;
     private final CompletionQueue queue;
     private final boolean busyPoll;
     private final Thread thread;
-    private final WaitSet waits = new WaitSet(2);
-    private final int eventsReady;
+    private final WaitSet waits = new WaitSet(MAX_WATCHED);
     private final int channelReady;
+    private final List<Watched> watched = new ArrayList<>();
     private final long origin = System.nanoTime();
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final Map<Integer, CompletionTarget> targets = new ConcurrentHashMap<>();
-    private final Map<CmId, Consumer<CmEvent>> handlers = new ConcurrentHashMap<>();
     private final Set<Timed> timed = ConcurrentHashMap.newKeySet();
-    private final Consumer<CmEvent> requests;
     /** When the thread will next check deadlines by itself; an earlier deadline must wake it. */
     private volatile long plannedWake = Operation.NEVER;
 
@@ -58,21 +58,27 @@ final class Progress implements Runnable {
     private volatile boolean ended;
     private volatile @Nullable Throwable broken;
 
-    Progress(
-            EventChannel events,
-            CompletionChannel channel,
-            CompletionQueue queue,
-            boolean busyPoll,
-            Consumer<CmEvent> requests) {
-        this.events = events;
+    /**
+     * A descriptor beside the completion channel's.
+     *
+     * @param number its number in the wait set
+     * @param ofDevice whether it fails with the device
+     * @param take takes what has arrived
+     */
+    private record Watched(int number, boolean ofDevice, Runnable take) {}
+
+    Progress(CompletionChannel channel, CompletionQueue queue, boolean busyPoll) {
         this.channel = channel;
         this.queue = queue;
         this.busyPoll = busyPoll;
-        this.requests = requests;
-        this.eventsReady = waits.add(events.fileDescriptor());
         this.channelReady = waits.add(channel.fileDescriptor());
         this.thread = new Thread(this, "rdma-progress-" + THREADS.getAndIncrement());
         thread.setDaemon(true);
+    }
+
+    /** Has something run on the thread whenever a descriptor is readable. */
+    void watch(int descriptor, boolean ofDevice, Runnable take) {
+        watched.add(new Watched(waits.add(descriptor), ofDevice, take));
     }
 
     void start() {
@@ -104,10 +110,6 @@ final class Progress implements Runnable {
         }
     }
 
-    void setHandler(CmId id, Consumer<CmEvent> handler) {
-        handlers.put(id, handler);
-    }
-
     void add(Timed what) {
         timed.add(what);
         if (what instanceof CompletionTarget target) {
@@ -122,11 +124,40 @@ final class Progress implements Runnable {
         }
     }
 
-    void forget(CmId id) {
-        handlers.remove(id);
+    /** Acts on an event of the device: on the failure of one of its connections, of the queue, or of all. */
+    void handle(AsyncEvent event) {
+        switch (event.type()) {
+            case QUEUE_PAIR_FATAL ->
+                targets.values().stream()
+                        // Found now, while the queue pair still has its address, which the next one may get.
+                        .filter(target -> target.isSubjectOf(event))
+                        .forEach(target ->
+                                execute(() -> target.fail(new IOException("device event: " + event.description()))));
+            case COMPLETION_QUEUE_ERROR -> {
+                if (event.isAbout(queue)) {
+                    lose("the completion queue overflowed or failed: " + event.description());
+                }
+            }
+            case DEVICE_FATAL -> lose("the device failed: " + event.description());
+            default -> {} // connections that a port's trouble ends, end by their retries
+        }
     }
 
-    /** Returns why the thread died, null if it did not. */
+    /** Gives up the device: ends all connections without waiting for it, and refuses what comes. */
+    void lose(String why) {
+        IOException reason = new IOException(why);
+        execute(() -> {
+            if (broken == null && !ended) {
+                broken = reason;
+                // Descriptors of a device that is gone are ready for good.
+                waits.ignore(channelReady);
+                watched.stream().filter(Watched::ofDevice).forEach(each -> waits.ignore(each.number()));
+                timed.forEach(each -> each.abort(reason));
+            }
+        });
+    }
+
+    /** Returns why the device was given up or the thread died, null if neither happened. */
     @Nullable
     Throwable broken() {
         return broken;
@@ -162,7 +193,7 @@ final class Progress implements Runnable {
 
     private void poll(WorkCompletions completions) {
         int spins = busyPoll ? MAX_SPINS : 1;
-        for (int spin = 0; spin < spins && tasks.isEmpty(); spin++) {
+        for (int spin = 0; spin < spins && tasks.isEmpty() && broken == null; spin++) {
             while (queue.poll(completions) > 0) {
                 for (int i = 0; i < completions.count(); i++) {
                     CompletionTarget target = targets.get(CompletionTarget.numberOf(completions.workRequestId(i)));
@@ -191,16 +222,17 @@ final class Progress implements Runnable {
         }
         plannedWake = next;
         boolean over = stopping && timed.isEmpty();
-        waits.await(busyPoll || over || !tasks.isEmpty() ? 0 : Math.max(0, next - now));
+        boolean spinning = busyPoll && broken == null;
+        waits.await(spinning || over || !tasks.isEmpty() ? 0 : Math.max(0, next - now));
         if (waits.isReady(channelReady)) {
             while (channel.nextEvent() != null) {
                 // all of them mean the one queue
             }
             queue.arm();
         }
-        if (waits.isReady(eventsReady)) {
-            for (CmEvent event = events.nextEvent(); event != null; event = events.nextEvent()) {
-                handlers.getOrDefault(event.id(), requests).accept(event);
+        for (Watched each : watched) {
+            if (waits.isReady(each.number())) {
+                each.take().run();
             }
         }
     }

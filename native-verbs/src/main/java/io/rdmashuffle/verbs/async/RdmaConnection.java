@@ -43,25 +43,20 @@ public final class RdmaConnection implements AutoCloseable {
     private final LocalRegion scratch;
 
     private final EndpointOptions options;
-    private final LocalRegionCheck check;
+    private final Resources resources;
     private volatile long timeoutNanos;
-
-    /** Whether the device knows a region under this connection's protection domain. */
-    interface LocalRegionCheck {
-        boolean knows(LocalRegion region);
-    }
 
     RdmaConnection(
             ConnectionState state,
             Progress progress,
             LocalRegion scratch,
             EndpointOptions options,
-            LocalRegionCheck check) {
+            Resources resources) {
         this.state = state;
         this.progress = progress;
         this.scratch = scratch;
         this.options = options;
-        this.check = check;
+        this.resources = resources;
         this.timeoutNanos = options.operationTimeout().toNanos();
     }
 
@@ -215,9 +210,10 @@ public final class RdmaConnection implements AutoCloseable {
      * @param expected the value to compare with
      * @param desired the value to set
      * @return completes with the value before
+     * @throws UnsupportedOperationException if the device of this endpoint has no atomics
      */
     public CompletableFuture<Long> compareAndSwap(RemoteRegion remote, long expected, long desired) {
-        requireLong(remote);
+        requireAtomic(remote);
         return state.post(
                 operation("COMPARE_AND_SWAP at " + remote, null, this::oldValue),
                 (chain, id, slot) -> chain.compareAndSwap(
@@ -236,9 +232,10 @@ public final class RdmaConnection implements AutoCloseable {
      * @param remote 8 bytes, aligned to 8
      * @param addend the number to add
      * @return completes with the value before
+     * @throws UnsupportedOperationException if the device of this endpoint has no atomics
      */
     public CompletableFuture<Long> fetchAndAdd(RemoteRegion remote, long addend) {
-        requireLong(remote);
+        requireAtomic(remote);
         return state.post(
                 operation("FETCH_AND_ADD at " + remote, null, this::oldValue),
                 (chain, id, slot) -> chain.fetchAndAdd(
@@ -273,14 +270,14 @@ public final class RdmaConnection implements AutoCloseable {
     }
 
     private <T> Operation<T> operation(String name, @Nullable LocalRegion region, Operation.Result<T> result) {
-        if (region != null && !check.knows(region)) {
+        if (region != null && !resources.knows(region)) {
             throw new IllegalArgumentException(name + ": the region belongs to another endpoint");
         }
         return new Operation<>(name, region, timeoutNanos, result);
     }
 
     private void require(LocalSlice local) {
-        if (!check.knows(local.region())) {
+        if (!resources.knows(local.region())) {
             throw new IllegalArgumentException(local + ": the region belongs to another endpoint");
         }
     }
@@ -291,7 +288,11 @@ public final class RdmaConnection implements AutoCloseable {
         }
     }
 
-    private static void requireLong(RemoteRegion remote) {
+    private void requireAtomic(RemoteRegion remote) {
+        if (!resources.atomics()) {
+            throw new UnsupportedOperationException(
+                    resources.deviceName() + " has no atomics (ibv_devinfo -v: atomic_cap)");
+        }
         if (remote.lengthBytes() != Long.BYTES || remote.address() % Long.BYTES != 0) {
             throw new IllegalArgumentException("atomic on " + remote + ": must be 8 bytes, aligned to 8");
         }

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -30,20 +31,22 @@ import org.jspecify.annotations.Nullable;
  * frees.
  */
 public final class RdmaEndpoint implements AutoCloseable {
-    private static final Set<Access> ALL_RIGHTS =
-            Set.of(Access.LOCAL_WRITE, Access.REMOTE_READ, Access.REMOTE_WRITE, Access.REMOTE_ATOMIC);
-
     private final InetAddress local;
     private final Resources resources;
     private final Progress progress;
+    private final ConnectionEvents connectionEvents;
+    private final DeviceEvents deviceEvents;
     private final Map<Integer, RdmaListener> listeners = new ConcurrentHashMap<>();
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private RdmaEndpoint(InetAddress local, Resources resources, EndpointOptions options) {
         this.local = local;
         this.resources = resources;
-        this.progress = new Progress(
-                resources.events(), resources.channel(), resources.queue(), options.busyPoll(), this::dispatchRequest);
+        this.progress = new Progress(resources.channel(), resources.queue(), options.busyPoll());
+        this.connectionEvents = new ConnectionEvents(resources.events(), this::dispatchOther);
+        this.deviceEvents = new DeviceEvents(resources.context(), progress::handle);
+        progress.watch(connectionEvents.fileDescriptor(), false, connectionEvents::take);
+        progress.watch(deviceEvents.fileDescriptor(), true, deviceEvents::take);
         progress.start();
     }
 
@@ -135,14 +138,17 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Allocates memory that peers may read, write and use for atomics, once they have its description.
+     * Allocates memory that peers may read, write and, where the device has atomics, use for them, once they have its
+     * description.
      *
      * @param lengthBytes at least 1
      * @return a zeroed region, which the caller closes
      * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low
      */
     public LocalRegion allocate(long lengthBytes) {
-        return allocate(lengthBytes, ALL_RIGHTS);
+        Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE);
+        rights.addAll(resources.peerRights());
+        return allocate(lengthBytes, rights);
     }
 
     /**
@@ -171,6 +177,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         RdmaListener listener = new RdmaListener(
                 resources,
                 progress,
+                connectionEvents,
                 new InetSocketAddress(local, port),
                 acceptor,
                 closing -> listeners.remove(closing.address().getPort(), closing));
@@ -200,7 +207,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         progress.execute(() -> {
             try {
                 requireOpen();
-                Connecting.start(resources, progress, remote, timeout, result);
+                Connecting.start(resources, progress, connectionEvents, remote, timeout, result);
             } catch (RuntimeException e) {
                 result.completeExceptionally(e);
             }
@@ -209,15 +216,19 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Takes an event of an id without a handler: a connection request, or a late event of an id that is being closed.
+     * Takes an event of an id without a handler: a connection request, the removal of the device, or a late event of an
+     * id that is being closed.
      */
-    private void dispatchRequest(CmEvent event) {
+    private void dispatchOther(CmEvent event) {
+        if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
+            progress.lose(event.describe());
+        }
         if (event.type() != CmEvent.Type.CONNECT_REQUEST) {
             return;
         }
         InetSocketAddress at = event.id().localAddress();
         RdmaListener listener = at == null ? null : listeners.get(at.getPort());
-        if (listener == null || closed.get()) {
+        if (listener == null || closed.get() || progress.broken() != null) {
             event.id().reject(new byte[0]);
             event.id().close();
         } else {
@@ -227,8 +238,13 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     private void requireOpen() {
         @Nullable Throwable broken = progress.broken();
-        if (closed.get() || broken != null) {
-            throw new IllegalStateException("endpoint on " + local + " is closed", broken);
+        if (closed.get()) {
+            throw new IllegalStateException("endpoint on " + local + " is closed");
+        }
+        if (broken != null) {
+            throw new IllegalStateException(
+                    "endpoint on " + local + " has failed: " + broken.getMessage() + "; close it and open another",
+                    broken);
         }
     }
 
@@ -256,6 +272,7 @@ public final class RdmaEndpoint implements AutoCloseable {
                 interrupted = true;
             }
         }
+        deviceEvents.close();
         resources.close();
         if (interrupted) {
             Thread.currentThread().interrupt();

@@ -24,6 +24,7 @@ public final class RdmaListener implements AutoCloseable {
 
     private final Resources resources;
     private final Progress progress;
+    private final ConnectionEvents events;
     private final CmId id;
     private final InetSocketAddress address;
     private final Consumer<RdmaConnection> acceptor;
@@ -32,11 +33,13 @@ public final class RdmaListener implements AutoCloseable {
     RdmaListener(
             Resources resources,
             Progress progress,
+            ConnectionEvents events,
             InetSocketAddress at,
             Consumer<RdmaConnection> acceptor,
             Consumer<RdmaListener> onClose) {
         this.resources = resources;
         this.progress = progress;
+        this.events = events;
         this.acceptor = acceptor;
         this.onClose = onClose;
         this.id = resources.events().createId();
@@ -70,14 +73,15 @@ public final class RdmaListener implements AutoCloseable {
         CmId peer = request.id();
         RdmaConnection connection = null;
         try {
-            connection = resources.newConnection(peer, progress);
+            connection = resources.newConnection(peer, progress, () -> events.forget(peer));
             ConnectionState state = connection.state();
             RdmaConnection accepted = connection;
-            progress.setHandler(peer, event -> finish(accepted, event));
+            events.setHandler(peer, event -> finish(accepted, event));
             QueuePair pair = state.pair();
-            pair.readyToReceive(peer, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER);
-            pair.readyToSend(peer, QueuePairTuning.DEFAULT);
-            peer.accept(resources.answer(pair, request.initiatorDepth(), request.responderResources()));
+            ReadDepth depth = resources.readDepth().within(request);
+            pair.readyToReceive(peer, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER, depth.asTarget());
+            pair.readyToSend(peer, QueuePairTuning.DEFAULT, depth.asInitiator());
+            peer.accept(resources.parameters(pair, depth));
         } catch (IOException | RuntimeException e) {
             refuse(peer, connection, e);
         }
@@ -103,7 +107,7 @@ public final class RdmaListener implements AutoCloseable {
             state.fail(new IOException("peer " + state.peer() + ": " + event.describe()));
             return;
         }
-        progress.setHandler(event.id(), state::handle);
+        events.setHandler(event.id(), state::handle);
         try {
             acceptor.accept(connection);
         } catch (RuntimeException e) {

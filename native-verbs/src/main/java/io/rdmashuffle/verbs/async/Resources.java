@@ -31,15 +31,9 @@ final class Resources implements AutoCloseable {
     /** 0.64 ms: soon enough for a peer that is about to post a receive, rare enough for a queue pair that waits. */
     static final int MIN_RNR_TIMER = 12;
 
-    /** READs outstanding per connection: enough for 16 x 64 KiB on the wire. The device may allow fewer. */
-    private static final int MAX_READ_DEPTH = 16;
-
     private static final int RETRIES = 7;
     /** Without end: the operation's own timeout ends the wait for the peer's receive. */
     private static final int RNR_RETRIES = 7;
-
-    private static final Set<Access> PEER_RIGHTS =
-            Set.of(Access.REMOTE_READ, Access.REMOTE_WRITE, Access.REMOTE_ATOMIC);
 
     private final EndpointOptions options;
     private final EventChannel events;
@@ -105,8 +99,29 @@ final class Resources implements AutoCloseable {
         return queue;
     }
 
+    Context context() {
+        return context;
+    }
+
     String deviceName() {
         return context.deviceName();
+    }
+
+    /** Returns whether the device has atomics. */
+    boolean atomics() {
+        return limits.atomics();
+    }
+
+    /** Returns what this side can do in a connection, before it knows the peer. */
+    ReadDepth readDepth() {
+        return ReadDepth.of(limits);
+    }
+
+    /** Returns all rights that peers may have on this device: some drivers refuse what it has not. */
+    Set<Access> peerRights() {
+        return limits.atomics()
+                ? Set.of(Access.REMOTE_READ, Access.REMOTE_WRITE, Access.REMOTE_ATOMIC)
+                : Set.of(Access.REMOTE_READ, Access.REMOTE_WRITE);
     }
 
     boolean knows(LocalRegion region) {
@@ -122,9 +137,10 @@ final class Resources implements AutoCloseable {
     /**
      * Makes the end of a connection on this device, its queue pair ready for receives.
      *
+     * @param afterEnd follows the end of the connection, unless the device does not let go of it
      * @throws IOException if the completion queue has no room for another
      */
-    RdmaConnection newConnection(CmId id, Progress progress) throws IOException {
+    RdmaConnection newConnection(CmId id, Progress progress, Runnable afterEnd) throws IOException {
         if (!id.isOn(context)) {
             throw new IOException("the route to " + id.remoteAddress() + " does not use " + deviceName()
                     + ", the device of this endpoint; open an endpoint on the device that it uses");
@@ -142,11 +158,16 @@ final class Resources implements AutoCloseable {
             scratch = allocate(RdmaConnection.scratchBytes(options), Set.of(Access.LOCAL_WRITE));
             QueueSizes sizes = new QueueSizes(options.maxInFlight(), options.maxReceives(), 1, options.inlineBytes());
             pair = domain.createQueuePair(sizes, queue, queue, null);
-            pair.initialize(id, PEER_RIGHTS);
-            Runnable afterEnd = afterEnd(scratch, completions);
+            pair.initialize(id, peerRights());
+            LocalRegion freed = scratch;
+            Runnable giveBack = () -> {
+                freed.closeWhenUnused(LocalRegion.closeDeadline());
+                freeCompletions.addAndGet(completions);
+                afterEnd.run();
+            };
             ConnectionState state =
-                    new ConnectionState(connectionNumbers.incrementAndGet(), id, pair, progress, options, afterEnd);
-            RdmaConnection connection = new RdmaConnection(state, progress, scratch, options, this::knows);
+                    new ConnectionState(connectionNumbers.incrementAndGet(), id, pair, progress, options, giveBack);
+            RdmaConnection connection = new RdmaConnection(state, progress, scratch, options, this);
             made = true;
             progress.add(state);
             return connection;
@@ -163,27 +184,9 @@ final class Resources implements AutoCloseable {
         }
     }
 
-    private Runnable afterEnd(LocalRegion scratch, int completions) {
-        return () -> {
-            scratch.closeWhenUnused(LocalRegion.closeDeadline());
-            freeCompletions.addAndGet(completions);
-        };
-    }
-
-    /** What this side asks of a peer, in a request. */
-    ConnectionParameters parameters(QueuePair pair) {
-        return answer(pair, limits.maxReadsAsInitiator(), limits.maxReadsAsTarget());
-    }
-
-    /** What this side grants a peer, in the answer to its request. */
-    ConnectionParameters answer(QueuePair pair, int initiatorDepth, int responderResources) {
-        return new ConnectionParameters(
-                pair,
-                Math.min(MAX_READ_DEPTH, initiatorDepth),
-                Math.min(MAX_READ_DEPTH, responderResources),
-                RETRIES,
-                RNR_RETRIES,
-                new byte[0]);
+    /** Returns what this side asks of a peer in a request, or grants it in the answer. */
+    ConnectionParameters parameters(QueuePair pair, ReadDepth depth) {
+        return new ConnectionParameters(pair, depth.asInitiator(), depth.asTarget(), RETRIES, RNR_RETRIES, new byte[0]);
     }
 
     /**

@@ -39,12 +39,7 @@ class ConnectionStateTest {
     private final EventChannel events = EventChannel.open(device.library);
     private final LocalRegion region = LocalRegion.allocate(domain, 64, Set.of(Access.LOCAL_WRITE), closed -> {});
     private final ConnectionState state = new ConnectionState(
-            1,
-            events.createId(),
-            pair,
-            new Progress(events, channel, queue, false, event -> {}),
-            EndpointOptions.DEFAULT,
-            () -> ended++);
+            1, events.createId(), pair, new Progress(channel, queue, false), EndpointOptions.DEFAULT, () -> ended++);
 
     @AfterEach
     void closeAll() {
