@@ -3,9 +3,7 @@ package io.rdmashuffle.verbs.async;
 
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.CmEvent;
-import io.rdmashuffle.verbs.Context;
-import io.rdmashuffle.verbs.DeviceList;
-import io.rdmashuffle.verbs.GidEntry;
+import io.rdmashuffle.verbs.LocalAddress;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.io.IOException;
@@ -89,7 +87,8 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Opens a device by its name, at the first address of its first active port.
+     * Opens a device by its name, at the first address of its first active port: on RoCE that of its network interface,
+     * on InfiniBand that of IPoIB.
      *
      * @param name the kernel's name, for example {@code mlx5_0}
      * @param options bounds and timeouts
@@ -100,31 +99,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     public static RdmaEndpoint openDevice(String name, EndpointOptions options)
             throws RdmaUnavailableException, IOException {
         VerbsLibrary library = VerbsLibrary.load();
-        return open(library, addressOf(library, name), options);
-    }
-
-    private static InetAddress addressOf(VerbsLibrary library, String name) throws IOException {
-        try (DeviceList list = DeviceList.read(library)) {
-            for (DeviceList.Device device : list.devices()) {
-                if (device.name().equals(name)) {
-                    return addressOf(device);
-                }
-            }
-            throw new IOException("no RDMA device " + name + "; devices of this machine: " + list.devices());
-        }
-    }
-
-    private static InetAddress addressOf(DeviceList.Device device) throws IOException {
-        try (Context context = device.open()) {
-            for (GidEntry gid : context.gids()) {
-                if (!gid.address().isLinkLocalAddress()
-                        && context.port(gid.port()).active()) {
-                    return gid.address();
-                }
-            }
-            throw new IOException(
-                    "device " + device.name() + " has no active port with an IP address (rdma link; ip addr)");
-        }
+        return open(library, LocalAddress.ofDevice(library, name).address(), options);
     }
 
     /** {@return the kernel's name of the device} */

@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.verbs.LocalAddress;
 import io.rdmashuffle.verbs.PortAttributes;
 import java.net.Inet4Address;
 import java.net.InetAddress;
@@ -30,6 +31,11 @@ public record LocalPort(
             .thenComparing(LocalPort::device)
             .thenComparing(LocalPort::port)
             .thenComparing(port -> port.address.getHostAddress());
+
+    static LocalPort of(LocalAddress found) {
+        return new LocalPort(
+                found.deviceName(), found.port().number(), found.address(), found.gidIndexes(), found.port());
+    }
 
     /** Returns whether this is what a user asked for. */
     boolean matches(PortSelector selector) {

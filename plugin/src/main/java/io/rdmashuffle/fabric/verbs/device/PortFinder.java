@@ -4,24 +4,18 @@ package io.rdmashuffle.fabric.verbs.device;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
-import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.Context;
 import io.rdmashuffle.verbs.DeviceList;
 import io.rdmashuffle.verbs.EventChannel;
-import io.rdmashuffle.verbs.GidEntry;
+import io.rdmashuffle.verbs.LocalAddress;
 import io.rdmashuffle.verbs.PortAttributes;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.NetworkInterface;
-import java.net.SocketException;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the ports of this machine that connections can be made from, and says what is in the way where there is none.
@@ -39,7 +33,7 @@ public final class PortFinder {
 
     /** Looks for ports at every address of this machine. */
     public PortFinder(VerbsLibrary library, EventChannel channel) {
-        this(library, channel, addressesOfThisMachine(), DeviceList.ofKernel());
+        this(library, channel, LocalAddress.ofThisMachine(), DeviceList.ofKernel());
     }
 
     PortFinder(VerbsLibrary library, EventChannel channel, List<InetAddress> addresses, List<String> kernelDevices) {
@@ -47,20 +41,6 @@ public final class PortFinder {
         this.channel = channel;
         this.addresses = addresses;
         this.kernelDevices = kernelDevices;
-    }
-
-    private static List<InetAddress> addressesOfThisMachine() {
-        try {
-            List<InetAddress> all = new ArrayList<>();
-            for (NetworkInterface network : Collections.list(NetworkInterface.getNetworkInterfaces())) {
-                if (!network.isLoopback()) {
-                    all.addAll(Collections.list(network.getInetAddresses()));
-                }
-            }
-            return all;
-        } catch (SocketException e) {
-            throw new IllegalStateException("cannot list this machine's network interfaces", e);
-        }
     }
 
     /**
@@ -99,10 +79,7 @@ public final class PortFinder {
         List<LocalPort> ports = new ArrayList<>();
         for (InetAddress address : addresses) {
             try {
-                LocalPort port = at(address);
-                if (port != null) {
-                    ports.add(port);
-                }
+                ports.add(LocalPort.of(LocalAddress.at(channel, address)));
             } catch (NativeException e) {
                 // The answer for the address of an ordinary network card.
                 if (!Errno.ENODEV.is(e.errno())) {
@@ -111,23 +88,6 @@ public final class PortFinder {
             }
         }
         return ports;
-    }
-
-    private @Nullable LocalPort at(InetAddress address) {
-        try (CmId id = channel.createId()) {
-            id.bind(new InetSocketAddress(address, 0));
-            try (Context context = id.context()) {
-                if (context == null) {
-                    return null;
-                }
-                int port = Math.max(1, id.portNumber());
-                List<Integer> gids = context.gids().stream()
-                        .filter(gid -> gid.port() == port && gid.address().equals(address))
-                        .map(GidEntry::index)
-                        .toList();
-                return new LocalPort(context.deviceName(), port, address, gids, context.port(port));
-            }
-        }
     }
 
     private String whyNone() {
