@@ -153,6 +153,19 @@ public final class RawMemory {
     }
 
     /**
+     * {@return the address of a direct buffer's element 0, whatever its position; valid while the buffer is reachable}
+     *
+     * @param buffer a direct one
+     * @throws IllegalArgumentException if it is not
+     */
+    public static long addressOf(ByteBuffer buffer) {
+        if (!buffer.isDirect()) {
+            throw new IllegalArgumentException("a buffer of the heap, which may move: must be a direct one");
+        }
+        return IO.getDirectBufferAddress(buffer);
+    }
+
+    /**
      * Wraps memory as a direct buffer, without a copy and without ownership: the buffer must not outlive the memory.
      *
      * @param address of {@code length} bytes of mapped memory

@@ -10,6 +10,11 @@ import io.rdmashuffle.verbs.async.ReceivedMessage;
 import io.rdmashuffle.verbs.async.RemoteRegion;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileChannel.MapMode;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -64,6 +69,17 @@ final class Examples {
             RemoteRegion asThePeerSeesIt = RemoteRegion.decode(toThePeer);
             System.out.println(asThePeerSeesIt.slice(0, 3));
         } // closing takes the rkey back
+        // end
+    }
+
+    static void register(RdmaEndpoint endpoint, Path file) throws Exception {
+        // example: register
+        ByteBuffer buffer = ByteBuffer.allocateDirect(1 << 20);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.READ, StandardOpenOption.WRITE);
+                LocalRegion overBuffer = endpoint.register(buffer);
+                LocalRegion overFile = endpoint.register(channel.map(MapMode.READ_WRITE, 0, channel.size()))) {
+            System.out.println(overBuffer.describe() + ", " + overFile.describe());
+        } // buffer and mapping live on; their rkeys are gone
         // end
     }
 

@@ -10,6 +10,8 @@ import io.rdmashuffle.verbs.async.RdmaEndpoint;
 import io.rdmashuffle.verbs.async.RdmaListener;
 import java.util.Objects;
 import java.util.Set;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Exchanger;
@@ -44,6 +46,13 @@ class ExamplesTest {
             RdmaConnection connection = Examples.connect(client, listener.address());
             RdmaConnection other = accepted.get(30, TimeUnit.SECONDS);
             Examples.describe(client);
+            Path file = Files.createTempFile(Path.of("/dev/shm"), "native-verbs", ".mapped");
+            try {
+                Files.write(file, new byte[5000]);
+                Examples.register(client, file);
+            } finally {
+                Files.delete(file);
+            }
             LocalRegion here = client.allocate(8192);
             LocalRegion there = server.allocate(8192);
             Examples.read(connection, here, there.describe());

@@ -110,7 +110,7 @@ public final class FakeDevice implements AutoCloseable {
     }
 
     /** Returns the names of the functions called that destroy something. */
-    List<String> destructions() {
+    public List<String> destructions() {
         synchronized (calls) {
             return calls.stream().filter(FakeDevice::destroys).toList();
         }

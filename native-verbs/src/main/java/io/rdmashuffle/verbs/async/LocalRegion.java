@@ -2,56 +2,108 @@
 package io.rdmashuffle.verbs.async;
 
 import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.MemoryRegion;
 import io.rdmashuffle.verbs.ProtectionDomain;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.util.EnumSet;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Zeroed, registered memory of this process, which peers reach by its {@linkplain #describe() description}.
+ * Registered memory of this process, which peers reach by its {@linkplain #describe() description}: allocated with the
+ * region, or the caller's own.
  *
  * <p><b>Threading:</b> any thread may use and close it; accesses to the bytes are not ordered.
  *
- * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#allocate} closes it; closing the endpoint closes what is left.
- * An operation in flight keeps it open: {@link #close()} then throws and changes nothing. Closing takes the rkey back,
- * so that later requests of peers fail with REMOTE_ACCESS_ERROR.
+ * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#allocate} or {@link RdmaEndpoint#register} closes it; closing
+ * the endpoint closes what is left. An operation in flight keeps it open: {@link #close()} then throws and changes
+ * nothing. Closing takes the rkey back, so that later requests of peers fail with REMOTE_ACCESS_ERROR; then it frees
+ * memory that was allocated with the region, lets go of a caller's buffer, and leaves memory that was given by its
+ * address to its owner, who must keep it mapped until then.
  */
 public final class LocalRegion implements AutoCloseable {
+    private static final Set<Access> WRITING =
+            EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_ATOMIC);
     private static final int CLOSED = Integer.MIN_VALUE;
     private static final long PAUSE_NANOS = TimeUnit.MICROSECONDS.toNanos(100);
     private static final long CLOSE_TIMEOUT_SECONDS = 10;
 
-    private final NativeBuffer memory;
     private final MemoryRegion registration;
+    private final Set<Access> rights;
+    private final boolean readOnly;
     private final Consumer<LocalRegion> onClose;
+    /** Allocated with the region; null if the memory is the caller's. */
+    private final @Nullable NativeBuffer allocated;
+    /** Reachable until the device has let go of its memory. */
+    private volatile @Nullable ByteBuffer buffer;
     /** Accesses and operations going on; CLOSED once closed. */
     private final AtomicInteger uses = new AtomicInteger();
 
-    private LocalRegion(NativeBuffer memory, MemoryRegion registration, Consumer<LocalRegion> onClose) {
-        this.memory = memory;
+    private LocalRegion(
+            MemoryRegion registration,
+            Set<Access> rights,
+            @Nullable NativeBuffer allocated,
+            @Nullable ByteBuffer buffer,
+            Consumer<LocalRegion> onClose) {
         this.registration = registration;
+        this.rights = Set.copyOf(rights);
+        this.allocated = allocated;
+        this.buffer = buffer;
+        this.readOnly = buffer != null && buffer.isReadOnly();
         this.onClose = onClose;
     }
 
+    /** Registers memory that lives as long as the region. */
     static LocalRegion allocate(
             ProtectionDomain domain, long lengthBytes, Set<Access> rights, Consumer<LocalRegion> onClose) {
         NativeBuffer memory = new NativeBuffer(lengthBytes);
         try {
             MemoryRegion registration = domain.registerMemory(memory.address(), lengthBytes, rights);
-            return new LocalRegion(memory, registration, onClose);
+            return new LocalRegion(registration, rights, memory, null, onClose);
         } catch (RuntimeException e) {
             memory.close();
             throw e;
         }
     }
 
-    /** {@return the length that was allocated} */
+    /** Registers what a buffer has from its position to its limit. */
+    static LocalRegion over(
+            ProtectionDomain domain, ByteBuffer buffer, Set<Access> rights, Consumer<LocalRegion> onClose) {
+        long address = RawMemory.addressOf(buffer) + buffer.position();
+        if (!buffer.hasRemaining()) {
+            throw new IllegalArgumentException(buffer + " has nothing between position and limit");
+        }
+        if (buffer.isReadOnly() && WRITING.stream().anyMatch(rights::contains)) {
+            throw new IllegalArgumentException("a read-only buffer with rights " + rights + ": none of " + WRITING);
+        }
+        MemoryRegion registration = domain.registerMemory(address, buffer.remaining(), rights);
+        return new LocalRegion(registration, rights, null, buffer, onClose);
+    }
+
+    /** Registers memory that the caller keeps mapped. */
+    static LocalRegion at(
+            ProtectionDomain domain,
+            long address,
+            long lengthBytes,
+            Set<Access> rights,
+            Consumer<LocalRegion> onClose) {
+        if (lengthBytes < 1) {
+            throw new IllegalArgumentException("length of " + lengthBytes + " bytes: must be positive");
+        }
+        return new LocalRegion(domain.registerMemory(address, lengthBytes, rights), rights, null, null, onClose);
+    }
+
+    /** {@return the length that was allocated or registered, also after close} */
     public long lengthBytes() {
-        return memory.lengthBytes();
+        return registration.lengthBytes();
     }
 
     /** {@return what a peer needs to read or write this region} */
@@ -76,11 +128,12 @@ public final class LocalRegion implements AutoCloseable {
      * @param offset of the first byte in the region
      * @param bytes all of them are copied
      * @throws IndexOutOfBoundsException if it is not inside
+     * @throws UnsupportedOperationException if the region lies over a read-only buffer
      */
     public void put(long offset, byte[] bytes) {
         retain();
         try {
-            memory.putBytes(offset, bytes, 0, bytes.length);
+            RawMemory.putBytes(writable(offset, bytes.length), bytes, 0, bytes.length);
         } finally {
             release();
         }
@@ -98,7 +151,7 @@ public final class LocalRegion implements AutoCloseable {
         byte[] bytes = new byte[length];
         retain();
         try {
-            memory.getBytes(offset, bytes, 0, length);
+            RawMemory.getBytes(at(offset, length), bytes, 0, length);
         } finally {
             release();
         }
@@ -111,11 +164,12 @@ public final class LocalRegion implements AutoCloseable {
      * @param offset of the first byte in the region
      * @param value the number
      * @throws IndexOutOfBoundsException if it is not inside
+     * @throws UnsupportedOperationException if the region lies over a read-only buffer
      */
     public void putLong(long offset, long value) {
         retain();
         try {
-            memory.putLong(offset, value);
+            RawMemory.putLong(writable(offset, Long.BYTES), value);
         } finally {
             release();
         }
@@ -131,9 +185,29 @@ public final class LocalRegion implements AutoCloseable {
     public long getLong(long offset) {
         retain();
         try {
-            return memory.getLong(offset);
+            return RawMemory.getLong(at(offset, Long.BYTES));
         } finally {
             release();
+        }
+    }
+
+    /** Returns the address of a range; the caller holds a {@link #retain()}. */
+    private long at(long offset, long length) {
+        return registration.address() + Objects.checkFromIndexSize(offset, length, lengthBytes());
+    }
+
+    private long writable(long offset, long length) {
+        if (readOnly) {
+            throw new UnsupportedOperationException("region of " + lengthBytes() + " bytes over a read-only buffer");
+        }
+        return at(offset, length);
+    }
+
+    /** Throws if the device may not write here for requests of this process. */
+    void requireLocalWrite(String operation) {
+        if (!rights.contains(Access.LOCAL_WRITE)) {
+            throw new IllegalArgumentException(
+                    operation + ": the region has the rights " + rights + " and needs LOCAL_WRITE");
         }
     }
 
@@ -150,7 +224,7 @@ public final class LocalRegion implements AutoCloseable {
 
     /** Returns the address of a byte; the caller holds a {@link #retain()}. */
     long address(long offset) {
-        return memory.address() + offset;
+        return registration.address() + offset;
     }
 
     int localKey() {
@@ -163,7 +237,7 @@ public final class LocalRegion implements AutoCloseable {
     }
 
     /**
-     * Takes the rkey back and frees the memory; idempotent.
+     * Takes the rkey back, and frees the memory if it was allocated with the region; idempotent.
      *
      * @throws IllegalStateException while operations use the region
      */
@@ -205,8 +279,15 @@ public final class LocalRegion implements AutoCloseable {
 
     /** The memory goes only after the device has let go of it: if that fails, it is kept. */
     private void free() {
-        registration.close();
-        memory.close();
+        try {
+            registration.close();
+        } finally {
+            Reference.reachabilityFence(buffer);
+        }
+        if (allocated != null) {
+            allocated.close();
+        }
+        buffer = null;
         onClose.accept(this);
     }
 }

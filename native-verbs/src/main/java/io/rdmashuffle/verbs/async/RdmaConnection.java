@@ -99,6 +99,7 @@ public final class RdmaConnection implements AutoCloseable {
      */
     public CompletableFuture<Void> read(LocalSlice local, RemoteRegion remote) {
         requireEqual(local, remote);
+        local.region().requireLocalWrite("READ into " + local);
         return state.post(
                 operation("READ of " + local + " from " + remote, local.region(), RdmaConnection::nothing),
                 (chain, id, slot) -> chain.read(
@@ -197,6 +198,9 @@ public final class RdmaConnection implements AutoCloseable {
      */
     public CompletableFuture<ReceivedMessage> receive(LocalSlice local) {
         require(local);
+        if (local.lengthBytes() > 0) {
+            local.region().requireLocalWrite("RECEIVE into " + local);
+        }
         Operation<ReceivedMessage> operation =
                 new Operation<>("RECEIVE into " + local, local.region(), Operation.NEVER, RdmaConnection::received);
         return state.postReceive(

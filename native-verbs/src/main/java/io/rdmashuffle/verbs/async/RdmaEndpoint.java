@@ -9,6 +9,7 @@ import io.rdmashuffle.verbs.VerbsLibrary;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Map;
@@ -121,9 +122,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low
      */
     public LocalRegion allocate(long lengthBytes) {
-        Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE);
-        rights.addAll(resources.peerRights());
-        return allocate(lengthBytes, rights);
+        return allocate(lengthBytes, allRights());
     }
 
     /**
@@ -137,6 +136,58 @@ public final class RdmaEndpoint implements AutoCloseable {
     public LocalRegion allocate(long lengthBytes, Set<Access> rights) {
         requireOpen();
         return resources.allocate(lengthBytes, rights);
+    }
+
+    private Set<Access> allRights() {
+        Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE);
+        rights.addAll(resources.peerRights());
+        return rights;
+    }
+
+    /**
+     * Registers a direct buffer, a mapped file for example, with every right that it can have: a read-only one may be
+     * read by peers.
+     *
+     * @param buffer a direct one; what it has from its position to its limit is registered
+     * @return a region over the same bytes, which the caller closes; it keeps the buffer reachable until then
+     * @throws IllegalArgumentException if the buffer is on the heap or has nothing between position and limit
+     * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low; EFAULT, EOPNOTSUPP: the
+     *     kernel does not pin such memory, for example a file on a disk that the device may write to
+     */
+    public LocalRegion register(ByteBuffer buffer) {
+        return register(buffer, buffer.isReadOnly() ? Set.of(Access.REMOTE_READ) : allRights());
+    }
+
+    /**
+     * Registers a direct buffer, a mapped file for example, with just these rights.
+     *
+     * @param buffer a direct one; what it has from its position to its limit is registered
+     * @param rights what this process and its peers may do
+     * @return a region over the same bytes, which the caller closes; it keeps the buffer reachable until then
+     * @throws IllegalArgumentException if the buffer is on the heap, has nothing between position and limit, or is
+     *     read-only and the rights are not
+     * @throws io.rdmashuffle.ffi.NativeException as {@link #register(ByteBuffer)}
+     */
+    public LocalRegion register(ByteBuffer buffer, Set<Access> rights) {
+        requireOpen();
+        return resources.register(buffer, rights);
+    }
+
+    /**
+     * Registers memory by its address: huge pages, files longer than a buffer, memory of another library. The caller
+     * keeps it mapped until the region is closed, which closing this endpoint does too; otherwise accesses of this
+     * process to the region end the virtual machine.
+     *
+     * @param address first byte
+     * @param lengthBytes at least 1
+     * @param rights what this process and its peers may do
+     * @return a region over the same bytes, which the caller closes
+     * @throws io.rdmashuffle.ffi.NativeException as {@link #register(ByteBuffer)}; EFAULT: not all of it is mapped, or
+     *     it is mapped read-only and the rights are not
+     */
+    public LocalRegion register(long address, long lengthBytes, Set<Access> rights) {
+        requireOpen();
+        return resources.register(address, lengthBytes, rights);
     }
 
     /**

@@ -16,6 +16,7 @@ import io.rdmashuffle.verbs.VerbsLibrary;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.ByteBuffer;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -129,7 +130,18 @@ final class Resources implements AutoCloseable {
     }
 
     LocalRegion allocate(long lengthBytes, Set<Access> rights) {
-        LocalRegion region = LocalRegion.allocate(domain, lengthBytes, rights, regions::remove);
+        return keep(LocalRegion.allocate(domain, lengthBytes, rights, regions::remove));
+    }
+
+    LocalRegion register(ByteBuffer buffer, Set<Access> rights) {
+        return keep(LocalRegion.over(domain, buffer, rights, regions::remove));
+    }
+
+    LocalRegion register(long address, long lengthBytes, Set<Access> rights) {
+        return keep(LocalRegion.at(domain, address, lengthBytes, rights, regions::remove));
+    }
+
+    private LocalRegion keep(LocalRegion region) {
         regions.add(region);
         return region;
     }
