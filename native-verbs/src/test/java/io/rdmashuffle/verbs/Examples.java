@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs;
 
+import io.rdmashuffle.verbs.async.ConnectAnswer;
 import io.rdmashuffle.verbs.async.EndpointOptions;
 import io.rdmashuffle.verbs.async.LocalRegion;
 import io.rdmashuffle.verbs.async.RdmaConnection;
@@ -13,9 +14,11 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Exchanger;
@@ -57,6 +60,27 @@ final class Examples {
         // example: connect
         RdmaConnection connection =
                 client.connect(server, Duration.ofSeconds(10)).get();
+        // end
+        return connection;
+    }
+
+    static RdmaConnection privateData(RdmaEndpoint server, RdmaEndpoint client, String token) throws Exception {
+        // example: private
+        byte[] expected = token.getBytes(StandardCharsets.UTF_8); // at most 56 bytes
+        RdmaListener listener = server.listen(
+                0,
+                request -> Arrays.equals(Arrays.copyOf(request.privateData(), expected.length), expected)
+                        ? ConnectAnswer.accept(new byte[] {42}) // at most 196 bytes
+                        : ConnectAnswer.refuse("unknown token"), // at most 148 bytes
+                connection -> System.out.println("accepted " + connection.peer()));
+        RdmaConnection connection = client.connect(listener.address(), Duration.ofSeconds(10), expected)
+                .get();
+        System.out.println("the server said " + connection.peerData()[0]);
+        try {
+            client.connect(listener.address(), Duration.ofSeconds(10)).get();
+        } catch (ExecutionException e) {
+            System.out.println(e.getMessage()); // ...: the peer refused the request: unknown token
+        }
         // end
         return connection;
     }

@@ -45,6 +45,8 @@ class ExamplesTest {
             RdmaListener listener = Examples.listen(server, accepted);
             RdmaConnection connection = Examples.connect(client, listener.address());
             RdmaConnection other = accepted.get(30, TimeUnit.SECONDS);
+            assertThat(Examples.privateData(server, client, "secret").peerData()[0])
+                    .isEqualTo((byte) 42);
             Examples.describe(client);
             Path file = Files.createTempFile(Path.of("/dev/shm"), "native-verbs", ".mapped");
             try {

@@ -25,6 +25,7 @@ final class Connecting implements Timed {
     private final CmId id;
     private final InetSocketAddress remote;
     private final Duration timeout;
+    private final byte[] privateData;
     private final long deadline;
     private final CompletableFuture<RdmaConnection> future;
     private @Nullable RdmaConnection connection;
@@ -36,6 +37,7 @@ final class Connecting implements Timed {
             CmId id,
             InetSocketAddress remote,
             Duration timeout,
+            byte[] privateData,
             CompletableFuture<RdmaConnection> future) {
         this.resources = resources;
         this.progress = progress;
@@ -43,6 +45,7 @@ final class Connecting implements Timed {
         this.id = id;
         this.remote = remote;
         this.timeout = timeout;
+        this.privateData = privateData;
         this.future = future;
         this.deadline = progress.now() + timeout.toNanos();
     }
@@ -54,9 +57,10 @@ final class Connecting implements Timed {
             ConnectionEvents events,
             InetSocketAddress remote,
             Duration timeout,
+            byte[] privateData,
             CompletableFuture<RdmaConnection> future) {
         CmId id = resources.events().createId();
-        Connecting connecting = new Connecting(resources, progress, events, id, remote, timeout, future);
+        Connecting connecting = new Connecting(resources, progress, events, id, remote, timeout, privateData, future);
         events.setHandler(id, connecting::step);
         progress.add(connecting);
         try {
@@ -72,6 +76,7 @@ final class Connecting implements Timed {
                 case ADDRESS_RESOLVED -> id.resolveRoute(timeout);
                 case ROUTE_RESOLVED -> request();
                 case CONNECT_RESPONSE -> establish(event);
+                case REJECTED -> fail(new RdmaRefusedException(remote, event));
                 default -> fail(new IOException("connect to " + remote + ": " + event.describe()));
             }
         } catch (IOException | RuntimeException e) {
@@ -81,7 +86,7 @@ final class Connecting implements Timed {
 
     private void request() throws IOException {
         connection = resources.newConnection(id, progress, () -> events.forget(id));
-        id.connect(resources.parameters(connection.state().pair(), resources.readDepth()));
+        id.connect(resources.parameters(connection.state().pair(), resources.readDepth(), privateData));
     }
 
     private void establish(CmEvent response) {
@@ -94,6 +99,7 @@ final class Connecting implements Timed {
         pair.readyToReceive(id, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER, depth.asTarget());
         pair.readyToSend(id, QueuePairTuning.DEFAULT, depth.asInitiator());
         id.establish();
+        made.setPeerData(response.privateData());
         events.setHandler(id, made.state()::handle);
         progress.forget(this);
         if (!future.complete(made)) {

@@ -45,6 +45,7 @@ public final class RdmaConnection implements AutoCloseable {
     private final EndpointOptions options;
     private final Resources resources;
     private volatile long timeoutNanos;
+    private volatile byte[] peerData = new byte[0];
 
     RdmaConnection(
             ConnectionState state,
@@ -71,6 +72,19 @@ public final class RdmaConnection implements AutoCloseable {
     /** {@return the peer's address, for messages} */
     public String peer() {
         return state.peer();
+    }
+
+    /**
+     * {@return what the peer sent when the connection was made: with its request, or with its answer. On InfiniBand and
+     * RoCE zeros follow, up to the longest that may be sent; a peer may send its length first}
+     */
+    public byte[] peerData() {
+        return peerData.clone();
+    }
+
+    /** Keeps what the peer sent, before anybody has this connection. */
+    void setPeerData(byte[] data) {
+        peerData = data;
     }
 
     /**

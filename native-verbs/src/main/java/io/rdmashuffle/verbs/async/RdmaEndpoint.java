@@ -3,6 +3,7 @@ package io.rdmashuffle.verbs.async;
 
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.CmEvent;
+import io.rdmashuffle.verbs.ConnectionParameters;
 import io.rdmashuffle.verbs.LocalAddress;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.VerbsLibrary;
@@ -18,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -191,7 +193,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Listens for connections.
+     * Listens for connections, and accepts all.
      *
      * @param port 0 for a free one
      * @param acceptor gets, and owns, each connection when it is established; should post receives first
@@ -199,12 +201,28 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws io.rdmashuffle.ffi.NativeException EADDRINUSE: the port is taken
      */
     public RdmaListener listen(int port, Consumer<RdmaConnection> acceptor) {
+        return listen(port, request -> ConnectAnswer.accept(), acceptor);
+    }
+
+    /**
+     * Listens for connections.
+     *
+     * @param port 0 for a free one
+     * @param admission decides on each request, before anything is allocated for it; if it throws, the request is
+     *     refused
+     * @param acceptor gets, and owns, each connection when it is established; should post receives first
+     * @return the listener, which the caller closes
+     * @throws io.rdmashuffle.ffi.NativeException EADDRINUSE: the port is taken
+     */
+    public RdmaListener listen(
+            int port, Function<ConnectRequest, ConnectAnswer> admission, Consumer<RdmaConnection> acceptor) {
         requireOpen();
         RdmaListener listener = new RdmaListener(
                 resources,
                 progress,
                 connectionEvents,
                 new InetSocketAddress(local, port),
+                admission,
                 acceptor,
                 closing -> listeners.remove(closing.address().getPort(), closing));
         listeners.put(listener.address().getPort(), listener);
@@ -225,15 +243,34 @@ public final class RdmaEndpoint implements AutoCloseable {
      *
      * @param remote where the peer listens
      * @param timeout until the future fails
-     * @return completes with the connection, which the caller closes, or fails with the reason
+     * @return completes with the connection, which the caller closes, or fails with the reason:
+     *     {@link RdmaRefusedException} if the peer refused
      */
     public CompletableFuture<RdmaConnection> connect(InetSocketAddress remote, Duration timeout) {
+        return connect(remote, timeout, new byte[0]);
+    }
+
+    /**
+     * Connects to a listener, which decides by what is sent along.
+     *
+     * @param remote where the peer listens
+     * @param timeout until the future fails
+     * @param privateData for the peer's {@link ConnectRequest} and {@link RdmaConnection#peerData()}; at most
+     *     {@value ConnectionParameters#MAX_REQUEST_BYTES} bytes, copied. Not encrypted, and not authenticated
+     * @return completes with the connection, which the caller closes, or fails with the reason:
+     *     {@link RdmaRefusedException} if the peer refused
+     * @throws IllegalArgumentException if the private data is longer
+     */
+    public CompletableFuture<RdmaConnection> connect(InetSocketAddress remote, Duration timeout, byte[] privateData) {
         requireOpen();
+        ConnectAnswer.requireAtMost(
+                ConnectionParameters.MAX_REQUEST_BYTES, privateData.length, "private data of a request");
+        byte[] copy = privateData.clone();
         CompletableFuture<RdmaConnection> result = new CompletableFuture<>();
         progress.execute(() -> {
             try {
                 requireOpen();
-                Connecting.start(resources, progress, connectionEvents, remote, timeout, result);
+                Connecting.start(resources, progress, connectionEvents, remote, timeout, copy, result);
             } catch (RuntimeException e) {
                 result.completeExceptionally(e);
             }

@@ -9,12 +9,14 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Accepts connections at a port.
  *
- * <p><b>Threading:</b> thread-safe; its acceptor runs on the endpoint's progress thread and must not block.
+ * <p><b>Threading:</b> thread-safe; its admission and its acceptor run on the endpoint's progress thread and must not
+ * block.
  *
  * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#listen} closes it; closing the endpoint closes what is left.
  * Its connections live on.
@@ -27,6 +29,7 @@ public final class RdmaListener implements AutoCloseable {
     private final ConnectionEvents events;
     private final CmId id;
     private final InetSocketAddress address;
+    private final Function<ConnectRequest, ConnectAnswer> admission;
     private final Consumer<RdmaConnection> acceptor;
     private final Consumer<RdmaListener> onClose;
 
@@ -35,11 +38,13 @@ public final class RdmaListener implements AutoCloseable {
             Progress progress,
             ConnectionEvents events,
             InetSocketAddress at,
+            Function<ConnectRequest, ConnectAnswer> admission,
             Consumer<RdmaConnection> acceptor,
             Consumer<RdmaListener> onClose) {
         this.resources = resources;
         this.progress = progress;
         this.events = events;
+        this.admission = admission;
         this.acceptor = acceptor;
         this.onClose = onClose;
         this.id = resources.events().createId();
@@ -73,7 +78,13 @@ public final class RdmaListener implements AutoCloseable {
         CmId peer = request.id();
         RdmaConnection connection = null;
         try {
+            ConnectAnswer answer = admission.apply(new ConnectRequest(peer.remoteAddress(), request.privateData()));
+            if (!answer.accepted()) {
+                refuse(peer, answer.privateData());
+                return;
+            }
             connection = resources.newConnection(peer, progress, () -> events.forget(peer));
+            connection.setPeerData(request.privateData());
             ConnectionState state = connection.state();
             RdmaConnection accepted = connection;
             events.setHandler(peer, event -> finish(accepted, event));
@@ -81,9 +92,17 @@ public final class RdmaListener implements AutoCloseable {
             ReadDepth depth = resources.readDepth().within(request);
             pair.readyToReceive(peer, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER, depth.asTarget());
             pair.readyToSend(peer, QueuePairTuning.DEFAULT, depth.asInitiator());
-            peer.accept(resources.parameters(pair, depth));
+            peer.accept(resources.parameters(pair, depth, answer.privateData()));
         } catch (IOException | RuntimeException e) {
             refuse(peer, connection, e);
+        }
+    }
+
+    private static void refuse(CmId peer, byte[] reason) {
+        try {
+            peer.reject(reason);
+        } finally {
+            peer.close();
         }
     }
 

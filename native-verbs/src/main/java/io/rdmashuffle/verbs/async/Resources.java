@@ -197,8 +197,8 @@ final class Resources implements AutoCloseable {
     }
 
     /** Returns what this side asks of a peer in a request, or grants it in the answer. */
-    ConnectionParameters parameters(QueuePair pair, ReadDepth depth) {
-        return new ConnectionParameters(pair, depth.asInitiator(), depth.asTarget(), RETRIES, RNR_RETRIES, new byte[0]);
+    ConnectionParameters parameters(QueuePair pair, ReadDepth depth, byte[] privateData) {
+        return new ConnectionParameters(pair, depth.asInitiator(), depth.asTarget(), RETRIES, RNR_RETRIES, privateData);
     }
 
     /**

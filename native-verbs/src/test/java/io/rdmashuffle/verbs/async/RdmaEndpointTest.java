@@ -127,6 +127,32 @@ class RdmaEndpointTest {
         }
     }
 
+    @Test
+    void privateDataTravelsBothWaysAndRefusalsHaveReasons() throws Exception {
+        CompletableFuture<RdmaConnection> accepted = new CompletableFuture<>();
+        byte[] question = new byte[56];
+        question[55] = 7;
+        byte[] answer = new byte[196];
+        answer[195] = 8;
+        try (RdmaEndpoint server = open();
+                RdmaEndpoint client = open();
+                RdmaListener listener = server.listen(
+                        0,
+                        request -> request.privateData()[55] == 7
+                                ? ConnectAnswer.accept(answer)
+                                : ConnectAnswer.refuse("not 7"),
+                        accepted::complete)) {
+            RdmaConnection connection = get(client.connect(listener.address(), TIMEOUT, question));
+            assertThat(connection.peerData()).isEqualTo(answer);
+            assertThat(get(accepted).peerData()).isEqualTo(question);
+            assertThatThrownBy(() -> get(client.connect(listener.address(), TIMEOUT, new byte[] {7})))
+                    .cause()
+                    .isInstanceOfSatisfying(
+                            RdmaRefusedException.class,
+                            refused -> assertThat(refused.reason()).isEqualTo("not 7"));
+        }
+    }
+
     private static <T> T get(CompletableFuture<T> future) throws Exception {
         return future.get(30, TimeUnit.SECONDS);
     }
