@@ -4,6 +4,8 @@ package io.rdmashuffle.verbs;
 import io.rdmashuffle.verbs.async.ConnectAnswer;
 import io.rdmashuffle.verbs.async.EndpointOptions;
 import io.rdmashuffle.verbs.async.LocalRegion;
+import io.rdmashuffle.verbs.async.LocalSlice;
+import io.rdmashuffle.verbs.async.RdmaBatch;
 import io.rdmashuffle.verbs.async.RdmaConnection;
 import io.rdmashuffle.verbs.async.RdmaEndpoint;
 import io.rdmashuffle.verbs.async.RdmaListener;
@@ -19,6 +21,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Exchanger;
@@ -140,6 +143,24 @@ final class Examples {
         sender.writeWithImmediate(from.slice(0, 10), into.describe().slice(50, 10), 42)
                 .get();
         System.out.println(told.get().immediate().orElseThrow() + ": 10 bytes have been written");
+        // end
+    }
+
+    static void gather(RdmaConnection connection, LocalRegion header, LocalRegion body, RemoteRegion remote)
+            throws Exception {
+        // example: gather
+        List<LocalSlice> pieces = List.of(header.slice(0, 16), body.slice(0, 1000)); // at most maxPieces
+        connection.write(pieces, remote.slice(0, 1016)).get(); // READ and SEND take pieces, too
+        // end
+    }
+
+    static void batch(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {
+        // example: batch
+        RdmaBatch batch = connection.batch();
+        CompletableFuture<Void> data = batch.write(local.slice(0, 1000), remote.slice(0, 1000));
+        CompletableFuture<Void> told = batch.send(new byte[] {1}); // arrives after the data
+        batch.post().get(); // one doorbell for all: all posted, or none
+        System.out.println(data.isDone() && told.isDone());
         // end
     }
 

@@ -10,6 +10,7 @@ import io.rdmashuffle.verbs.async.RdmaEndpoint;
 import io.rdmashuffle.verbs.async.RdmaListener;
 import java.util.Objects;
 import java.util.Set;
+import io.rdmashuffle.verbs.async.ReceivedMessage;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
@@ -63,6 +64,10 @@ class ExamplesTest {
             Examples.send(connection, here, other, there);
             assertThat(there.get(4096, 3)).containsExactly(4, 5, 6);
             Examples.writeWithImmediate(connection, here, other, there);
+            Examples.gather(connection, here, here, there.describe());
+            CompletableFuture<ReceivedMessage> told = other.receive(there.slice(2000, 1));
+            Examples.batch(connection, here, there.describe());
+            assertThat(told.get(30, TimeUnit.SECONDS).lengthBytes()).isOne();
             there.putLong(8, 37);
             Examples.atomics(connection, there.describe());
             assertThat(there.getLong(8)).isZero();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
@@ -45,7 +46,7 @@ final class ConnectionState implements CompletionTarget {
     private final Runnable afterEnd;
     private final CompletableFuture<Throwable> ended = new CompletableFuture<>();
     private final Object lock = new Object();
-    private final SendRequests sendChain = new SendRequests(1, 1);
+    private final SendRequests sendChain;
     private final ReceiveRequests receiveChain = new ReceiveRequests(1);
     private final OperationTable sends;
     private final OperationTable receives;
@@ -53,19 +54,21 @@ final class ConnectionState implements CompletionTarget {
     private long drainDeadline = Operation.NEVER;
     private boolean over;
 
-    /** Puts a request into a chain. */
-    interface SendRequest {
-        void add(SendRequests chain, long workRequestId, int slot);
-    }
-
     ConnectionState(
-            int number, CmId id, QueuePair pair, Progress progress, EndpointOptions options, Runnable afterEnd) {
+            int number,
+            CmId id,
+            QueuePair pair,
+            Progress progress,
+            EndpointOptions options,
+            int maxPieces,
+            Runnable afterEnd) {
         this.number = number;
         this.peer = String.valueOf(id.remoteAddress());
         this.id = id;
         this.pair = pair;
         this.progress = progress;
         this.afterEnd = afterEnd;
+        this.sendChain = new SendRequests(options.maxInFlight(), maxPieces);
         this.sends = new OperationTable("operations", options.maxInFlight());
         this.receives = new OperationTable("receives", options.maxReceives());
     }
@@ -94,59 +97,129 @@ final class ConnectionState implements CompletionTarget {
     }
 
     /**
-     * Posts a request. If the connection is not open the future has failed; if as many as allowed are in flight this
-     * throws.
+     * Posts requests with one call, all of them or, if this throws, none: more than allowed are in flight, or a region
+     * is closed. If the connection is not open their futures have failed.
      */
-    <T> CompletableFuture<T> post(Operation<T> operation, SendRequest request) {
-        return post(operation, sends, slot -> {
-            long workRequestId = CompletionTarget.workRequestId(number, slot);
-            sendChain.clear();
-            request.add(sendChain, workRequestId, slot);
-            return pair.post(sendChain);
-        });
+    void post(List<? extends Request<?>> requests) {
+        List<? extends Operation<?>> operations =
+                requests.stream().map(Request::operation).toList();
+        long deadline = Operation.NEVER;
+        int retained = 0;
+        boolean posted = false;
+        try {
+            for (Operation<?> operation : operations) {
+                operation.retain();
+                retained++;
+            }
+            posted = postRetained(requests);
+        } finally {
+            if (!posted) {
+                operations.subList(0, retained).forEach(Operation::release);
+            }
+        }
+        for (Operation<?> operation : operations) {
+            deadline = Math.min(deadline, operation.deadline());
+        }
+        progress.wakeBefore(deadline);
+    }
+
+    /** Returns false if the connection has ended, which the futures then tell. */
+    private boolean postRetained(List<? extends Request<?>> requests) {
+        Throwable ending;
+        synchronized (lock) {
+            ending = failure;
+            if (ending == null) {
+                sends.requireFree(requests.size());
+                fill(requests);
+                return true;
+            }
+        }
+        for (Request<?> request : requests) {
+            request.operation().refuse(hasEnded(request.operation(), ending));
+        }
+        return false;
+    }
+
+    /** Puts requests into slots and posts them; under the lock, with slots free for all. */
+    private void fill(List<? extends Request<?>> requests) {
+        int[] slots = new int[requests.size()];
+        int filled = 0;
+        int taken = 0;
+        sendChain.clear();
+        try {
+            for (Request<?> request : requests) {
+                request.operation().start(progress.now());
+                slots[filled] = sends.put(request.operation());
+                int slot = slots[filled++];
+                request.work().add(sendChain, CompletionTarget.workRequestId(number, slot), slot);
+            }
+            taken = filled; // if the next line throws, some may have been taken
+            taken = filled == 0 ? 0 : pair.post(sendChain);
+        } catch (NativeException e) {
+            if (filled == 1) {
+                taken = 0; // the only one is the malformed one
+                throw e;
+            }
+            // Those before the malformed one are the device's: they end with the connection, as all of them do.
+            progress.execute(() -> fail(e));
+        } finally {
+            for (int i = filled - 1; i >= taken; i--) {
+                sends.take(slots[i]);
+            }
+        }
+        if (taken < filled) {
+            refuseRest(requests, taken);
+        }
+    }
+
+    /** The queue pair has room for all slots: this is for a device that takes fewer than it promised. */
+    private void refuseRest(List<? extends Request<?>> requests, int taken) {
+        RejectedExecutionException full = new RejectedExecutionException("the send queue of " + pair + " is full");
+        if (taken == 0) {
+            throw full;
+        }
+        for (Request<?> request : requests.subList(taken, requests.size())) {
+            progress.execute(() -> request.operation().fail(full));
+        }
+    }
+
+    private IOException hasEnded(Operation<?> operation, Throwable reason) {
+        return new IOException(operation.name() + ": connection to " + peer + " has ended", reason);
     }
 
     /** Posts a receive, as {@link #post}. */
-    <T> CompletableFuture<T> postReceive(Operation<T> operation, long address, int length, int localKey) {
-        return post(operation, receives, slot -> {
-            long workRequestId = CompletionTarget.workRequestId(number, slot | RECEIVE);
-            receiveChain.clear();
-            return pair.post(receiveChain.add(workRequestId, address, length, localKey));
-        });
-    }
-
-    /** Posts to the queue pair; returns how many requests it took. */
-    private interface Post {
-        int at(int slot);
-    }
-
-    private <T> CompletableFuture<T> post(Operation<T> operation, OperationTable table, Post post) {
+    <T> CompletableFuture<T> postReceive(Operation<T> operation, LocalSlice local) {
+        operation.retain();
         boolean posted = false;
-        synchronized (lock) {
-            try {
+        try {
+            synchronized (lock) {
                 if (failure != null) {
-                    return CompletableFuture.failedFuture(
-                            new IOException(operation.name() + ": connection to " + peer + " has ended", failure));
+                    return CompletableFuture.failedFuture(hasEnded(operation, failure));
                 }
                 operation.start(progress.now());
-                int slot = table.put(operation);
+                int slot = receives.put(operation);
                 try {
-                    posted = post.at(slot) == 1;
+                    receiveChain.clear();
+                    receiveChain.add(
+                            CompletionTarget.workRequestId(number, slot | RECEIVE),
+                            local.region().address(local.offset()),
+                            local.lengthBytes(),
+                            local.region().localKey());
+                    posted = pair.post(receiveChain) == 1;
                 } finally {
                     if (!posted) {
-                        table.take(slot);
+                        receives.take(slot);
                     }
                 }
-                if (!posted) {
-                    throw new RejectedExecutionException("the send or receive queue of " + pair + " is full");
-                }
-            } finally {
-                if (!posted) {
-                    operation.release();
-                }
+            }
+            if (!posted) {
+                throw new RejectedExecutionException("the receive queue of " + pair + " is full");
+            }
+        } finally {
+            if (!posted) {
+                operation.release();
             }
         }
-        progress.wakeBefore(operation.deadline());
         return operation.future();
     }
 
@@ -272,7 +345,7 @@ final class ConnectionState implements CompletionTarget {
             if (kept == null) {
                 operation.fail(failed);
             } else {
-                operation.failKeepingRegion(failed);
+                operation.failKeepingRegions(failed);
             }
         }
         progress.forget(this);

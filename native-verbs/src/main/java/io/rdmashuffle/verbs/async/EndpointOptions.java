@@ -12,6 +12,7 @@ import java.time.Duration;
  * @param maxCompletions entries of the completion queue that all connections share; each takes {@code maxInFlight +
  *     maxReceives}, so 4096 are 32 connections with the other defaults
  * @param inlineBytes longest {@code send(byte[])}
+ * @param maxPieces most pieces of local memory in one operation; the device may allow fewer
  * @param operationTimeout timeout of an operation other than a receive; when it passes, the connection ends
  * @param busyPoll whether the progress thread spins on the completion queue rather than sleeping until the device wakes
  *     it: a core for some microseconds less per operation
@@ -21,11 +22,13 @@ public record EndpointOptions(
         int maxReceives,
         int maxCompletions,
         int inlineBytes,
+        int maxPieces,
         Duration operationTimeout,
         boolean busyPoll) {
 
     /** The defaults; sleeping, not spinning. */
-    public static final EndpointOptions DEFAULT = new EndpointOptions(64, 64, 4096, 64, Duration.ofSeconds(30), false);
+    public static final EndpointOptions DEFAULT =
+            new EndpointOptions(64, 64, 4096, 64, 4, Duration.ofSeconds(30), false);
 
     /**
      * Checks ranges.
@@ -34,6 +37,7 @@ public record EndpointOptions(
      * @param maxReceives at least 1
      * @param maxCompletions at least {@code maxInFlight + maxReceives}
      * @param inlineBytes at least 1
+     * @param maxPieces at least 1
      * @param operationTimeout positive
      * @param busyPoll either
      * @throws IllegalArgumentException naming the option that is out of range
@@ -42,6 +46,7 @@ public record EndpointOptions(
         requirePositive("maxInFlight", maxInFlight);
         requirePositive("maxReceives", maxReceives);
         requirePositive("inlineBytes", inlineBytes);
+        requirePositive("maxPieces", maxPieces);
         if (operationTimeout.isNegative() || operationTimeout.isZero()) {
             throw new IllegalArgumentException(
                     "operationTimeout of " + operationTimeout.toMillis() + " ms: must be positive");
@@ -58,7 +63,18 @@ public record EndpointOptions(
      * @param operations at least 1
      */
     public EndpointOptions withMaxInFlight(int operations) {
-        return new EndpointOptions(operations, maxReceives, maxCompletions, inlineBytes, operationTimeout, busyPoll);
+        return new EndpointOptions(
+                operations, maxReceives, maxCompletions, inlineBytes, maxPieces, operationTimeout, busyPoll);
+    }
+
+    /**
+     * {@return these options with another bound of pieces of local memory in one operation}
+     *
+     * @param pieces at least 1
+     */
+    public EndpointOptions withMaxPieces(int pieces) {
+        return new EndpointOptions(
+                maxInFlight, maxReceives, maxCompletions, inlineBytes, pieces, operationTimeout, busyPoll);
     }
 
     /**
@@ -67,7 +83,7 @@ public record EndpointOptions(
      * @param timeout positive
      */
     public EndpointOptions withOperationTimeout(Duration timeout) {
-        return new EndpointOptions(maxInFlight, maxReceives, maxCompletions, inlineBytes, timeout, busyPoll);
+        return new EndpointOptions(maxInFlight, maxReceives, maxCompletions, inlineBytes, maxPieces, timeout, busyPoll);
     }
 
     /**
@@ -76,7 +92,8 @@ public record EndpointOptions(
      * @param spin whether the progress thread spins
      */
     public EndpointOptions withBusyPoll(boolean spin) {
-        return new EndpointOptions(maxInFlight, maxReceives, maxCompletions, inlineBytes, operationTimeout, spin);
+        return new EndpointOptions(
+                maxInFlight, maxReceives, maxCompletions, inlineBytes, maxPieces, operationTimeout, spin);
     }
 
     private static void requirePositive(String name, int value) {

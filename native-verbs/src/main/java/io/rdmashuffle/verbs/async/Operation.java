@@ -2,11 +2,12 @@
 package io.rdmashuffle.verbs.async;
 
 import io.rdmashuffle.verbs.WorkCompletions;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request from its check to its end: its name for messages, the region it keeps open, its future.
+ * One request from its check to its end: its name for messages, the regions it keeps open, its future.
  *
  * <p><b>Threading:</b> created by the caller, then handed over under the connection's lock; ended by the thread that
  * took it out of its slot, which happens once.
@@ -18,7 +19,7 @@ final class Operation<T> {
     static final long NEVER = Long.MAX_VALUE;
 
     private final String name;
-    private final @Nullable LocalRegion region;
+    private final List<LocalRegion> regions;
     private final Result<T> result;
     private final CompletableFuture<T> future = new CompletableFuture<>();
     private final long timeoutNanos;
@@ -32,17 +33,29 @@ final class Operation<T> {
     }
 
     /**
-     * Describes an operation, and keeps its region open until it ends.
+     * Describes an operation.
      *
      * @param timeoutNanos from posting to completion, or {@link #NEVER}
      */
-    Operation(String name, @Nullable LocalRegion region, long timeoutNanos, Result<T> result) {
+    Operation(String name, List<LocalRegion> regions, long timeoutNanos, Result<T> result) {
         this.name = name;
-        this.region = region;
+        this.regions = regions;
         this.timeoutNanos = timeoutNanos;
         this.result = result;
-        if (region != null) {
-            region.retain();
+    }
+
+    /** Keeps the regions open until the operation ends, or {@link #release()}; throws if one of them is closed. */
+    void retain() {
+        int retained = 0;
+        try {
+            for (LocalRegion region : regions) {
+                region.retain();
+                retained++;
+            }
+        } finally {
+            if (retained < regions.size()) {
+                regions.subList(0, retained).forEach(LocalRegion::release);
+            }
         }
     }
 
@@ -89,15 +102,18 @@ final class Operation<T> {
         future.completeExceptionally(reason);
     }
 
-    /** Ends like {@link #fail}, but the region stays in use for good: the device may still write into it. */
-    void failKeepingRegion(Throwable reason) {
+    /** Ends like {@link #fail}, but the regions stay in use for good: the device may still write into it. */
+    void failKeepingRegions(Throwable reason) {
+        future.completeExceptionally(reason);
+    }
+
+    /** Ends without having been posted; its regions are released by who retained them. */
+    void refuse(Throwable reason) {
         future.completeExceptionally(reason);
     }
 
     /** Lets go of the memory, without ending the future: for an operation that was never posted. */
     void release() {
-        if (region != null) {
-            region.release();
-        }
+        regions.forEach(LocalRegion::release);
     }
 }

@@ -26,13 +26,19 @@ final class OperationTable {
         }
     }
 
-    /** Puts an operation into a free slot; throws {@link RejectedExecutionException} if there is none. */
-    int put(Operation<?> operation) {
-        if (freeCount == 0) {
-            throw new RejectedExecutionException(operations.length + " " + what
-                    + " outstanding on this connection; wait for one of their futures,"
+    /** Throws {@link RejectedExecutionException} unless so many slots are free. */
+    void requireFree(int count) {
+        if (freeCount < count) {
+            throw new RejectedExecutionException(operations.length - freeCount + " " + what
+                    + " outstanding on this connection, " + count + " more asked for, at most " + operations.length
+                    + "; wait for one of their futures,"
                     + " or open the endpoint with a higher bound");
         }
+    }
+
+    /** Puts an operation into a free slot; throws {@link RejectedExecutionException} if there is none. */
+    int put(Operation<?> operation) {
+        requireFree(1);
         int slot = free[--freeCount];
         operations[slot] = operation;
         return slot;

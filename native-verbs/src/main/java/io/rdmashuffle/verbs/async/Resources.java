@@ -113,6 +113,11 @@ final class Resources implements AutoCloseable {
         return limits.atomics();
     }
 
+    /** Returns the most pieces of local memory in one operation. */
+    int maxPieces() {
+        return Math.min(options.maxPieces(), limits.maxPieces());
+    }
+
     /** Returns what this side can do in a connection, before it knows the peer. */
     ReadDepth readDepth() {
         return ReadDepth.of(limits);
@@ -167,8 +172,9 @@ final class Resources implements AutoCloseable {
         QueuePair pair = null;
         boolean made = false;
         try {
-            scratch = allocate(RdmaConnection.scratchBytes(options), Set.of(Access.LOCAL_WRITE));
-            QueueSizes sizes = new QueueSizes(options.maxInFlight(), options.maxReceives(), 1, options.inlineBytes());
+            scratch = allocate(Requests.scratchBytes(options), Set.of(Access.LOCAL_WRITE));
+            QueueSizes sizes =
+                    new QueueSizes(options.maxInFlight(), options.maxReceives(), maxPieces(), options.inlineBytes());
             pair = domain.createQueuePair(sizes, queue, queue, null);
             pair.initialize(id, peerRights());
             LocalRegion freed = scratch;
@@ -177,9 +183,9 @@ final class Resources implements AutoCloseable {
                 freeCompletions.addAndGet(completions);
                 afterEnd.run();
             };
-            ConnectionState state =
-                    new ConnectionState(connectionNumbers.incrementAndGet(), id, pair, progress, options, giveBack);
-            RdmaConnection connection = new RdmaConnection(state, progress, scratch, options, this);
+            ConnectionState state = new ConnectionState(
+                    connectionNumbers.incrementAndGet(), id, pair, progress, options, maxPieces(), giveBack);
+            RdmaConnection connection = new RdmaConnection(state, progress, new Requests(this, options, scratch));
             made = true;
             progress.add(state);
             return connection;

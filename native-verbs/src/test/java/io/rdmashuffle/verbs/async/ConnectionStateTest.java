@@ -16,6 +16,7 @@ import io.rdmashuffle.verbs.ProtectionDomain;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.QueueSizes;
 import java.io.IOException;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -39,7 +40,7 @@ class ConnectionStateTest {
     private final EventChannel events = EventChannel.open(device.library);
     private final LocalRegion region = LocalRegion.allocate(domain, 64, Set.of(Access.LOCAL_WRITE), closed -> {});
     private final ConnectionState state = new ConnectionState(
-            1, events.createId(), pair, new Progress(channel, queue, false), EndpointOptions.DEFAULT, () -> ended++);
+            1, events.createId(), pair, new Progress(channel, queue, false), EndpointOptions.DEFAULT, 1, () -> ended++);
 
     @AfterEach
     void closeAll() {
@@ -51,8 +52,10 @@ class ConnectionStateTest {
 
     private CompletableFuture<Integer> read() {
         Operation<Integer> operation =
-                new Operation<>("READ", region, Operation.NEVER, (completions, index, slot) -> slot);
-        return state.post(operation, (chain, id, slot) -> chain.read(id, region.address(0), 8, 0, 0, 0, true));
+                new Operation<>("READ", List.of(region), Operation.NEVER, (completions, index, slot) -> slot);
+        state.post(List.of(
+                new Request<>(operation, (chain, id, slot) -> chain.read(id, region.address(0), 8, 0, 0, 0, true))));
+        return operation.future();
     }
 
     @Test

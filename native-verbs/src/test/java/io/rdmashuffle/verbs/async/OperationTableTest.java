@@ -4,6 +4,7 @@ package io.rdmashuffle.verbs.async;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -16,7 +17,8 @@ class OperationTableTest {
     private final OperationTable table = new OperationTable("operations", 3);
 
     private static Operation<Integer> operation(long timeoutNanos) {
-        Operation<Integer> operation = new Operation<>("READ", null, timeoutNanos, (completions, index, slot) -> slot);
+        Operation<Integer> operation =
+                new Operation<>("READ", List.of(), timeoutNanos, (completions, index, slot) -> slot);
         operation.start(1000);
         return operation;
     }

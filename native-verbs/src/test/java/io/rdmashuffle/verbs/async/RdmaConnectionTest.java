@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.verbs.LeakCheck;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Random;
@@ -136,7 +137,7 @@ class RdmaConnectionTest {
             for (int i = 0; i < pieces; i++) {
                 from[i] = random.nextInt(pieces) * length;
                 int at = i * length;
-                byte[] expected = java.util.Arrays.copyOfRange(content, from[i], from[i] + length);
+                byte[] expected = Arrays.copyOfRange(content, from[i], from[i] + length);
                 reads.add(connection
                         .read(here.slice(at, length), there.describe().slice(from[i], length))
                         .thenRun(() -> assertThat(here.get(at, length)).isEqualTo(expected)));
@@ -145,6 +146,63 @@ class RdmaConnectionTest {
                 get(read);
             }
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void gathersAndScatters(boolean busyPoll) throws Exception {
+        ConnectedEndpoints.Pair pair = connect(busyPoll);
+        LocalRegion other = endpoints.client.allocate(100);
+        RemoteRegion remote = there.describe();
+        here.put(0, content);
+        other.put(0, new byte[] {1, 2, 3});
+        get(pair.client()
+                .write(List.of(here.slice(10, 5), other.slice(1, 2), here.slice(0, 3)), remote.slice(100, 10)));
+        assertThat(there.get(100, 5)).isEqualTo(Arrays.copyOfRange(content, 10, 15));
+        assertThat(there.get(105, 2)).containsExactly(2, 3);
+        assertThat(there.get(107, 3)).isEqualTo(Arrays.copyOf(content, 3));
+
+        get(pair.client().read(List.of(other.slice(50, 4), here.slice(90, 6)), remote.slice(100, 10)));
+        assertThat(other.get(50, 4)).isEqualTo(there.get(100, 4));
+        assertThat(here.get(90, 6)).isEqualTo(there.get(104, 6));
+
+        CompletableFuture<ReceivedMessage> received = pair.server().receive(there.slice(500, 10));
+        get(pair.client().send(List.of(other.slice(0, 3), other.slice(0, 0), other.slice(2, 1))));
+        assertThat(get(received).lengthBytes()).isEqualTo(4);
+        assertThat(there.get(500, 4)).containsExactly(1, 2, 3, 3);
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void postsBatches(boolean busyPoll) throws Exception {
+        ConnectedEndpoints.Pair pair = connect(busyPoll);
+        RemoteRegion remote = there.describe();
+        here.put(0, content);
+        there.putLong(8, 40);
+        CompletableFuture<ReceivedMessage> first = pair.server().receive(there.slice(500, 10));
+        CompletableFuture<ReceivedMessage> second = pair.server().receive(there.slice(510, 10));
+        RdmaBatch batch = pair.client().batch();
+        CompletableFuture<Void> write = batch.write(here.slice(0, 400), remote.slice(1000, 400));
+        CompletableFuture<Long> add = batch.fetchAndAdd(remote.slice(8, 8), 2);
+        CompletableFuture<Void> hello = batch.send(new byte[] {1, 2});
+        CompletableFuture<Void> world = batch.send(new byte[] {3});
+        get(batch.post());
+        assertThat(List.of(write, hello, world)).allMatch(CompletableFuture::isDone);
+        assertThat(get(add)).isEqualTo(40);
+        assertThat(there.getLong(8)).isEqualTo(42);
+        assertThat(there.get(1000, 400)).isEqualTo(Arrays.copyOf(content, 400));
+        assertThat(get(first).lengthBytes()).isEqualTo(2);
+        assertThat(get(second).lengthBytes()).isEqualTo(1);
+        assertThat(there.get(500, 2)).containsExactly(1, 2);
+        assertThat(there.get(510, 1)).containsExactly(3);
+
+        RdmaBatch full = pair.client().batch();
+        for (int i = 0; i < EndpointOptions.DEFAULT.maxInFlight(); i++) {
+            CompletableFuture<Void> read = full.read(here.slice(i, 1), remote.slice(1000 + i, 1));
+            assertThat(read).isNotDone();
+        }
+        get(full.post());
+        assertThat(here.get(0, 64)).isEqualTo(there.get(1000, 64));
     }
 
     @ParameterizedTest
