@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * An IP address of this machine that belongs to a port of an RDMA device.
@@ -46,15 +47,18 @@ public record LocalAddress(String deviceName, PortAttributes port, InetAddress a
 
     /** Finds those among these addresses. */
     static List<LocalAddress> find(EventChannel channel, List<InetAddress> addresses) {
-        List<LocalAddress> found = new ArrayList<>();
-        for (InetAddress address : addresses) {
-            try {
-                found.add(at(channel, address));
-            } catch (NativeException notOfAnRdmaDevice) {
-                continue;
-            }
+        return addresses.stream()
+                .map(address -> ofDevice(channel, address))
+                .flatMap(Optional::stream)
+                .toList();
+    }
+
+    private static Optional<LocalAddress> ofDevice(EventChannel channel, InetAddress address) {
+        try {
+            return Optional.of(at(channel, address));
+        } catch (NativeException notOfAnRdmaDevice) {
+            return Optional.empty();
         }
-        return found;
     }
 
     /**
@@ -80,6 +84,8 @@ public record LocalAddress(String deviceName, PortAttributes port, InetAddress a
      * Finds the port that an address of this machine belongs to.
      *
      * @param channel for an id that lives during the call
+     * @param address one of this machine's
+     * @return the port, with this address
      * @throws NativeException ENODEV: the address belongs to no RDMA device
      */
     public static LocalAddress at(EventChannel channel, InetAddress address) {
