@@ -31,6 +31,7 @@ public interface LibC {
     int PROT_READ = 1;
     int PROT_WRITE = 2;
     int MAP_SHARED = 1;
+    int MAP_ANONYMOUS = 0x20;
 
     /** What mmap returns on failure. */
     long MAP_FAILED = -1;
@@ -87,6 +88,12 @@ public interface LibC {
     /** Maps a whole file from its start, wherever there is room; returns the address or {@link #MAP_FAILED}. */
     static long mapFile(long length, int protection, int flags, int fd) {
         Pointer mapped = load().mmap(null, length, protection, flags, fd, 0);
+        return mapped == null ? MAP_FAILED : mapped.address();
+    }
+
+    /** Maps zeroed pages that no file is behind and that children share; returns the address or {@link #MAP_FAILED}. */
+    static long mapShared(long length) {
+        Pointer mapped = load().mmap(null, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         return mapped == null ? MAP_FAILED : mapped.address();
     }
 

@@ -5,7 +5,8 @@ import com.kenai.jffi.MemoryIO;
 import java.util.Objects;
 
 /**
- * A zeroed block of memory outside the heap, aligned to 64 bytes, for structs that C reads and writes.
+ * A zeroed block of memory outside the heap, aligned to 64 bytes, for structs that C reads and writes; {@link
+ * #ofPages} is for memory that a device reads and writes.
  *
  * <p>Offsets are checked: outside the block they throw {@link IndexOutOfBoundsException}, after {@link #close()} every
  * method but close throws {@link IllegalStateException}. Integers are in native order, which is little-endian here.
@@ -23,6 +24,9 @@ public final class NativeBuffer implements AutoCloseable {
 
     private final long lengthBytes;
     private final long address;
+    /** Length of a mapping that close unmaps; 0 for memory of malloc. */
+    private final long mappedBytes;
+
     private long allocation;
 
     /**
@@ -41,6 +45,14 @@ public final class NativeBuffer implements AutoCloseable {
             throw new OutOfMemoryError("no native memory for " + lengthBytes + " bytes");
         }
         address = (allocation + ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES;
+        mappedBytes = 0;
+    }
+
+    private NativeBuffer(long lengthBytes, long mapping, long mappedBytes) {
+        this.lengthBytes = lengthBytes;
+        this.address = mapping;
+        this.mappedBytes = mappedBytes;
+        this.allocation = mapping;
     }
 
     /**
@@ -51,6 +63,31 @@ public final class NativeBuffer implements AutoCloseable {
      */
     public static NativeBuffer allocate(long lengthBytes) {
         return new NativeBuffer(lengthBytes);
+    }
+
+    /**
+     * Allocates whole pages that no other allocation is on, for memory that is registered with a device.
+     *
+     * <p>A process that calls fork(2) shares its private pages with the child until one of them writes: the writer then
+     * gets a copy, and the device goes on with the other page. Pages of a shared mapping are never copied. They count
+     * as shared memory, also against a container's limit, and not against the size of {@code /dev/shm}.
+     *
+     * @param lengthBytes at least 1
+     * @return the block, aligned to a page, which the caller closes
+     * @throws NativeException ENOMEM: no address space, or a limit of the process
+     */
+    public static NativeBuffer ofPages(long lengthBytes) {
+        LibC libc = LibC.load();
+        int pageBytes = libc.getpagesize();
+        if (lengthBytes < 1 || lengthBytes > Long.MAX_VALUE - pageBytes) {
+            throw new IllegalArgumentException("length of " + lengthBytes + " bytes: must be positive");
+        }
+        long mappedBytes = (lengthBytes + pageBytes - 1) & -pageBytes;
+        long mapping = LibC.mapShared(mappedBytes);
+        if (mapping == LibC.MAP_FAILED) {
+            throw new NativeException("mmap(length=" + mappedBytes + ", MAP_SHARED)", NativeException.lastErrno(), "");
+        }
+        return new NativeBuffer(lengthBytes, mapping, mappedBytes);
     }
 
     /** {@return the address of the first byte; valid until close} */
@@ -223,7 +260,11 @@ public final class NativeBuffer implements AutoCloseable {
         long freed = allocation;
         if (freed != 0) {
             allocation = 0;
-            IO.freeMemory(freed);
+            if (mappedBytes > 0) {
+                LibC.load().munmap(freed, mappedBytes);
+            } else {
+                IO.freeMemory(freed);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs;
 
+import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.verbs.async.ConnectAnswer;
 import io.rdmashuffle.verbs.async.EndpointOptions;
 import io.rdmashuffle.verbs.async.LocalRegion;
@@ -198,6 +199,17 @@ final class Examples {
                     System.out.println(context.port(1) + " " + context.gids() + " " + context.partitionKeys(1));
                 }
             }
+        }
+        // end
+    }
+
+    static void register(ProtectionDomain domain) {
+        // example: pages
+        try (NativeBuffer buffer = NativeBuffer.ofPages(1 << 20); // whole pages, which a fork does not copy
+                MemoryRegion region = domain.registerMemory(
+                        buffer.address(), buffer.lengthBytes(), Set.of(Access.LOCAL_WRITE, Access.REMOTE_READ))) {
+            buffer.putLong(0, 42);
+            System.out.println("peers read " + region + " by rkey " + region.remoteKey());
         }
         // end
     }

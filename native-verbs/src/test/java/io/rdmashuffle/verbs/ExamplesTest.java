@@ -92,6 +92,7 @@ class ExamplesTest {
             assertThat(local.bytes(3)).containsExactly(1, 2, 3);
             Examples.events(loopback.channel, loopback.clientQueue, () -> read(loopback, local, remote));
             Examples.vectors(loopback.context);
+            Examples.register(loopback.domain);
             Examples.window(loopback.server, loopback.serverQueue, remote.region());
             Examples.prefetch(loopback.domain, remote.at(0), 4096);
             sendInvalidating(loopback, local, remote);

@@ -205,7 +205,8 @@ public final class FakeDevice implements AutoCloseable {
         }
     }
 
-    private long createContext() {
+    /** Makes an open device. */
+    public long createContext() {
         long context = withDescriptor(ibv_context.async_fd);
         RawMemory.putLong(context + ibv_context.device, device);
         return context;

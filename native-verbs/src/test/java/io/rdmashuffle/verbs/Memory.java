@@ -15,7 +15,7 @@ record Memory(NativeBuffer buffer, MemoryRegion region) implements AutoCloseable
     }
 
     static Memory of(ProtectionDomain domain, long lengthBytes, Set<Access> rights) {
-        NativeBuffer buffer = new NativeBuffer(lengthBytes);
+        NativeBuffer buffer = NativeBuffer.ofPages(lengthBytes);
         return new Memory(buffer, domain.registerMemory(buffer.address(), lengthBytes, rights));
     }
 

@@ -64,7 +64,7 @@ public final class LocalRegion implements AutoCloseable {
     /** Registers memory that lives as long as the region. */
     static LocalRegion allocate(
             ProtectionDomain domain, long lengthBytes, Set<Access> rights, Consumer<LocalRegion> onClose) {
-        NativeBuffer memory = new NativeBuffer(lengthBytes);
+        NativeBuffer memory = NativeBuffer.ofPages(lengthBytes);
         try {
             MemoryRegion registration = domain.registerMemory(memory.address(), lengthBytes, rights);
             return new LocalRegion(registration, rights, memory, null, onClose);

@@ -52,7 +52,7 @@ final class ScriptedDevice implements AutoCloseable {
     final BlockingQueue<byte[]> rejects = new LinkedBlockingQueue<>();
     final BlockingQueue<Transition> transitions = new LinkedBlockingQueue<>();
     final BlockingQueue<Posted> posted = new LinkedBlockingQueue<>();
-    private final long context = fake.create();
+    private final long context = fake.createContext();
     private final List<NativeBuffer> memory = new ArrayList<>();
     private final List<Long> ids = new ArrayList<>();
     private final Map<Long, Long> channelsOfIds = new HashMap<>();

@@ -52,7 +52,7 @@ public final class ControlMemory implements AutoCloseable {
     }
 
     private void addBlock() {
-        NativeBuffer block = new NativeBuffer((long) SLOTS_PER_BLOCK * SLOT_BYTES);
+        NativeBuffer block = NativeBuffer.ofPages((long) SLOTS_PER_BLOCK * SLOT_BYTES);
         blocks.add(block);
         MemoryRegion region = domain.registerMemory(block.address(), block.lengthBytes(), Set.of(Access.LOCAL_WRITE));
         regions.add(region);
