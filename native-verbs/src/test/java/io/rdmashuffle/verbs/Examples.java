@@ -45,7 +45,8 @@ final class Examples {
         EndpointOptions options = EndpointOptions.DEFAULT
                 .withMaxInFlight(16) // one more throws RejectedExecutionException
                 .withOperationTimeout(Duration.ofSeconds(5)) // passing it ends the connection
-                .withBusyPoll(true); // a core for a few microseconds; the default sleeps
+                .withProgressThreads(2) // each drives its share of the connections; the default is 1
+                .withBusyPoll(true); // a core for each of them, for a few microseconds; the default sleeps
         try (RdmaEndpoint endpoint = RdmaEndpoint.open(local, options)) {
             System.out.println("spinning on " + endpoint.deviceName());
         }

@@ -14,12 +14,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The client side of a connection that is being made: address, route, request, response.
  *
- * <p><b>Threading:</b> the progress thread.
+ * <p><b>Threading:</b> the first progress thread.
  *
  * <p><b>Ownership:</b> owns the id until there is a connection, which then owns it.
  */
 final class Connecting implements Timed {
     private final Resources resources;
+    private final ProgressThreads threads;
     private final Progress progress;
     private final ConnectionEvents events;
     private final CmId id;
@@ -32,7 +33,7 @@ final class Connecting implements Timed {
 
     private Connecting(
             Resources resources,
-            Progress progress,
+            ProgressThreads threads,
             ConnectionEvents events,
             CmId id,
             InetSocketAddress remote,
@@ -40,7 +41,8 @@ final class Connecting implements Timed {
             byte[] privateData,
             CompletableFuture<RdmaConnection> future) {
         this.resources = resources;
-        this.progress = progress;
+        this.threads = threads;
+        this.progress = threads.first();
         this.events = events;
         this.id = id;
         this.remote = remote;
@@ -53,16 +55,16 @@ final class Connecting implements Timed {
     /** Begins; on the progress thread. */
     static void start(
             Resources resources,
-            Progress progress,
+            ProgressThreads threads,
             ConnectionEvents events,
             InetSocketAddress remote,
             Duration timeout,
             byte[] privateData,
             CompletableFuture<RdmaConnection> future) {
         CmId id = resources.events().createId();
-        Connecting connecting = new Connecting(resources, progress, events, id, remote, timeout, privateData, future);
+        Connecting connecting = new Connecting(resources, threads, events, id, remote, timeout, privateData, future);
         events.setHandler(id, connecting::step);
-        progress.add(connecting);
+        threads.first().add(connecting);
         try {
             id.resolveAddress(null, remote, timeout);
         } catch (RuntimeException e) {
@@ -85,7 +87,7 @@ final class Connecting implements Timed {
     }
 
     private void request() throws IOException {
-        connection = resources.newConnection(id, progress, () -> events.forget(id));
+        connection = resources.newConnection(id, threads, () -> events.forget(id));
         id.connect(resources.parameters(connection.state().pair(), resources.readDepth(), privateData));
     }
 
@@ -100,12 +102,11 @@ final class Connecting implements Timed {
         pair.readyToSend(id, QueuePairTuning.DEFAULT, depth.asInitiator());
         id.establish();
         made.setPeerData(response.privateData());
-        events.setHandler(id, made.state()::handle);
+        events.setHandler(id, made::handle);
         progress.forget(this);
         if (!future.complete(made)) {
-            made.state()
-                    .fail(new IOException("connect to " + remote
-                            + ": the caller cancelled its future before the connection was established"));
+            made.fail(new IOException("connect to " + remote
+                    + ": the caller cancelled its future before the connection was established"));
         }
     }
 
@@ -122,7 +123,7 @@ final class Connecting implements Timed {
     public void fail(Throwable reason) {
         progress.forget(this);
         if (connection != null) {
-            connection.state().fail(reason);
+            connection.fail(reason);
         } else {
             events.forget(id);
             id.close();

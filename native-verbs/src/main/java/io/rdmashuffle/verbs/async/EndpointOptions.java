@@ -9,13 +9,14 @@ import java.time.Duration;
  * @param maxInFlight most operations other than receives outstanding per connection. 64 READs of 16 KiB cover 1 MiB,
  *     the product of 10 Gb/s and 800 us
  * @param maxReceives most receives posted per connection
- * @param maxCompletions entries of the completion queue that all connections share; each takes {@code maxInFlight +
- *     maxReceives}, so 4096 are 32 connections with the other defaults
+ * @param maxCompletions entries of a progress thread's completion queue, which its connections share; each takes
+ *     {@code maxInFlight + maxReceives}, so 4096 are 32 connections with the other defaults
  * @param inlineBytes longest {@code send(byte[])}
  * @param maxPieces most pieces of local memory in one operation; the device may allow fewer
  * @param operationTimeout timeout of an operation other than a receive; when it passes, the connection ends
- * @param busyPoll whether the progress thread spins on the completion queue rather than sleeping until the device wakes
- *     it: a core for some microseconds less per operation
+ * @param busyPoll whether progress threads spin on their completion queues rather than sleeping until the device wakes
+ *     them: a core each for some microseconds less per operation
+ * @param progressThreads threads that drive connections, each one of them on one thread
  */
 public record EndpointOptions(
         int maxInFlight,
@@ -24,11 +25,12 @@ public record EndpointOptions(
         int inlineBytes,
         int maxPieces,
         Duration operationTimeout,
-        boolean busyPoll) {
+        boolean busyPoll,
+        int progressThreads) {
 
     /** The defaults; sleeping, not spinning. */
     public static final EndpointOptions DEFAULT =
-            new EndpointOptions(64, 64, 4096, 64, 4, Duration.ofSeconds(30), false);
+            new EndpointOptions(64, 64, 4096, 64, 4, Duration.ofSeconds(30), false, 1);
 
     /**
      * Checks ranges.
@@ -40,6 +42,7 @@ public record EndpointOptions(
      * @param maxPieces at least 1
      * @param operationTimeout positive
      * @param busyPoll either
+     * @param progressThreads at least 1
      * @throws IllegalArgumentException naming the option that is out of range
      */
     public EndpointOptions {
@@ -47,6 +50,7 @@ public record EndpointOptions(
         requirePositive("maxReceives", maxReceives);
         requirePositive("inlineBytes", inlineBytes);
         requirePositive("maxPieces", maxPieces);
+        requirePositive("progressThreads", progressThreads);
         if (operationTimeout.isNegative() || operationTimeout.isZero()) {
             throw new IllegalArgumentException(
                     "operationTimeout of " + operationTimeout.toMillis() + " ms: must be positive");
@@ -64,7 +68,14 @@ public record EndpointOptions(
      */
     public EndpointOptions withMaxInFlight(int operations) {
         return new EndpointOptions(
-                operations, maxReceives, maxCompletions, inlineBytes, maxPieces, operationTimeout, busyPoll);
+                operations,
+                maxReceives,
+                maxCompletions,
+                inlineBytes,
+                maxPieces,
+                operationTimeout,
+                busyPoll,
+                progressThreads);
     }
 
     /**
@@ -74,7 +85,14 @@ public record EndpointOptions(
      */
     public EndpointOptions withMaxPieces(int pieces) {
         return new EndpointOptions(
-                maxInFlight, maxReceives, maxCompletions, inlineBytes, pieces, operationTimeout, busyPoll);
+                maxInFlight,
+                maxReceives,
+                maxCompletions,
+                inlineBytes,
+                pieces,
+                operationTimeout,
+                busyPoll,
+                progressThreads);
     }
 
     /**
@@ -83,7 +101,8 @@ public record EndpointOptions(
      * @param timeout positive
      */
     public EndpointOptions withOperationTimeout(Duration timeout) {
-        return new EndpointOptions(maxInFlight, maxReceives, maxCompletions, inlineBytes, maxPieces, timeout, busyPoll);
+        return new EndpointOptions(
+                maxInFlight, maxReceives, maxCompletions, inlineBytes, maxPieces, timeout, busyPoll, progressThreads);
     }
 
     /**
@@ -93,7 +112,24 @@ public record EndpointOptions(
      */
     public EndpointOptions withBusyPoll(boolean spin) {
         return new EndpointOptions(
-                maxInFlight, maxReceives, maxCompletions, inlineBytes, maxPieces, operationTimeout, spin);
+                maxInFlight,
+                maxReceives,
+                maxCompletions,
+                inlineBytes,
+                maxPieces,
+                operationTimeout,
+                spin,
+                progressThreads);
+    }
+
+    /**
+     * {@return these options with another number of progress threads}
+     *
+     * @param threads at least 1; with busy polling at most the cores that can be spared
+     */
+    public EndpointOptions withProgressThreads(int threads) {
+        return new EndpointOptions(
+                maxInFlight, maxReceives, maxCompletions, inlineBytes, maxPieces, operationTimeout, busyPoll, threads);
     }
 
     private static void requirePositive(String name, int value) {

@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one thread of an endpoint: takes completions and other events, enforces timeouts, runs tasks of other threads.
+ * A thread of an endpoint: takes completions and other events, enforces timeouts, runs tasks of other threads.
  *
  * <p>Sleeps on the descriptors of its completion channel and of what else it watches; the order that loses no
  * completion is: take the channel's event, arm, poll until empty, sleep.
@@ -42,6 +42,7 @@ final class Progress implements Runnable {
 
     private final CompletionChannel channel;
     private final CompletionQueue queue;
+    private final AtomicInteger freeCompletions;
     private final boolean busyPoll;
     private final Thread thread;
     private final WaitSet waits = new WaitSet(MAX_WATCHED);
@@ -67,9 +68,15 @@ final class Progress implements Runnable {
      */
     private record Watched(int number, boolean ofDevice, Runnable take) {}
 
-    Progress(CompletionChannel channel, CompletionQueue queue, boolean busyPoll) {
+    /**
+     * Drives what completes into a queue.
+     *
+     * @param entries how many completions the queue has room for
+     */
+    Progress(CompletionChannel channel, CompletionQueue queue, int entries, boolean busyPoll) {
         this.channel = channel;
         this.queue = queue;
+        this.freeCompletions = new AtomicInteger(entries);
         this.busyPoll = busyPoll;
         this.channelReady = waits.add(channel.fileDescriptor());
         this.thread = new Thread(this, "rdma-progress-" + THREADS.getAndIncrement());
@@ -103,6 +110,36 @@ final class Progress implements Runnable {
         }
     }
 
+    /** Runs a task on the thread: now if this is it, else soon. */
+    void runHere(Runnable task) {
+        if (isCurrentThread()) {
+            task.run();
+        } else {
+            execute(task);
+        }
+    }
+
+    CompletionQueue queue() {
+        return queue;
+    }
+
+    int freeCompletions() {
+        return freeCompletions.get();
+    }
+
+    /** Sets room in the completion queue aside; returns false if there is not enough. */
+    boolean reserve(int completions) {
+        boolean reserved = freeCompletions.addAndGet(-completions) >= 0;
+        if (!reserved) {
+            giveBack(completions);
+        }
+        return reserved;
+    }
+
+    void giveBack(int completions) {
+        freeCompletions.addAndGet(completions);
+    }
+
     /** Makes sure that the thread checks deadlines by then. */
     void wakeBefore(long deadline) {
         if (deadline < plannedWake) {
@@ -124,28 +161,21 @@ final class Progress implements Runnable {
         }
     }
 
-    /** Acts on an event of the device: on the failure of one of its connections, of the queue, or of all. */
-    void handle(AsyncEvent event) {
-        switch (event.type()) {
-            case QUEUE_PAIR_FATAL ->
-                targets.values().stream()
-                        // Found now, while the queue pair still has its address, which the next one may get.
-                        .filter(target -> target.isSubjectOf(event))
-                        .forEach(target ->
-                                execute(() -> target.fail(new IOException("device event: " + event.description()))));
-            case COMPLETION_QUEUE_ERROR -> {
-                if (event.isAbout(queue)) {
-                    lose("the completion queue overflowed or failed: " + event.description());
-                }
-            }
-            case DEVICE_FATAL -> lose("the device failed: " + event.description());
-            default -> {} // connections that a port's trouble ends, end by their retries
-        }
+    /** Fails the connection that a device event is about, if it is one of this thread. */
+    void failSubjectOf(AsyncEvent event) {
+        // Found now, while the queue pair still has its address, which the next one may get.
+        targets.values().stream()
+                .filter(target -> target.isSubjectOf(event))
+                .forEach(target -> execute(() -> target.fail(new IOException("device event: " + event.description()))));
     }
 
-    /** Gives up the device: ends all connections without waiting for it, and refuses what comes. */
-    void lose(String why) {
-        IOException reason = new IOException(why);
+    /** Returns whether a device event is about this thread's completion queue. */
+    boolean isSubjectOf(AsyncEvent event) {
+        return event.isAbout(queue);
+    }
+
+    /** Ends all connections without waiting for the device, which is given up. */
+    void lose(Throwable reason) {
         execute(() -> {
             if (broken == null && !ended) {
                 broken = reason;
@@ -163,13 +193,24 @@ final class Progress implements Runnable {
         return broken;
     }
 
-    /** Fails everything, then ends the thread once all has ended; waits for that. */
-    void stop(Throwable reason) throws InterruptedException {
+    /**
+     * Fails everything, then ends the thread once all has ended; waits for that, and returns whether the caller was
+     * interrupted.
+     */
+    boolean stop(Throwable reason) {
         execute(() -> {
             timed.forEach(each -> each.fail(reason));
             stopping = true;
         });
-        thread.join();
+        boolean interrupted = false;
+        while (thread.isAlive()) {
+            try {
+                thread.join();
+            } catch (InterruptedException e) {
+                interrupted = true;
+            }
+        }
+        return interrupted;
     }
 
     @Override

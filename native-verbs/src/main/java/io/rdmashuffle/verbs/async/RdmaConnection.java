@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
+import io.rdmashuffle.verbs.CmEvent;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -24,8 +25,8 @@ import java.util.concurrent.TimeoutException;
  * {@link IllegalStateException} for a closed region, {@link RejectedExecutionException} when as many operations are in
  * flight as the endpoint allows. Posting never waits: wait for one of your futures.
  *
- * <p><b>Threading:</b> thread-safe. Futures complete on the endpoint's progress thread: what depends on them without an
- * executor of its own must not block.
+ * <p><b>Threading:</b> thread-safe. Futures complete on the connection's progress thread: what depends on them without
+ * an executor of its own must not block.
  *
  * <p><b>Ownership:</b> the acceptor or the caller of {@link RdmaEndpoint#connect} closes it; closing the endpoint
  * closes the rest.
@@ -35,16 +36,28 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
 
     private final ConnectionState state;
     private final Progress progress;
+    private final ProgressThreads threads;
     private volatile byte[] peerData = new byte[0];
 
-    RdmaConnection(ConnectionState state, Progress progress, Requests requests) {
+    RdmaConnection(ConnectionState state, Progress progress, ProgressThreads threads, Requests requests) {
         super(requests);
         this.state = state;
         this.progress = progress;
+        this.threads = threads;
     }
 
     ConnectionState state() {
         return state;
+    }
+
+    /** Takes an event of the connection manager, on any thread. */
+    void handle(CmEvent event) {
+        progress.runHere(() -> state.handle(event));
+    }
+
+    /** Ends the connection for a reason, on any thread. */
+    void fail(Throwable reason) {
+        progress.runHere(() -> state.fail(reason));
     }
 
     /** {@return the peer's address, for messages} */
@@ -105,14 +118,14 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
 
     /**
      * Ends the connection: the peer is notified, and outstanding operations fail as flushed. Waits until that is done,
-     * unless called on the progress thread. Idempotent.
+     * unless called on a progress thread of its endpoint. Idempotent.
      *
      * @throws CompletionException if that takes longer than 10 s
      */
     @Override
     public void close() {
         progress.execute(() -> state.fail(new IOException("connection to " + peer() + " was closed locally")));
-        if (progress.isCurrentThread()) {
+        if (threads.isCurrentThread()) {
             return;
         }
         try {

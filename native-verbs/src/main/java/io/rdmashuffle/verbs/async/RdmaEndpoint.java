@@ -23,10 +23,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One RDMA device in use by this process: memory, listeners, connections, and the thread {@code rdma-progress-N} that
- * drives them.
+ * One RDMA device in use by this process: memory, listeners, connections, and the threads {@code rdma-progress-N} that
+ * drive them.
  *
- * <p><b>Threading:</b> thread-safe. Futures complete and acceptors run on the progress thread and must not block it.
+ * <p><b>Threading:</b> thread-safe. Futures complete and acceptors run on progress threads and must not block them.
  *
  * <p><b>Ownership:</b> owns its device, regions, listeners and connections; closing it fails what is outstanding, then
  * frees.
@@ -34,21 +34,21 @@ import org.jspecify.annotations.Nullable;
 public final class RdmaEndpoint implements AutoCloseable {
     private final InetAddress local;
     private final Resources resources;
-    private final Progress progress;
+    private final ProgressThreads threads;
     private final ConnectionEvents connectionEvents;
     private final DeviceEvents deviceEvents;
     private final Map<Integer, RdmaListener> listeners = new ConcurrentHashMap<>();
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private RdmaEndpoint(InetAddress local, Resources resources, EndpointOptions options) {
+    private RdmaEndpoint(InetAddress local, Resources resources) {
         this.local = local;
         this.resources = resources;
-        this.progress = new Progress(resources.channel(), resources.queue(), options.busyPoll());
+        this.threads = resources.createThreads();
         this.connectionEvents = new ConnectionEvents(resources.events(), this::dispatchOther);
-        this.deviceEvents = new DeviceEvents(resources.context(), progress::handle);
-        progress.watch(connectionEvents.fileDescriptor(), false, connectionEvents::take);
-        progress.watch(deviceEvents.fileDescriptor(), true, deviceEvents::take);
-        progress.start();
+        this.deviceEvents = new DeviceEvents(resources.context(), threads::handle);
+        threads.first().watch(connectionEvents.fileDescriptor(), false, connectionEvents::take);
+        threads.first().watch(deviceEvents.fileDescriptor(), true, deviceEvents::take);
+        threads.start();
     }
 
     /**
@@ -82,7 +82,7 @@ public final class RdmaEndpoint implements AutoCloseable {
             throws IOException {
         Resources resources = Resources.open(library, local, options);
         try {
-            return new RdmaEndpoint(local, resources, options);
+            return new RdmaEndpoint(local, resources);
         } catch (RuntimeException e) {
             resources.close();
             throw e;
@@ -219,7 +219,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         requireOpen();
         RdmaListener listener = new RdmaListener(
                 resources,
-                progress,
+                threads,
                 connectionEvents,
                 new InetSocketAddress(local, port),
                 admission,
@@ -267,10 +267,10 @@ public final class RdmaEndpoint implements AutoCloseable {
                 ConnectionParameters.MAX_REQUEST_BYTES, privateData.length, "private data of a request");
         byte[] copy = privateData.clone();
         CompletableFuture<RdmaConnection> result = new CompletableFuture<>();
-        progress.execute(() -> {
+        threads.first().execute(() -> {
             try {
                 requireOpen();
-                Connecting.start(resources, progress, connectionEvents, remote, timeout, copy, result);
+                Connecting.start(resources, threads, connectionEvents, remote, timeout, copy, result);
             } catch (RuntimeException e) {
                 result.completeExceptionally(e);
             }
@@ -284,14 +284,14 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     private void dispatchOther(CmEvent event) {
         if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
-            progress.lose(event.describe());
+            threads.lose(event.describe());
         }
         if (event.type() != CmEvent.Type.CONNECT_REQUEST) {
             return;
         }
         InetSocketAddress at = event.id().localAddress();
         RdmaListener listener = at == null ? null : listeners.get(at.getPort());
-        if (listener == null || closed.get() || progress.broken() != null) {
+        if (listener == null || closed.get() || threads.broken() != null) {
             event.id().reject(new byte[0]);
             event.id().close();
         } else {
@@ -300,7 +300,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     private void requireOpen() {
-        @Nullable Throwable broken = progress.broken();
+        @Nullable Throwable broken = threads.broken();
         if (closed.get()) {
             throw new IllegalStateException("endpoint on " + local + " is closed");
         }
@@ -313,32 +313,21 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /**
      * Ends connections and listeners, fails outstanding operations, then frees regions and device; idempotent. Waits
-     * for the progress thread.
+     * for the progress threads.
      *
-     * @throws IllegalStateException if called on the progress thread
+     * @throws IllegalStateException if called on one of them
      */
     @Override
     public void close() {
-        if (progress.isCurrentThread()) {
-            throw new IllegalStateException("an endpoint cannot be closed by its own progress thread");
+        if (threads.isCurrentThread()) {
+            throw new IllegalStateException("an endpoint cannot be closed by a progress thread of its own");
         }
         if (!closed.compareAndSet(false, true)) {
             return;
         }
         listeners.values().forEach(RdmaListener::close);
-        boolean interrupted = false;
-        while (true) {
-            try {
-                progress.stop(new IOException("endpoint on " + local + " was closed"));
-                break;
-            } catch (InterruptedException e) {
-                interrupted = true;
-            }
-        }
+        threads.stop(new IOException("endpoint on " + local + " was closed"));
         deviceEvents.close();
         resources.close();
-        if (interrupted) {
-            Thread.currentThread().interrupt();
-        }
     }
 }

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Accepts connections at a port.
  *
- * <p><b>Threading:</b> thread-safe; its admission and its acceptor run on the endpoint's progress thread and must not
- * block.
+ * <p><b>Threading:</b> thread-safe; its admission and its acceptor run on the endpoint's first progress thread and
+ * must not block.
  *
  * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#listen} closes it; closing the endpoint closes what is left.
  * Its connections live on.
@@ -25,7 +25,7 @@ public final class RdmaListener implements AutoCloseable {
     private static final int BACKLOG = 128;
 
     private final Resources resources;
-    private final Progress progress;
+    private final ProgressThreads threads;
     private final ConnectionEvents events;
     private final CmId id;
     private final InetSocketAddress address;
@@ -35,14 +35,14 @@ public final class RdmaListener implements AutoCloseable {
 
     RdmaListener(
             Resources resources,
-            Progress progress,
+            ProgressThreads threads,
             ConnectionEvents events,
             InetSocketAddress at,
             Function<ConnectRequest, ConnectAnswer> admission,
             Consumer<RdmaConnection> acceptor,
             Consumer<RdmaListener> onClose) {
         this.resources = resources;
-        this.progress = progress;
+        this.threads = threads;
         this.events = events;
         this.admission = admission;
         this.acceptor = acceptor;
@@ -83,7 +83,7 @@ public final class RdmaListener implements AutoCloseable {
                 refuse(peer, answer.privateData());
                 return;
             }
-            connection = resources.newConnection(peer, progress, () -> events.forget(peer));
+            connection = resources.newConnection(peer, threads, () -> events.forget(peer));
             connection.setPeerData(request.privateData());
             ConnectionState state = connection.state();
             RdmaConnection accepted = connection;
@@ -115,22 +115,21 @@ public final class RdmaListener implements AutoCloseable {
         if (connection == null) {
             peer.close();
         } else {
-            connection.state().fail(reason);
+            connection.fail(reason);
         }
     }
 
     /** Takes the first event after the answer: ESTABLISHED, or why the connection failed. */
     private void finish(RdmaConnection connection, CmEvent event) {
-        ConnectionState state = connection.state();
         if (event.type() != CmEvent.Type.ESTABLISHED) {
-            state.fail(new IOException("peer " + state.peer() + ": " + event.describe()));
+            connection.fail(new IOException("peer " + connection.peer() + ": " + event.describe()));
             return;
         }
-        events.setHandler(event.id(), state::handle);
+        events.setHandler(event.id(), connection::handle);
         try {
             acceptor.accept(connection);
         } catch (RuntimeException e) {
-            state.fail(new IOException("the acceptor threw on the connection from " + state.peer(), e));
+            connection.fail(new IOException("the acceptor threw on the connection from " + connection.peer(), e));
         }
     }
 

@@ -17,6 +17,10 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -40,10 +44,7 @@ final class Resources implements AutoCloseable {
     private final EventChannel events;
     private final Context context;
     private final ProtectionDomain domain;
-    private final CompletionChannel channel;
-    private final CompletionQueue queue;
     private final DeviceLimits limits;
-    private final AtomicInteger freeCompletions;
     private final AtomicInteger connectionNumbers = new AtomicInteger();
     private final Set<LocalRegion> regions = ConcurrentHashMap.newKeySet();
 
@@ -53,10 +54,6 @@ final class Resources implements AutoCloseable {
         this.options = options;
         this.limits = context.limits();
         this.domain = context.allocateProtectionDomain();
-        this.channel = context.createCompletionChannel();
-        int entries = Math.min(options.maxCompletions(), limits.maxCompletions());
-        this.queue = context.createCompletionQueue(entries, channel);
-        this.freeCompletions = new AtomicInteger(entries);
     }
 
     /** Opens the device that has this address. */
@@ -92,12 +89,17 @@ final class Resources implements AutoCloseable {
         return events;
     }
 
-    CompletionChannel channel() {
-        return channel;
-    }
-
-    CompletionQueue queue() {
-        return queue;
+    /** Creates the threads, each with a completion queue of its own. */
+    ProgressThreads createThreads() {
+        int entries = Math.min(options.maxCompletions(), limits.maxCompletions());
+        Map<CompletionChannel, CompletionQueue> queues = new LinkedHashMap<>();
+        for (int i = 0; i < options.progressThreads(); i++) {
+            CompletionChannel channel = context.createCompletionChannel();
+            queues.put(channel, context.createCompletionQueue(entries, channel));
+        }
+        List<Progress> threads = new ArrayList<>();
+        queues.forEach((channel, queue) -> threads.add(new Progress(channel, queue, entries, options.busyPoll())));
+        return new ProgressThreads(threads);
     }
 
     Context context() {
@@ -155,17 +157,17 @@ final class Resources implements AutoCloseable {
      * Makes the end of a connection on this device, its queue pair ready for receives.
      *
      * @param afterEnd follows the end of the connection, unless the device does not let go of it
-     * @throws IOException if the completion queue has no room for another
+     * @throws IOException if no completion queue has room for another
      */
-    RdmaConnection newConnection(CmId id, Progress progress, Runnable afterEnd) throws IOException {
+    RdmaConnection newConnection(CmId id, ProgressThreads threads, Runnable afterEnd) throws IOException {
         if (!id.isOn(context)) {
             throw new IOException("the route to " + id.remoteAddress() + " does not use " + deviceName()
                     + ", the device of this endpoint; open an endpoint on the device that it uses");
         }
         int completions = options.maxInFlight() + options.maxReceives();
-        if (freeCompletions.addAndGet(-completions) < 0) {
-            freeCompletions.addAndGet(completions);
-            throw new IOException("the completion queue has no room for another connection, which takes " + completions
+        Progress progress = threads.roomiest();
+        if (!progress.reserve(completions)) {
+            throw new IOException("no completion queue has room for another connection, which takes " + completions
                     + " entries; open the endpoint with more than maxCompletions=" + options.maxCompletions());
         }
         LocalRegion scratch = null;
@@ -175,23 +177,24 @@ final class Resources implements AutoCloseable {
             scratch = allocate(Requests.scratchBytes(options), Set.of(Access.LOCAL_WRITE));
             QueueSizes sizes =
                     new QueueSizes(options.maxInFlight(), options.maxReceives(), maxPieces(), options.inlineBytes());
-            pair = domain.createQueuePair(sizes, queue, queue, null);
+            pair = domain.createQueuePair(sizes, progress.queue(), progress.queue(), null);
             pair.initialize(id, peerRights());
             LocalRegion freed = scratch;
             Runnable giveBack = () -> {
                 freed.closeWhenUnused(LocalRegion.closeDeadline());
-                freeCompletions.addAndGet(completions);
+                progress.giveBack(completions);
                 afterEnd.run();
             };
             ConnectionState state = new ConnectionState(
                     connectionNumbers.incrementAndGet(), id, pair, progress, options, maxPieces(), giveBack);
-            RdmaConnection connection = new RdmaConnection(state, progress, new Requests(this, options, scratch));
+            RdmaConnection connection =
+                    new RdmaConnection(state, progress, threads, new Requests(this, options, scratch));
             made = true;
             progress.add(state);
             return connection;
         } finally {
             if (!made) {
-                freeCompletions.addAndGet(completions);
+                progress.giveBack(completions);
                 if (pair != null) {
                     pair.close();
                 }

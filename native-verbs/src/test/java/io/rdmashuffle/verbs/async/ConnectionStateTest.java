@@ -40,7 +40,13 @@ class ConnectionStateTest {
     private final EventChannel events = EventChannel.open(device.library);
     private final LocalRegion region = LocalRegion.allocate(domain, 64, Set.of(Access.LOCAL_WRITE), closed -> {});
     private final ConnectionState state = new ConnectionState(
-            1, events.createId(), pair, new Progress(channel, queue, false), EndpointOptions.DEFAULT, 1, () -> ended++);
+            1,
+            events.createId(),
+            pair,
+            new Progress(channel, queue, 8, false),
+            EndpointOptions.DEFAULT,
+            1,
+            () -> ended++);
 
     @AfterEach
     void closeAll() {

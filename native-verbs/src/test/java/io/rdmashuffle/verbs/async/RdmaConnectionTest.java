@@ -11,10 +11,13 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Random;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -203,6 +206,37 @@ class RdmaConnectionTest {
         }
         get(full.post());
         assertThat(here.get(0, 64)).isEqualTo(there.get(1000, 64));
+    }
+
+    @Test
+    void severalThreadsDriveConnections() throws Exception {
+        endpoints = new ConnectedEndpoints(EndpointOptions.DEFAULT.withProgressThreads(3));
+        here = endpoints.client.allocate(LENGTH);
+        there = endpoints.server.allocate(LENGTH);
+        there.put(0, content);
+        List<RdmaConnection> connections = new ArrayList<>();
+        for (int i = 0; i < 6; i++) {
+            connections.add(endpoints.connect().client());
+        }
+        int piece = 1000;
+        int length = piece * connections.size();
+        List<CompletableFuture<?>> reads = new ArrayList<>();
+        Set<String> threads = ConcurrentHashMap.newKeySet();
+        for (int at = 0; at < length; at += piece) {
+            reads.add(connections
+                    .get(at / piece)
+                    .read(here.slice(at, piece), there.describe().slice(at, piece))
+                    .thenRun(() -> threads.add(Thread.currentThread().getName())));
+        }
+        for (CompletableFuture<?> read : reads) {
+            get(read);
+        }
+        assertThat(here.get(0, length)).isEqualTo(Arrays.copyOf(content, length));
+        // Callbacks of futures that were complete already ran here.
+        threads.remove(Thread.currentThread().getName());
+        assertThat(threads).allMatch(name -> name.startsWith("rdma-progress-"));
+        connections.get(0).close();
+        get(connections.get(1).read(here.slice(0, piece), there.describe().slice(0, piece)));
     }
 
     @ParameterizedTest

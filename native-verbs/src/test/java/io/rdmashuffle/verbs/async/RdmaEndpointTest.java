@@ -115,7 +115,7 @@ class RdmaEndpointTest {
 
     @Test
     void noRoomInTheCompletionQueueIsSaid() throws Exception {
-        EndpointOptions small = new EndpointOptions(8, 8, 20, 64, 4, TIMEOUT, false);
+        EndpointOptions small = new EndpointOptions(8, 8, 20, 64, 4, TIMEOUT, false, 1);
         try (RdmaEndpoint server = open();
                 RdmaEndpoint client = RdmaEndpoint.open(device.address(), small);
                 RdmaListener listener = server.listen(0, connection -> {})) {

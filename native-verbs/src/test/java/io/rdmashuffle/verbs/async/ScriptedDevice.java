@@ -65,6 +65,7 @@ final class ScriptedDevice implements AutoCloseable {
     private int nextPort = 1000;
     private int nextPair = 1;
     private volatile long lastPair;
+    private volatile long lastId;
 
     /** What the device says of itself. */
     static final class Limits {
@@ -151,6 +152,11 @@ final class ScriptedDevice implements AutoCloseable {
         return found;
     }
 
+    /** Returns the id of the request that came last. */
+    long lastId() {
+        return lastId;
+    }
+
     /** Has something happen to an id. */
     int happen(long id, int type) {
         return happen(id, type, 0, 0, 0, new byte[0]);
@@ -177,6 +183,7 @@ final class ScriptedDevice implements AutoCloseable {
     synchronized long request(int port, int initiatorDepth, int responderResources, byte[] data) {
         long id = fake.create();
         channelsOfIds.put(id, channelsOfPorts.getOrDefault(port, 0L));
+        lastId = id;
         RawMemory.putLong(id + rdma_cm_id.verbs, context);
         for (int address : new int[] {rdma_cm_id.route__addr__src_addr, rdma_cm_id.route__addr__dst_addr}) {
             RawMemory.putShort(id + address, (short) LibC.AF_INET);
