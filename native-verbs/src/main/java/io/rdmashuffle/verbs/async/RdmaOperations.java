@@ -12,9 +12,10 @@ import java.util.concurrent.CompletableFuture;
  * <p>Each operation returns a future that completes exactly once: when the device has finished, so that its local
  * memory may be used again.
  */
-public abstract sealed class RdmaOperations permits RdmaConnection, RdmaBatch {
+public abstract class RdmaOperations {
     private final Requests requests;
 
+    /** Only connections and batches of this package are some. */
     RdmaOperations(Requests requests) {
         this.requests = requests;
     }

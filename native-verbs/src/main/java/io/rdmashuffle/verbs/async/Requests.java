@@ -14,15 +14,15 @@ import java.util.OptionalInt;
  * <p><b>Ownership:</b> the scratch region is its connection's, which frees it when nothing is outstanding.
  */
 final class Requests {
-    private final Resources resources;
+    private final DeviceAbilities device;
     private final EndpointOptions options;
     /** For each slot 8 bytes for the old value of an atomic, then for each slot the bytes of an inline message. */
     private final LocalRegion scratch;
 
     private volatile long timeoutNanos;
 
-    Requests(Resources resources, EndpointOptions options, LocalRegion scratch) {
-        this.resources = resources;
+    Requests(DeviceAbilities device, EndpointOptions options, LocalRegion scratch) {
+        this.device = device;
         this.options = options;
         this.scratch = scratch;
         this.timeoutNanos = options.operationTimeout().toNanos();
@@ -136,8 +136,8 @@ final class Requests {
         // To some devices a piece of length 0 is one of 2 GiB.
         List<LocalSlice> pieces =
                 local.stream().filter(piece -> piece.lengthBytes() > 0).toList();
-        if (pieces.size() > resources.maxPieces()) {
-            throw new IllegalArgumentException(name + ": at most " + resources.maxPieces()
+        if (pieces.size() > device.maxPieces()) {
+            throw new IllegalArgumentException(name + ": at most " + device.maxPieces()
                     + " pieces of local memory; open the endpoint with more maxPieces, if the device has more");
         }
         List<LocalRegion> regions = local.stream().map(LocalSlice::region).toList();
@@ -155,15 +155,15 @@ final class Requests {
     }
 
     private void requireOwn(String name, LocalSlice local) {
-        if (!resources.knows(local.region())) {
+        if (!local.region().isOf(device.domain())) {
             throw new IllegalArgumentException(name + ": the region belongs to another endpoint");
         }
     }
 
     private void requireAtomic(RemoteRegion remote) {
-        if (!resources.atomics()) {
+        if (!device.atomics()) {
             throw new UnsupportedOperationException(
-                    resources.deviceName() + " has no atomics (ibv_devinfo -v: atomic_cap)");
+                    device.deviceName() + " has no atomics (ibv_devinfo -v: atomic_cap)");
         }
         if (remote.lengthBytes() != Long.BYTES || remote.address() % Long.BYTES != 0) {
             throw new IllegalArgumentException("atomic on " + remote + ": must be 8 bytes, aligned to 8");

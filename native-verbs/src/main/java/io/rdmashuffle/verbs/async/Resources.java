@@ -110,11 +110,6 @@ final class Resources implements AutoCloseable {
         return context.deviceName();
     }
 
-    /** Returns whether the device has atomics. */
-    boolean atomics() {
-        return limits.atomics();
-    }
-
     /** Returns the most pieces of local memory in one operation. */
     int maxPieces() {
         return Math.min(options.maxPieces(), limits.maxPieces());
@@ -132,8 +127,8 @@ final class Resources implements AutoCloseable {
                 : Set.of(Access.REMOTE_READ, Access.REMOTE_WRITE);
     }
 
-    boolean knows(LocalRegion region) {
-        return region.isOf(domain);
+    private DeviceAbilities abilities() {
+        return new DeviceAbilities(domain, deviceName(), maxPieces(), limits.atomics());
     }
 
     LocalRegion allocate(long lengthBytes, Set<Access> rights) {
@@ -188,7 +183,7 @@ final class Resources implements AutoCloseable {
             ConnectionState state = new ConnectionState(
                     connectionNumbers.incrementAndGet(), id, pair, progress, options, maxPieces(), giveBack);
             RdmaConnection connection =
-                    new RdmaConnection(state, progress, threads, new Requests(this, options, scratch));
+                    new RdmaConnection(state, progress, threads, new Requests(abilities(), options, scratch));
             made = true;
             progress.add(state);
             return connection;

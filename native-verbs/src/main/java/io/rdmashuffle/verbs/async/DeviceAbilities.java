@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.verbs.async;
+
+import io.rdmashuffle.verbs.ProtectionDomain;
+
+/**
+ * What requests on a device may be.
+ *
+ * @param domain whose regions they may name
+ * @param deviceName for messages
+ * @param maxPieces pieces of local memory in one request
+ * @param atomics whether the device has atomics
+ */
+record DeviceAbilities(ProtectionDomain domain, String deviceName, int maxPieces, boolean atomics) {}
