@@ -6,11 +6,14 @@ import io.rdmashuffle.verbs.async.ConnectAnswer;
 import io.rdmashuffle.verbs.async.EndpointOptions;
 import io.rdmashuffle.verbs.async.LocalRegion;
 import io.rdmashuffle.verbs.async.LocalSlice;
+import io.rdmashuffle.verbs.async.MemoryServer;
 import io.rdmashuffle.verbs.async.RdmaBatch;
 import io.rdmashuffle.verbs.async.RdmaConnection;
 import io.rdmashuffle.verbs.async.RdmaEndpoint;
 import io.rdmashuffle.verbs.async.RdmaListener;
 import io.rdmashuffle.verbs.async.ReceivedMessage;
+import io.rdmashuffle.verbs.async.RemoteAllocation;
+import io.rdmashuffle.verbs.async.RemoteMemory;
 import io.rdmashuffle.verbs.async.RemoteRegion;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -173,6 +176,20 @@ final class Examples {
         long seen = connection.compareAndSwap(counter, before + 5, 0).get();
         System.out.println(seen == before + 5 ? "swapped" : "the value had changed");
         // end
+    }
+
+    static void remoteMemory(RdmaEndpoint serving, RdmaEndpoint client, LocalRegion local) throws Exception {
+        // example: memory
+        MemoryServer server = serving.serveMemory(0, 64 << 20, request -> ConnectAnswer.accept()); // at most 64 MiB
+        try (RemoteMemory memory = client.connectMemory(server.address(), Duration.ofSeconds(10), new byte[0])
+                        .get();
+                RemoteAllocation given =
+                        memory.allocate(4096, Duration.ofSeconds(10)).get()) {
+            memory.connection().write(local.slice(0, 4096), given.region()).get();
+            System.out.println(server.usedBytes() + " bytes are in use");
+        } // given back; what a peer leaves behind is freed when its connection ends
+        // end
+        server.close();
     }
 
     static void failure(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {

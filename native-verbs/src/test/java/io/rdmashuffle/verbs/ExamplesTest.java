@@ -71,6 +71,7 @@ class ExamplesTest {
             there.putLong(8, 37);
             Examples.atomics(connection, there.describe());
             assertThat(there.getLong(8)).isZero();
+            Examples.remoteMemory(server, client, here);
             Examples.failure(connection, here, there.describe());
         }
     }

@@ -12,7 +12,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -38,6 +37,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     private final ConnectionEvents connectionEvents;
     private final DeviceEvents deviceEvents;
     private final Map<Integer, RdmaListener> listeners = new ConcurrentHashMap<>();
+    private final Set<MemoryServer> memoryServers = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean closed = new AtomicBoolean();
 
     private RdmaEndpoint(InetAddress local, Resources resources) {
@@ -124,7 +124,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low
      */
     public LocalRegion allocate(long lengthBytes) {
-        return allocate(lengthBytes, allRights());
+        return allocate(lengthBytes, resources.allRights());
     }
 
     /**
@@ -140,12 +140,6 @@ public final class RdmaEndpoint implements AutoCloseable {
         return resources.allocate(lengthBytes, rights);
     }
 
-    private Set<Access> allRights() {
-        Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE);
-        rights.addAll(resources.peerRights());
-        return rights;
-    }
-
     /**
      * Registers a direct buffer, a mapped file for example, with every right that it can have: a read-only one may be
      * read by peers.
@@ -157,7 +151,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      *     kernel does not pin such memory, for example a file on a disk that the device may write to
      */
     public LocalRegion register(ByteBuffer buffer) {
-        return register(buffer, buffer.isReadOnly() ? Set.of(Access.REMOTE_READ) : allRights());
+        return register(buffer, buffer.isReadOnly() ? Set.of(Access.REMOTE_READ) : resources.allRights());
     }
 
     /**
@@ -279,6 +273,56 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
+     * Gives memory of this process to peers, up to a bound. Without this call nobody gets any.
+     *
+     * @param port 0 for a free one
+     * @param maxBytes most that all peers together have at a time, in whole pages of 4 KiB; 0 refuses all
+     * @param admission decides on each peer; whoever is admitted may take all of it
+     * @return the server, which the caller closes
+     * @throws IllegalArgumentException if the bound is negative
+     * @throws io.rdmashuffle.ffi.NativeException EADDRINUSE: the port is taken
+     */
+    public MemoryServer serveMemory(int port, long maxBytes, Function<ConnectRequest, ConnectAnswer> admission) {
+        if (maxBytes < 0) {
+            throw new IllegalArgumentException("maxBytes " + maxBytes + ": must be at least 0");
+        }
+        requireOpen();
+        MemoryServer server = new MemoryServer(
+                resources,
+                threads,
+                maxBytes,
+                admission,
+                (asked, acceptor) -> listen(port, asked, acceptor),
+                memoryServers::remove);
+        memoryServers.add(server);
+        return server;
+    }
+
+    /**
+     * Connects to the memory server of a peer.
+     *
+     * @param remote where {@link #serveMemory} listens
+     * @param timeout until the future fails
+     * @param privateData for the server's admission, as {@link #connect(InetSocketAddress, Duration, byte[])} has it
+     * @return completes with what gives the peer's memory, which the caller closes, or fails with the reason:
+     *     {@link RdmaRefusedException} if the peer refused
+     * @throws IllegalArgumentException if the private data is too long
+     */
+    public CompletableFuture<RemoteMemory> connectMemory(
+            InetSocketAddress remote, Duration timeout, byte[] privateData) {
+        CompletableFuture<RemoteMemory> result = new CompletableFuture<>();
+        CompletableFuture<RdmaConnection> unused = connect(remote, timeout, privateData)
+                .whenComplete((connection, failure) -> {
+                    if (connection == null) {
+                        result.completeExceptionally(failure);
+                    } else {
+                        RemoteMemory.open(resources, connection, result);
+                    }
+                });
+        return result;
+    }
+
+    /**
      * Takes an event of an id without a handler: a connection request, the removal of the device, or a late event of an
      * id that is being closed.
      */
@@ -325,9 +369,13 @@ public final class RdmaEndpoint implements AutoCloseable {
         if (!closed.compareAndSet(false, true)) {
             return;
         }
-        listeners.values().forEach(RdmaListener::close);
-        threads.stop(new IOException("endpoint on " + local + " was closed"));
-        deviceEvents.close();
-        resources.close();
+        try {
+            memoryServers.forEach(MemoryServer::close);
+        } finally {
+            listeners.values().forEach(RdmaListener::close);
+            threads.stop(new IOException("endpoint on " + local + " was closed"));
+            deviceEvents.close();
+            resources.close();
+        }
     }
 }

@@ -18,6 +18,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -108,6 +109,18 @@ final class Resources implements AutoCloseable {
 
     String deviceName() {
         return context.deviceName();
+    }
+
+    /** Returns every right that memory can have on this device. */
+    Set<Access> allRights() {
+        Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE);
+        rights.addAll(peerRights());
+        return rights;
+    }
+
+    /** Returns how many messages a connection can have under way in each direction. */
+    int maxMessages() {
+        return Math.min(options.maxInFlight(), options.maxReceives());
     }
 
     /** Returns the most pieces of local memory in one operation. */

@@ -15,6 +15,7 @@ import io.rdmashuffle.ffi.QueueLayout.ibv_qp_init_attr;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.ffi.VerbsLayout.sockaddr_in;
+import io.rdmashuffle.ffi.WorkLayout.ibv_recv_wr;
 import io.rdmashuffle.ffi.WorkLayout.ibv_send_wr;
 import io.rdmashuffle.ffi.WorkLayout.ibv_sge;
 import io.rdmashuffle.ffi.WorkLayout.ibv_wc;
@@ -52,6 +53,7 @@ final class ScriptedDevice implements AutoCloseable {
     final BlockingQueue<byte[]> rejects = new LinkedBlockingQueue<>();
     final BlockingQueue<Transition> transitions = new LinkedBlockingQueue<>();
     final BlockingQueue<Posted> posted = new LinkedBlockingQueue<>();
+    final BlockingQueue<Receive> receives = new LinkedBlockingQueue<>();
     private final long context = fake.createContext();
     private final List<NativeBuffer> memory = new ArrayList<>();
     private final List<Long> ids = new ArrayList<>();
@@ -84,6 +86,9 @@ final class ScriptedDevice implements AutoCloseable {
     /** A request that was posted, with how many one call posted. */
     record Posted(long pair, long id, int opcode, int flags, long remote, List<Piece> pieces, int chained) {}
 
+    /** A receive that was posted. */
+    record Receive(long pair, long id, long address, int length) {}
+
     /** A piece of local memory. */
     record Piece(long address, int length, int localKey) {}
 
@@ -92,6 +97,7 @@ final class ScriptedDevice implements AutoCloseable {
         fake.answer("ibv_create_qp", this::createPair);
         fake.answer("ibv_modify_qp", this::modifyPair);
         fake.answer("ibv_post_send", this::postSend);
+        fake.answer("ibv_post_recv", this::postReceive);
         fake.answer("ibv_poll_cq", this::poll);
         fake.answer("ibv_get_cq_event", arguments -> FakeDevice.nothingThere());
         fake.answer("ibv_get_async_event", this::nextDeviceEvent);
@@ -205,6 +211,17 @@ final class ScriptedDevice implements AutoCloseable {
         complete(request.pair(), request.id(), status, VerbsConstants.IBV_WC_RDMA_READ, 0);
     }
 
+    /** Has a message arrive in a receive. */
+    void deliver(Receive receive, byte[] message) {
+        RawMemory.putBytes(receive.address(), message, 0, message.length);
+        complete(
+                receive.pair(),
+                receive.id(),
+                VerbsConstants.IBV_WC_SUCCESS,
+                VerbsConstants.IBV_WC_RECV,
+                message.length);
+    }
+
     /** Completes something. */
     synchronized void complete(long pair, long id, int status, int opcode, int lengthBytes) {
         completions
@@ -292,6 +309,17 @@ final class ScriptedDevice implements AutoCloseable {
                     length));
         }
         posted.addAll(chain);
+        return 0;
+    }
+
+    private Number postReceive(Object[] arguments) {
+        long at = (Long) arguments[1];
+        long piece = RawMemory.getLong(at + ibv_recv_wr.sg_list);
+        receives.add(new Receive(
+                (Long) arguments[0],
+                RawMemory.getLong(at + ibv_recv_wr.wr_id),
+                RawMemory.getLong(piece + ibv_sge.addr),
+                RawMemory.getInt(piece + ibv_sge.length)));
         return 0;
     }
 

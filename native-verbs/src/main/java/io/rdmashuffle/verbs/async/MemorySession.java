@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.verbs.async;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.NativeException;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A peer of a {@link MemoryServer}, with the memory that it was given.
+ *
+ * <p><b>Threading:</b> messages arrive on the progress thread; everything else happens on the server's worker.
+ *
+ * <p><b>Ownership:</b> owns the connection and the memory, which it frees when the connection has ended.
+ */
+final class MemorySession {
+    private final MemoryServer server;
+    private final Resources resources;
+    private final RdmaConnection connection;
+    private final MessageSlots messages;
+    private final Map<Integer, Given> given = new HashMap<>();
+    private boolean over;
+
+    /** Memory that the peer has, and what it counts. */
+    private record Given(LocalRegion region, long countedBytes) {}
+
+    MemorySession(MemoryServer server, Resources resources, RdmaConnection connection) {
+        this.server = server;
+        this.resources = resources;
+        this.connection = connection;
+        this.messages = new MessageSlots(resources, connection, this::take);
+    }
+
+    void start() {
+        messages.start();
+        CompletableFuture<Void> unused = connection.ended().thenAccept(reason -> server.execute(this::freeAll));
+    }
+
+    /** Has the connection end and all memory freed; waits for neither. */
+    void close() {
+        connection.fail(new IOException("the memory server was closed"));
+        server.execute(this::freeAll);
+    }
+
+    private void take(MemoryMessage request, int slot) {
+        server.execute(() -> messages.guard(() -> {
+            CompletableFuture<Void> unused =
+                    messages.send(slot, answer(request)).thenRun(() -> messages.receive(slot));
+        }));
+    }
+
+    private MemoryMessage answer(MemoryMessage request) {
+        return switch (request.type()) {
+            case ALLOCATE -> allocate(request);
+            case FREE -> {
+                free(given.remove(request.id()));
+                yield MemoryMessage.freed(request.id());
+            }
+            default -> throw new IllegalArgumentException("an answer to no question: " + request.type());
+        };
+    }
+
+    private MemoryMessage allocate(MemoryMessage request) {
+        int id = request.id();
+        long lengthBytes = request.region().lengthBytes();
+        if (given.containsKey(id)) {
+            throw new IllegalArgumentException("allocation " + id + " exists");
+        }
+        if (over) {
+            return MemoryMessage.refused(id, "the connection has ended");
+        }
+        long counted = server.reserve(lengthBytes);
+        if (counted == 0) {
+            return MemoryMessage.refused(id, server.describeRoom());
+        }
+        LocalRegion region = null;
+        try {
+            region = resources.allocate(lengthBytes, resources.allRights());
+            given.put(id, new Given(region, counted));
+            return MemoryMessage.granted(id, region.describe());
+        } catch (NativeException e) {
+            return MemoryMessage.refused(id, "the server cannot register it: " + Errno.describe(e.errno()));
+        } catch (OutOfMemoryError e) {
+            return MemoryMessage.refused(id, "the server cannot allocate it");
+        } finally {
+            if (region == null) {
+                server.giveBack(counted);
+            }
+        }
+    }
+
+    private void free(@Nullable Given memory) {
+        if (memory != null) {
+            // Nothing of this process uses it. If the device does not let go of it, it stays counted.
+            memory.region().close();
+            server.giveBack(memory.countedBytes());
+        }
+    }
+
+    private void freeAll() {
+        over = true;
+        server.forget(this);
+        Map<Integer, Given> left = Map.copyOf(given);
+        given.clear();
+        left.values().forEach(each -> messages.guard(() -> free(each)));
+    }
+}

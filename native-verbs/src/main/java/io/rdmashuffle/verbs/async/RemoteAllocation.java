@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.verbs.async;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Memory of a peer that is this side's to read and write until it is closed.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> the caller of {@link RemoteMemory#allocate} closes it, once nothing that names its region is in
+ * flight; the peer frees it too when the connection ends.
+ */
+public final class RemoteAllocation implements AutoCloseable {
+    private final RemoteMemory memory;
+    private final int id;
+    private final RemoteRegion region;
+    private final AtomicReference<@Nullable CompletableFuture<Void>> freed = new AtomicReference<>();
+
+    RemoteAllocation(RemoteMemory memory, int id, RemoteRegion region) {
+        this.memory = memory;
+        this.id = id;
+        this.region = region;
+    }
+
+    /**
+     * {@return the memory, for operations on connections to the same endpoint; zeroed when it was given}
+     *
+     * @throws IllegalStateException once it is given back
+     */
+    public RemoteRegion region() {
+        if (freed.get() != null) {
+            throw new IllegalStateException("allocation of " + region + " is closed");
+        }
+        return region;
+    }
+
+    /**
+     * Gives the memory back; later requests that name it fail, and end their connection.
+     *
+     * @return completes when the peer has freed it, also if that is because the connection ended; the same one at each
+     *     call
+     */
+    public CompletableFuture<Void> free() {
+        CompletableFuture<Void> mine = new CompletableFuture<>();
+        CompletableFuture<Void> before = freed.compareAndExchange(null, mine);
+        if (before != null) {
+            return before.copy();
+        }
+        CompletableFuture<MemoryMessage> unused = memory.free(id).whenComplete((answer, ended) -> mine.complete(null));
+        return mine.copy();
+    }
+
+    /** Gives the memory back without waiting for it; idempotent. */
+    @Override
+    public void close() {
+        CompletableFuture<Void> unused = free();
+    }
+
+    @Override
+    public String toString() {
+        return "allocation of " + region;
+    }
+}
