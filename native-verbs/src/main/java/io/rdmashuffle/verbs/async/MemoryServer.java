@@ -9,7 +9,6 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
@@ -17,8 +16,8 @@ import java.util.function.Function;
  * Gives memory of this process to peers that ask for it, up to a bound: see {@link RemoteMemory}.
  *
  * <p>What a peer was given is freed when it gives it back, when its connection ends, or when this is closed. All peers
- * together never have more than the bound, counted in pages of {@value #PAGE_BYTES} bytes: a byte that is registered
- * pins a page. A peer that has been admitted needs no further right.
+ * together never have more than the bound, counted in pages of 4096 bytes: a byte that is registered pins a page. A
+ * peer that has been admitted needs no further right.
  *
  * <p><b>Threading:</b> thread-safe. Memory is allocated and freed by a thread {@code rdma-memory-N}: pinning takes too
  * long for a progress thread.
@@ -27,19 +26,17 @@ import java.util.function.Function;
  * left. Owns its listener, its connections and all memory that peers have.
  */
 public final class MemoryServer implements AutoCloseable {
-    static final int PAGE_BYTES = 4096;
     private static final AtomicInteger THREADS = new AtomicInteger();
     private static final int CLOSE_TIMEOUT_SECONDS = 10;
 
     private final Resources resources;
     private final ProgressThreads threads;
-    private final long maxBytes;
     private final Consumer<MemoryServer> onClose;
     private final Set<MemorySession> sessions = ConcurrentHashMap.newKeySet();
     private final ExecutorService worker;
     private final RdmaListener listener;
     /** Changed by the worker alone. */
-    private final AtomicLong usedBytes = new AtomicLong();
+    private final MemoryBudget budget;
 
     private volatile boolean closed;
 
@@ -57,7 +54,7 @@ public final class MemoryServer implements AutoCloseable {
             Consumer<MemoryServer> onClose) {
         this.resources = resources;
         this.threads = threads;
-        this.maxBytes = maxBytes;
+        this.budget = new MemoryBudget(maxBytes);
         this.onClose = onClose;
         this.worker = Executors.newSingleThreadExecutor(task -> {
             Thread thread = new Thread(task, "rdma-memory-" + THREADS.getAndIncrement());
@@ -72,7 +69,7 @@ public final class MemoryServer implements AutoCloseable {
     }
 
     private void accept(RdmaConnection connection) {
-        MemorySession session = new MemorySession(this, resources, connection);
+        MemorySession session = new MemorySession(budget, this::execute, sessions::remove, resources, connection);
         sessions.add(session);
         if (closed) { // looked at after adding: if not here, then close() sees the session
             sessions.remove(session);
@@ -88,48 +85,16 @@ public final class MemoryServer implements AutoCloseable {
 
     /** {@return how many bytes peers have at this moment, in whole pages; at most the bound} */
     public long usedBytes() {
-        return usedBytes.get();
+        return budget.usedBytes();
     }
 
     /** Runs a task on the thread that allocates and frees; not once this is closed, when all is freed. */
-    void execute(Runnable task) {
+    private void execute(Runnable task) {
         try {
             worker.execute(task);
         } catch (RejectedExecutionException e) {
             // Closed: what the task would free is freed, and what it would allocate is not wanted.
         }
-    }
-
-    /**
-     * Sets bytes aside; on the worker.
-     *
-     * @return the bytes that were counted, 0 if that would be more than the bound
-     */
-    long reserve(long lengthBytes) {
-        if (lengthBytes < 1) {
-            return 0;
-        }
-        // Counted in pages, so that nothing overflows whatever the peer asks for.
-        long pages = (lengthBytes - 1) / PAGE_BYTES + 1;
-        if (pages > (maxBytes - usedBytes.get()) / PAGE_BYTES) {
-            return 0;
-        }
-        usedBytes.addAndGet(pages * PAGE_BYTES);
-        return pages * PAGE_BYTES;
-    }
-
-    /** Takes back what was counted; on the worker. */
-    void giveBack(long countedBytes) {
-        usedBytes.addAndGet(-countedBytes);
-    }
-
-    /** Returns why there is no room, for a peer. */
-    String describeRoom() {
-        return usedBytes + " of " + maxBytes + " bytes are in use";
-    }
-
-    void forget(MemorySession session) {
-        sessions.remove(session);
     }
 
     /**

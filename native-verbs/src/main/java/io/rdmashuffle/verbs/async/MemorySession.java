@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,7 +19,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> owns the connection and the memory, which it frees when the connection has ended.
  */
 final class MemorySession {
-    private final MemoryServer server;
+    private final MemoryBudget budget;
+    private final Executor worker;
+    private final Consumer<MemorySession> onEnd;
     private final Resources resources;
     private final RdmaConnection connection;
     private final MessageSlots messages;
@@ -27,8 +31,21 @@ final class MemorySession {
     /** Memory that the peer has, and what it counts. */
     private record Given(LocalRegion region, long countedBytes) {}
 
-    MemorySession(MemoryServer server, Resources resources, RdmaConnection connection) {
-        this.server = server;
+    /**
+     * Prepares to serve a peer.
+     *
+     * @param worker allocates and frees; runs one task at a time
+     * @param onEnd is told once the connection has ended
+     */
+    MemorySession(
+            MemoryBudget budget,
+            Executor worker,
+            Consumer<MemorySession> onEnd,
+            Resources resources,
+            RdmaConnection connection) {
+        this.budget = budget;
+        this.worker = worker;
+        this.onEnd = onEnd;
         this.resources = resources;
         this.connection = connection;
         this.messages = new MessageSlots(resources, connection, this::take);
@@ -36,17 +53,17 @@ final class MemorySession {
 
     void start() {
         messages.start();
-        CompletableFuture<Void> unused = connection.ended().thenAccept(reason -> server.execute(this::freeAll));
+        CompletableFuture<Void> unused = connection.ended().thenAccept(reason -> worker.execute(this::freeAll));
     }
 
     /** Has the connection end and all memory freed; waits for neither. */
     void close() {
         connection.fail(new IOException("the memory server was closed"));
-        server.execute(this::freeAll);
+        worker.execute(this::freeAll);
     }
 
     private void take(MemoryMessage request, int slot) {
-        server.execute(() -> messages.guard(() -> {
+        worker.execute(() -> messages.guard(() -> {
             CompletableFuture<Void> unused =
                     messages.send(slot, answer(request)).thenRun(() -> messages.receive(slot));
         }));
@@ -72,9 +89,9 @@ final class MemorySession {
         if (over) {
             return MemoryMessage.refused(id, "the connection has ended");
         }
-        long counted = server.reserve(lengthBytes);
+        long counted = budget.reserve(lengthBytes);
         if (counted == 0) {
-            return MemoryMessage.refused(id, server.describeRoom());
+            return MemoryMessage.refused(id, budget.describeRoom());
         }
         LocalRegion region = null;
         try {
@@ -87,7 +104,7 @@ final class MemorySession {
             return MemoryMessage.refused(id, "the server cannot allocate it");
         } finally {
             if (region == null) {
-                server.giveBack(counted);
+                budget.giveBack(counted);
             }
         }
     }
@@ -96,13 +113,13 @@ final class MemorySession {
         if (memory != null) {
             // Nothing of this process uses it. If the device does not let go of it, it stays counted.
             memory.region().close();
-            server.giveBack(memory.countedBytes());
+            budget.giveBack(memory.countedBytes());
         }
     }
 
     private void freeAll() {
         over = true;
-        server.forget(this);
+        onEnd.accept(this);
         Map<Integer, Given> left = Map.copyOf(given);
         given.clear();
         left.values().forEach(each -> messages.guard(() -> free(each)));

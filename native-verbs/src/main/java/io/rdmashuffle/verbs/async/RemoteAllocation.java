@@ -3,6 +3,7 @@ package io.rdmashuffle.verbs.async;
 
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,14 +15,13 @@ import org.jspecify.annotations.Nullable;
  * flight; the peer frees it too when the connection ends.
  */
 public final class RemoteAllocation implements AutoCloseable {
-    private final RemoteMemory memory;
-    private final int id;
+    private final Supplier<CompletableFuture<MemoryMessage>> giveBack;
     private final RemoteRegion region;
     private final AtomicReference<@Nullable CompletableFuture<Void>> freed = new AtomicReference<>();
 
-    RemoteAllocation(RemoteMemory memory, int id, RemoteRegion region) {
-        this.memory = memory;
-        this.id = id;
+    /** Memory that {@code giveBack} asks the peer to free. */
+    RemoteAllocation(RemoteRegion region, Supplier<CompletableFuture<MemoryMessage>> giveBack) {
+        this.giveBack = giveBack;
         this.region = region;
     }
 
@@ -49,7 +49,7 @@ public final class RemoteAllocation implements AutoCloseable {
         if (before != null) {
             return before.copy();
         }
-        CompletableFuture<MemoryMessage> unused = memory.free(id).whenComplete((answer, ended) -> mine.complete(null));
+        CompletableFuture<MemoryMessage> unused = giveBack.get().whenComplete((answer, ended) -> mine.complete(null));
         return mine.copy();
     }
 

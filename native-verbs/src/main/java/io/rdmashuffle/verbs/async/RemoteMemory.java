@@ -118,7 +118,8 @@ public final class RemoteMemory implements AutoCloseable {
         if (answer == null) {
             result.completeExceptionally(failure);
         } else if (answer.type() == MemoryMessage.Type.GRANTED) {
-            RemoteAllocation memory = new RemoteAllocation(this, request.id(), answer.region());
+            RemoteAllocation memory =
+                    new RemoteAllocation(answer.region(), () -> ask(MemoryMessage.free(request.id())));
             if (!result.complete(memory)) {
                 memory.close(); // too late, or cancelled
             }
@@ -126,11 +127,6 @@ public final class RemoteMemory implements AutoCloseable {
             result.completeExceptionally(
                     new MemoryRefusedException(request.region().lengthBytes(), connection.peer(), answer.text()));
         }
-    }
-
-    /** Gives memory back. */
-    CompletableFuture<MemoryMessage> free(int id) {
-        return ask(MemoryMessage.free(id));
     }
 
     private CompletableFuture<MemoryMessage> ask(MemoryMessage request) {

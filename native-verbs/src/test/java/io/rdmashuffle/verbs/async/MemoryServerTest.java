@@ -28,7 +28,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
 class MemoryServerTest {
-    private static final int PAGE = MemoryServer.PAGE_BYTES;
+    private static final int PAGE = MemoryBudget.PAGE_BYTES;
     private static final int SLOTS = 8;
     private static final long CAP = 4L * PAGE;
 
