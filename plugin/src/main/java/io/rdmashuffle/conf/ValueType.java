@@ -99,7 +99,7 @@ public record ValueType<T extends Comparable<T>>(
         return new ValueType<>(
                 unit,
                 Integer.class,
-                text -> text.equals(word) ? -1 : parseInt(text),
+                text -> text.equals(word) ? -1 : parseCount(text),
                 number -> number == -1 ? word : String.valueOf(number),
                 List.of(),
                 "");
@@ -111,6 +111,14 @@ public record ValueType<T extends Comparable<T>>(
             case "false" -> false;
             default -> throw new IllegalArgumentException("not a boolean");
         };
+    }
+
+    private static Integer parseCount(String text) {
+        int number = parseInt(text);
+        if (number < 0) {
+            throw new IllegalArgumentException("below 0");
+        }
+        return number;
     }
 
     private static Integer parseInt(String text) {

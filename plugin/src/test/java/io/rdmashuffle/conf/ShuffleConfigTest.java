@@ -112,6 +112,8 @@ class ShuffleConfigTest {
         assertThat(verbs.connectTimeout()).isEqualTo(Duration.ofSeconds(6));
         assertThat(verbs.idleTimeout()).isEqualTo(Duration.ofMinutes(9));
         assertThat(verbs.onDemandPaging()).isTrue();
+        assertThat(verbs.relaxedOrdering()).isFalse();
+        assertThat(verbs.completionVector()).hasValue(7);
     }
 
     private static void assertPool(ShuffleConfig config) {
@@ -175,6 +177,8 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "fabric.verbs.connectTimeout", "6s");
         settings.put(PREFIX + "fabric.verbs.idleTimeout", "9min");
         settings.put(PREFIX + "fabric.verbs.onDemandPaging", "true");
+        settings.put(PREFIX + "fabric.verbs.relaxedOrdering", "false");
+        settings.put(PREFIX + "fabric.verbs.completionVector", "7");
 
         ShuffleConfig config = ShuffleConfig.read(settings);
 

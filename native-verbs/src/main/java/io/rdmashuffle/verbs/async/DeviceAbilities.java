@@ -9,6 +9,8 @@ import io.rdmashuffle.verbs.ProtectionDomain;
  * @param domain whose regions they may name
  * @param deviceName for messages
  * @param maxPieces pieces of local memory in one request
+ * @param maxPiecesOfRead the same of a READ, 1 on many iWARP devices
  * @param atomics whether the device has atomics
  */
-record DeviceAbilities(ProtectionDomain domain, String deviceName, int maxPieces, boolean atomics) {}
+record DeviceAbilities(
+        ProtectionDomain domain, String deviceName, int maxPieces, int maxPiecesOfRead, boolean atomics) {}

@@ -44,6 +44,7 @@ final class Requests {
         return transfer(
                 name,
                 local,
+                device.maxPiecesOfRead(),
                 (chain, id, first) -> chain.read(
                         id, first.address, first.length, first.localKey, remote.address(), remote.remoteKey(), true));
     }
@@ -52,7 +53,7 @@ final class Requests {
         String name =
                 (immediate.isPresent() ? "WRITE with immediate of " : "WRITE of ") + describe(local) + " to " + remote;
         requireEqual(name, local, remote);
-        return transfer(name, local, (chain, id, first) -> {
+        return transfer(name, local, device.maxPieces(), (chain, id, first) -> {
             chain.write(id, first.address, first.length, first.localKey, remote.address(), remote.remoteKey(), true);
             immediate.ifPresent(chain::withImmediate);
         });
@@ -62,6 +63,7 @@ final class Requests {
         return transfer(
                 "SEND of " + describe(local),
                 local,
+                device.maxPieces(),
                 (chain, id, first) -> chain.send(id, first.address, first.length, first.localKey, true));
     }
 
@@ -131,13 +133,13 @@ final class Requests {
         void add(SendRequests chain, long workRequestId, Piece first);
     }
 
-    private Request<Void> transfer(String name, List<LocalSlice> local, FirstPiece first) {
+    private Request<Void> transfer(String name, List<LocalSlice> local, int maxPieces, FirstPiece first) {
         local.forEach(piece -> requireOwn(name, piece));
         // To some devices a piece of length 0 is one of 2 GiB.
         List<LocalSlice> pieces =
                 local.stream().filter(piece -> piece.lengthBytes() > 0).toList();
-        if (pieces.size() > device.maxPieces()) {
-            throw new IllegalArgumentException(name + ": at most " + device.maxPieces()
+        if (pieces.size() > maxPieces) {
+            throw new IllegalArgumentException(name + ": at most " + maxPieces
                     + " pieces of local memory; open the endpoint with more maxPieces, if the device has more");
         }
         List<LocalRegion> regions = local.stream().map(LocalSlice::region).toList();

@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -90,13 +91,16 @@ final class Resources implements AutoCloseable {
         return events;
     }
 
-    /** Creates the threads, each with a completion queue of its own. */
+    /** Creates the threads, each with a queue and, as far as the device has them, an interrupt of its own. */
     ProgressThreads createThreads() {
         int entries = Math.min(options.maxCompletions(), limits.maxCompletions());
+        int vectors = Math.max(1, context.completionVectors());
+        // Endpoints of other processes begin at others, so that not all of them interrupt one core.
+        int first = ThreadLocalRandom.current().nextInt(vectors);
         Map<CompletionChannel, CompletionQueue> queues = new LinkedHashMap<>();
         for (int i = 0; i < options.progressThreads(); i++) {
             CompletionChannel channel = context.createCompletionChannel();
-            queues.put(channel, context.createCompletionQueue(entries, channel));
+            queues.put(channel, context.createCompletionQueue(entries, channel, (first + i) % vectors));
         }
         List<Progress> threads = new ArrayList<>();
         queues.forEach((channel, queue) -> threads.add(new Progress(channel, queue, entries, options.busyPoll())));
@@ -123,6 +127,11 @@ final class Resources implements AutoCloseable {
         return Math.min(options.maxInFlight(), options.maxReceives());
     }
 
+    /** Returns the most pieces of local memory in one READ; a device that says 0 has no limit of its own for them. */
+    private int maxPiecesOfRead() {
+        return limits.maxPiecesOfRead() < 1 ? maxPieces() : Math.min(maxPieces(), limits.maxPiecesOfRead());
+    }
+
     /** Returns the most pieces of local memory in one operation. */
     int maxPieces() {
         return Math.min(options.maxPieces(), limits.maxPieces());
@@ -141,7 +150,7 @@ final class Resources implements AutoCloseable {
     }
 
     private DeviceAbilities abilities() {
-        return new DeviceAbilities(domain, deviceName(), maxPieces(), limits.atomics());
+        return new DeviceAbilities(domain, deviceName(), maxPieces(), maxPiecesOfRead(), limits.atomics());
     }
 
     LocalRegion allocate(long lengthBytes, Set<Access> rights) {

@@ -9,7 +9,9 @@ import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.verbs.LeakCheck;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -54,6 +56,36 @@ class DeviceLimitsTest {
                 }
             }
         }
+    }
+
+    /** As iWARP devices. */
+    @Test
+    void readTakesNoMorePiecesThanTheDeviceReadsInto() throws Exception {
+        device.limits.piecesOfRead = 1;
+        try (RdmaEndpoint endpoint = device.open(EndpointOptions.DEFAULT.withMaxPieces(4))) {
+            LocalRegion region = endpoint.allocate(64);
+            RdmaConnection connection = device.accepted(endpoint);
+            List<LocalSlice> two = List.of(region.slice(0, 8), region.slice(16, 8));
+            RemoteRegion remote = new RemoteRegion(8, 16, 1);
+            assertThatThrownBy(() -> connection.read(two, remote))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("at most 1 pieces");
+            assertThat(connection.write(two, remote)).isNotCompletedExceptionally();
+        }
+    }
+
+    @Test
+    void progressThreadsHaveVectorsOfTheirOwn() throws Exception {
+        List<Integer> vectors = new CopyOnWriteArrayList<>();
+        device.fake.answer("ibv_create_cq", arguments -> {
+            vectors.add((Integer) arguments[4]);
+            return null;
+        });
+        device.completionVectors(3);
+        try (RdmaEndpoint endpoint = device.open(EndpointOptions.DEFAULT.withProgressThreads(3))) {
+            assertThat(endpoint).isNotNull();
+        }
+        assertThat(vectors).containsExactlyInAnyOrder(0, 1, 2);
     }
 
     @Test

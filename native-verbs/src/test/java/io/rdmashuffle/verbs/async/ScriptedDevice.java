@@ -6,6 +6,7 @@ import io.rdmashuffle.ffi.CmLayout.rdma_cm_event;
 import io.rdmashuffle.ffi.CmLayout.rdma_cm_id;
 import io.rdmashuffle.ffi.CmLayout.rdma_conn_param;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_async_event;
+import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_device_attr;
 import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeBuffer;
@@ -74,6 +75,7 @@ final class ScriptedDevice implements AutoCloseable {
         volatile int reads = 16;
         volatile boolean atomics = true;
         volatile int pieces = 16;
+        volatile int piecesOfRead = 16;
     }
 
     /** What was given to rdma_connect or rdma_accept. */
@@ -251,6 +253,11 @@ final class ScriptedDevice implements AutoCloseable {
         }
     }
 
+    /** Sets how many interrupts the device has. */
+    void completionVectors(int number) {
+        RawMemory.putInt(context + ibv_context.num_comp_vectors, number);
+    }
+
     private @Nullable Number queryDevice(Object[] arguments) {
         long attributes = (Long) arguments[1];
         for (int field : new int[] {ibv_device_attr.max_qp, ibv_device_attr.max_qp_wr, ibv_device_attr.max_cqe}) {
@@ -258,6 +265,7 @@ final class ScriptedDevice implements AutoCloseable {
         }
         RawMemory.putLong(attributes + ibv_device_attr.max_mr_size, Long.MAX_VALUE);
         RawMemory.putInt(attributes + ibv_device_attr.max_sge, limits.pieces);
+        RawMemory.putInt(attributes + ibv_device_attr.max_sge_rd, limits.piecesOfRead);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_rd_atom, limits.reads);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_init_rd_atom, limits.reads);
         int atomics = limits.atomics ? VerbsConstants.IBV_ATOMIC_HCA : VerbsConstants.IBV_ATOMIC_NONE;
