@@ -273,7 +273,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Gives memory of this process to peers, up to a bound. Without this call nobody gets any.
+     * Gives memory of this process to peers, up to a bound. Without this call there is none.
      *
      * @param port 0 for a free one
      * @param maxBytes most that all peers together have at a time, in whole pages of 4 KiB; 0 refuses all

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 
-/** The peer refused a connection, or nobody listens there. */
+/** The peer refused a connection, or there is no listener at its address. */
 public final class RdmaRefusedException extends IOException {
     private static final long serialVersionUID = 1;
 

@@ -62,7 +62,7 @@ public final class RemoteMemory implements AutoCloseable {
         CompletableFuture<Void> unused = connection.ended().thenAccept(this::end);
     }
 
-    /** Completes a future with what a connection gives, once there is one; ends the connection if nobody waits. */
+    /** Completes a future with what a connection gives; ends the connection if the future was cancelled. */
     static void open(Resources resources, RdmaConnection connection, CompletableFuture<RemoteMemory> result) {
         try {
             if (!result.complete(new RemoteMemory(resources, connection))) {

@@ -62,7 +62,7 @@ class PortFinderTest {
         assertThat(finder().choose(List.of())).extracting(LocalPort::toString).containsExactly("fake0:1 192.0.2.1");
     }
 
-    /** A fast card that nobody has given an address has one that reaches no further than its link. */
+    /** A fast card that was given no address has one that reaches no further than its link. */
     @Test
     void anAddressThatIsRoutedIsBetterThanAFastPort() throws Exception {
         LocalPort unconfigured = port("mlx5_0", "fe80::1", 400);
