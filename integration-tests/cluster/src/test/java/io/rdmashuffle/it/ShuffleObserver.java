@@ -107,7 +107,7 @@ public final class ShuffleObserver extends SparkListener {
         }
     }
 
-    /** Waits until Spark has removed every shuffle, which it begins at the end of a query and does in the background. */
+    /** Waits until Spark has removed every shuffle, in the background, as it begins to do at the end of a query. */
     public void awaitRemoval() throws InterruptedException {
         MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
         await("Spark removes all shuffles", () -> {
