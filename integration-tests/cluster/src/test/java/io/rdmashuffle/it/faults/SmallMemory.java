@@ -2,9 +2,12 @@
 package io.rdmashuffle.it.faults;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A file system in memory with a size of its own, in place of {@code /dev/shm}, that can be filled.
@@ -14,6 +17,9 @@ import java.nio.file.Path;
  * <p><b>Source:</b> tmpfs(5).
  */
 final class SmallMemory implements AutoCloseable {
+    private static final long END_SECONDS = 20;
+    private static final long POLL_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
     private final Path path;
 
     private SmallMemory(Path path) {
@@ -59,9 +65,27 @@ final class SmallMemory implements AutoCloseable {
         return path.resolve("another-programs-file");
     }
 
+    /** Executors end a moment after their cluster has; until then their pools keep the file system busy. */
     @Override
     public void close() throws IOException {
-        Commands.run("umount", path.toString());
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(END_SECONDS);
+        while (!isUnmounted(deadline)) {
+            LockSupport.parkNanos(POLL_NANOS);
+        }
         Files.delete(path);
+    }
+
+    private boolean isUnmounted(long deadline) throws IOException {
+        try {
+            Commands.run("umount", path.toString());
+            return true;
+        } catch (InterruptedIOException e) {
+            throw e;
+        } catch (IOException busy) {
+            if (System.nanoTime() - deadline > 0) {
+                throw busy;
+            }
+            return false;
+        }
     }
 }
