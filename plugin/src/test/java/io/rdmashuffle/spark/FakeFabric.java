@@ -12,7 +12,7 @@ import io.rdmashuffle.memory.TieredPool;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A fabric that reaches nobody, and may refuse regions. */
+/** A fabric without peers, which may refuse regions. */
 final class FakeFabric implements Fabric {
     private final int pinnings;
     private final List<Integer> regions = new ArrayList<>();
@@ -67,7 +67,7 @@ final class FakeFabric implements Fabric {
 
     @Override
     public Peer connect(String peerId, byte[] address) throws PeerUnreachableException {
-        throw new PeerUnreachableException("a fake reaches nobody");
+        throw new PeerUnreachableException("a fake has no peers");
     }
 
     @Override
