@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * {@link #listen}, CONNECT_REQUEST with a new id, queue pair to INIT, RTR and RTS, {@link #accept}, ESTABLISHED.
  * Either: {@link #disconnect}, DISCONNECTED. Every call returns at once; its outcome arrives as an event.
  *
+ * <p>On {@linkplain Transport#IWARP iWARP} the connection manager establishes the connection by itself: the client gets
+ * ESTABLISHED, with the server's private data, in place of CONNECT_RESPONSE.
+ *
  * <p><b>Threading:</b> thread-safe.
  *
  * <p><b>Ownership:</b> child of its {@link EventChannel}. The queue pair is the caller's and must be closed first.
@@ -121,10 +124,17 @@ public final class CmId extends NativeResource {
         }
     }
 
-    /** Tells the peer that this side is ready, after CONNECT_RESPONSE and with the queue pair in RTS. */
+    /**
+     * Tells the peer that this side is ready, after CONNECT_RESPONSE and with the queue pair in RTS. On iWARP, where
+     * the connection is established already, it returns at once.
+     */
     public void establish() {
         long id = enter();
         try {
+            long verbs = RawMemory.getLong(id + rdma_cm_id.verbs);
+            if (verbs != 0 && Transport.ofContext(verbs) == Transport.IWARP) {
+                return;
+            }
             NativeResult.checkSet(library.cm().rdma_establish(id), () -> "rdma_establish(" + remoteAddress() + ")");
         } finally {
             exit();

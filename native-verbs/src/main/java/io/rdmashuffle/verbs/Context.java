@@ -33,7 +33,11 @@ public final class Context extends NativeResource {
         this.deviceName = deviceName;
         this.owned = owned;
         this.calls = new DeviceCalls(
-                deviceName, library.verbs(), library.cm(), library.operations().apply(handle));
+                deviceName,
+                Transport.ofContext(handle),
+                library.verbs(),
+                library.cm(),
+                library.operations().apply(handle));
     }
 
     static Context opened(VerbsLibrary library, long handle, String deviceName) {
@@ -83,7 +87,7 @@ public final class Context extends NativeResource {
     public Transport transport() {
         long context = enter();
         try {
-            return Transport.ofDevice(RawMemory.getLong(context + ibv_context.device));
+            return Transport.ofContext(context);
         } finally {
             exit();
         }

@@ -14,8 +14,9 @@ import io.rdmashuffle.ffi.RdmaCm;
  * <p><b>Ownership:</b> valid while the context is open; it owns nothing.
  *
  * @param deviceName the kernel's name of the device
+ * @param transport the protocol that the device speaks
  * @param verbs libibverbs
  * @param cm librdmacm
  * @param operations the functions that the device's context carries itself
  */
-record DeviceCalls(String deviceName, IbVerbs verbs, RdmaCm cm, ContextOps operations) {}
+record DeviceCalls(String deviceName, Transport transport, IbVerbs verbs, RdmaCm cm, ContextOps operations) {}

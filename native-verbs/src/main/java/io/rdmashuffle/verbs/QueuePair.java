@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * {@link PairAttributes} and the peer's {@link PairAddress}, which the caller got some other way. Pairs for datagrams
  * have one step, {@link #startDatagrams}.
  *
+ * <p>On {@linkplain Transport#IWARP iWARP} the connection manager takes the pair from INIT to RTS while it connects or
+ * accepts: {@code readyToReceive} and {@code readyToSend} with a connection id return at once there.
+ *
  * <p><b>Threading:</b> thread-safe; one thread that posts is the fast way.
  *
  * <p><b>Ownership:</b> child of its {@link ProtectionDomain} and its queues. Memory named in a posted request belongs
@@ -181,7 +184,7 @@ public final class QueuePair extends NativeResource {
      *     connection manager proposes what the peer asked for, which may be more than this side's device supports
      */
     public void readyToReceive(CmId id, QueuePairTuning tuning, int minRnrTimer, int maxReads) {
-        modify(id, VerbsConstants.IBV_QPS_RTR, tuning, attributes -> {
+        connect(id, VerbsConstants.IBV_QPS_RTR, tuning, attributes -> {
             if (minRnrTimer != QueuePairTuning.AS_PROPOSED) {
                 attributes.putByte(ibv_qp_attr.min_rnr_timer, (byte) minRnrTimer);
             }
@@ -210,7 +213,7 @@ public final class QueuePair extends NativeResource {
      *     connection manager proposes what the peer serves, which may be more than this side's device supports
      */
     public void readyToSend(CmId id, QueuePairTuning tuning, int maxReads) {
-        modify(id, VerbsConstants.IBV_QPS_RTS, tuning, attributes -> {
+        connect(id, VerbsConstants.IBV_QPS_RTS, tuning, attributes -> {
             if (maxReads != QueuePairTuning.AS_PROPOSED) {
                 attributes.putByte(ibv_qp_attr.max_rd_atomic, (byte) maxReads);
             }
@@ -297,6 +300,13 @@ public final class QueuePair extends NativeResource {
         }
     }
 
+    /** Makes a step for which the connection manager proposes the attributes, unless it makes the step itself. */
+    private void connect(CmId id, int state, QueuePairTuning tuning, Consumer<NativeBuffer> changes) {
+        if (calls.transport() != Transport.IWARP) {
+            modify(id, state, tuning, changes);
+        }
+    }
+
     private void modify(CmId id, int state, QueuePairTuning tuning, Consumer<NativeBuffer> changes) {
         long pair = enter();
         long idHandle = id.enter();
@@ -335,6 +345,25 @@ public final class QueuePair extends NativeResource {
                     calls.verbs().ibv_query_qp(pair, attributes.address(), VerbsConstants.IBV_QP_STATE, init.address()),
                     () -> "ibv_query_qp() of " + name());
             return State.of(attributes.getInt(ibv_qp_attr.qp_state));
+        } finally {
+            exit();
+        }
+    }
+
+    /**
+     * Asks the device which of its GIDs the pair sends with, after {@code readyToReceive}: on RoCE it decides between
+     * v1 and v2, and with a connection id it is the connection manager's choice.
+     *
+     * @return the row of the port's table, as in {@link GidEntry#index}; 0 where packets carry no GID
+     */
+    public int gidIndex() {
+        long pair = enter();
+        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF);
+                NativeBuffer init = new NativeBuffer(ibv_qp_init_attr.SIZEOF)) {
+            NativeResult.checkReturned(
+                    calls.verbs().ibv_query_qp(pair, attributes.address(), VerbsConstants.IBV_QP_AV, init.address()),
+                    () -> "ibv_query_qp(AV) of " + name());
+            return Byte.toUnsignedInt(attributes.getByte(ibv_qp_attr.ah_attr__grh__sgid_index));
         } finally {
             exit();
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs;
 
+import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_device;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.VerbsConstants;
@@ -13,7 +14,11 @@ import io.rdmashuffle.ffi.VerbsConstants;
 public enum Transport {
     /** InfiniBand, and RoCE, which carries its packets over Ethernet. */
     INFINIBAND,
-    /** iWARP: over TCP. The local memory of a READ needs {@link Access#REMOTE_WRITE} there. */
+    /**
+     * iWARP: over TCP. The connection manager takes the queue pair from INIT to RTS, a client's answer comes as
+     * ESTABLISHED, the client sends first, a SEND that finds no receive posted ends the connection, and the local
+     * memory of a READ needs {@link Access#REMOTE_WRITE}.
+     */
     IWARP,
     /** Cisco usNIC. */
     USNIC,
@@ -23,6 +28,11 @@ public enum Transport {
     UNSPECIFIED,
     /** A number that this library does not know. */
     UNKNOWN;
+
+    /** Returns the transport of the device of an {@code ibv_context} that the caller keeps alive. */
+    static Transport ofContext(long context) {
+        return ofDevice(RawMemory.getLong(context + ibv_context.device));
+    }
 
     /** Returns the transport of an {@code ibv_device} that the caller keeps alive. */
     static Transport ofDevice(long device) {

@@ -4,6 +4,7 @@ package io.rdmashuffle.verbs;
 import io.rdmashuffle.ffi.CmLayout.rdma_event_channel;
 import io.rdmashuffle.ffi.ContextOps;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
+import io.rdmashuffle.ffi.DeviceLayout.ibv_device;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.IbVerbs;
 import io.rdmashuffle.ffi.LibC;
@@ -11,6 +12,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.QueueLayout.ibv_comp_channel;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.RdmaCm;
+import io.rdmashuffle.ffi.VerbsConstants;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
@@ -71,6 +73,11 @@ public final class FakeDevice implements AutoCloseable {
     /** Returns the address of the {@code ibv_device} that all contexts name. */
     long device() {
         return device;
+    }
+
+    /** Makes it a device of iWARP. */
+    public void iwarp() {
+        RawMemory.putInt(device + ibv_device.transport_type, VerbsConstants.IBV_TRANSPORT_IWARP);
     }
 
     /** Has a function do something with its arguments whenever it succeeds. */

@@ -77,7 +77,8 @@ final class Connecting implements Timed {
             switch (event.type()) {
                 case ADDRESS_RESOLVED -> id.resolveRoute(timeout);
                 case ROUTE_RESOLVED -> request();
-                case CONNECT_RESPONSE -> establish(event);
+                // On iWARP the connection is established with the peer's answer.
+                case CONNECT_RESPONSE, ESTABLISHED -> establish(event);
                 case REJECTED -> fail(new RdmaRefusedException(remote, event));
                 default -> fail(new IOException("connect to " + remote + ": " + event.describe()));
             }
@@ -94,7 +95,7 @@ final class Connecting implements Timed {
     private void establish(CmEvent response) {
         RdmaConnection made = connection;
         if (made == null) {
-            throw new IllegalStateException("CONNECT_RESPONSE before the queue pair was created");
+            throw new IllegalStateException(response.type() + " before the queue pair was created");
         }
         QueuePair pair = made.state().pair();
         ReadDepth depth = resources.readDepth().within(response);

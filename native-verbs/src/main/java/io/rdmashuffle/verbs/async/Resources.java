@@ -12,6 +12,7 @@ import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.ProtectionDomain;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.QueueSizes;
+import io.rdmashuffle.verbs.Transport;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -47,6 +48,7 @@ final class Resources implements AutoCloseable {
     private final Context context;
     private final ProtectionDomain domain;
     private final DeviceLimits limits;
+    private final boolean iwarp;
     private final AtomicInteger connectionNumbers = new AtomicInteger();
     private final Set<LocalRegion> regions = ConcurrentHashMap.newKeySet();
 
@@ -55,6 +57,7 @@ final class Resources implements AutoCloseable {
         this.context = context;
         this.options = options;
         this.limits = context.limits();
+        this.iwarp = context.transport() == Transport.IWARP;
         this.domain = context.allocateProtectionDomain();
     }
 
@@ -154,15 +157,25 @@ final class Resources implements AutoCloseable {
     }
 
     LocalRegion allocate(long lengthBytes, Set<Access> rights) {
-        return keep(LocalRegion.allocate(domain, lengthBytes, rights, regions::remove));
+        return keep(LocalRegion.allocate(domain, lengthBytes, onDevice(rights), regions::remove));
     }
 
     LocalRegion register(ByteBuffer buffer, Set<Access> rights) {
-        return keep(LocalRegion.over(domain, buffer, rights, regions::remove));
+        return keep(LocalRegion.over(domain, buffer, onDevice(rights), regions::remove));
     }
 
     LocalRegion register(long address, long lengthBytes, Set<Access> rights) {
-        return keep(LocalRegion.at(domain, address, lengthBytes, rights, regions::remove));
+        return keep(LocalRegion.at(domain, address, lengthBytes, onDevice(rights), regions::remove));
+    }
+
+    /** Returns the rights with what they need on this device: iWARP writes what a READ brings as a peer would. */
+    private Set<Access> onDevice(Set<Access> rights) {
+        if (!iwarp || !rights.contains(Access.LOCAL_WRITE)) {
+            return rights;
+        }
+        Set<Access> all = EnumSet.copyOf(rights);
+        all.add(Access.REMOTE_WRITE);
+        return all;
     }
 
     private LocalRegion keep(LocalRegion region) {

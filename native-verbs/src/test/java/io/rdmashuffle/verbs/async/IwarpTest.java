@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.verbs.async;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.ffi.CmConstants;
+import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.verbs.Access;
+import io.rdmashuffle.verbs.LeakCheck;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/** What is different on a device of iWARP. */
+@Timeout(60)
+@ExtendWith(LeakCheck.class)
+class IwarpTest {
+    private static final InetSocketAddress REMOTE = new InetSocketAddress(ScriptedDevice.ADDRESS, 4791);
+
+    private final ScriptedDevice device = new ScriptedDevice();
+    private final Queue<Integer> rights = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger establishes = new AtomicInteger();
+
+    @SuppressWarnings("NullAway.Init") // by the method before each test
+    private RdmaEndpoint endpoint;
+
+    @BeforeEach
+    void open() throws Exception {
+        device.fake.iwarp();
+        device.fake.answer("ibv_reg_mr", arguments -> {
+            rights.add((Integer) arguments[3]);
+            return null;
+        });
+        device.fake.answer("rdma_establish", arguments -> establishes.incrementAndGet());
+        endpoint = device.open(EndpointOptions.DEFAULT);
+    }
+
+    @AfterEach
+    void close() {
+        endpoint.close();
+        device.close();
+    }
+
+    @Test
+    void theConnectionManagerMovesTheQueuePairAndConnectsWithTheAnswer() throws Exception {
+        CompletableFuture<RdmaConnection> connecting = endpoint.connect(REMOTE, Duration.ofSeconds(30), new byte[] {1});
+        ScriptedDevice.Asked asked = ScriptedDevice.next(device.connects);
+        device.happen(asked.id(), CmConstants.RDMA_CM_EVENT_ESTABLISHED, 0, 1, 1, new byte[] {2});
+        assertThat(ConnectedEndpoints.get(connecting).peerData()).containsExactly(2);
+        ConnectedEndpoints.get(connecting).close();
+        endpoint.close();
+        assertThat(device.transitions)
+                .extracting(ScriptedDevice.Transition::state)
+                .startsWith(VerbsConstants.IBV_QPS_INIT)
+                .doesNotContain(VerbsConstants.IBV_QPS_RTR, VerbsConstants.IBV_QPS_RTS);
+        assertThat(establishes).hasValue(0);
+    }
+
+    @Test
+    void aServerLeavesItsQueuePairToTheConnectionManagerToo() throws Exception {
+        device.accepted(endpoint).close();
+        endpoint.close();
+        assertThat(device.transitions)
+                .extracting(ScriptedDevice.Transition::state)
+                .doesNotContain(VerbsConstants.IBV_QPS_RTR, VerbsConstants.IBV_QPS_RTS);
+    }
+
+    /** READ writes to local memory by the right of a peer. */
+    @Test
+    void memoryForReadsMayBeWrittenByPeers() {
+        rights.clear();
+        endpoint.allocate(16, Set.of(Access.LOCAL_WRITE)).close();
+        endpoint.allocate(16, Set.of(Access.REMOTE_READ)).close();
+        assertThat(rights)
+                .containsExactly(
+                        VerbsConstants.IBV_ACCESS_LOCAL_WRITE | VerbsConstants.IBV_ACCESS_REMOTE_WRITE,
+                        VerbsConstants.IBV_ACCESS_REMOTE_READ);
+    }
+}
