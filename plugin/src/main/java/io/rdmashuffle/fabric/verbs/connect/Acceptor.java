@@ -47,7 +47,8 @@ final class Acceptor implements AutoCloseable {
     private final LogLimit<Refused> refusalLines;
     private final List<QueryResponder> responders = new ArrayList<>();
     private final Map<Rail, QueryResponder> responderByRail = new HashMap<>();
-    private final Map<PeerLane, Served> served = new HashMap<>();
+    private final Map<PeerLane, ServedPair> served = new HashMap<>();
+    private final EndingPairs ending;
     private final LinkedHashSet<ByteBuffer> nonces = new LinkedHashSet<>();
     /** Processes that have left the membership, by fabric id. */
     private final LinkedHashSet<Long> revoked = new LinkedHashSet<>();
@@ -65,6 +66,7 @@ final class Acceptor implements AutoCloseable {
         this.fabricId = fabricId;
         this.settings = settings;
         this.refusalLines = new LogLimit<>(nanoClock);
+        this.ending = new EndingPairs(ids, nanoClock);
         for (Rail rail : rails) {
             QueryResponder responder = responderOf.apply(rail);
             responders.add(responder);
@@ -74,13 +76,6 @@ final class Acceptor implements AutoCloseable {
 
     /** Who reads through a queue pair: a process and one of its lanes. */
     private record PeerLane(long fabricId, int lane) {}
-
-    /** A queue pair that a peer reads through. */
-    private record Served(CmId id, QueryResponder responder, Querier querier) {
-        QueuePair pair() {
-            return querier.pair();
-        }
-    }
 
     /** What lines about refusals are about. */
     private record Refused(@Nullable InetAddress host, Handshake.Refusal why) {}
@@ -102,9 +97,10 @@ final class Acceptor implements AutoCloseable {
         responders.forEach(QueryResponder::serve);
     }
 
-    /** Takes back what peers have not released in time. */
+    /** Takes back what peers have not released in time, and what ends without the device telling of it. */
     void expire() {
         responders.forEach(QueryResponder::expire);
+        ending.expire();
     }
 
     /** Has the next query wake the control thread; returns false if one has come meanwhile. */
@@ -120,11 +116,11 @@ final class Acceptor implements AutoCloseable {
     void onRequest(CmEvent event) {
         CmId id = event.id();
         Handshake request = Handshake.read(event.privateData());
-        Handshake.Refusal refusal = check(request, event);
         QueryResponder responder = responders.stream()
                 .filter(candidate -> id.isOn(candidate.rail().context()))
                 .findFirst()
                 .orElse(null);
+        Handshake.Refusal refusal = check(request, event, responder);
         if (refusal != null || request == null || responder == null) {
             Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_READY : refusal;
             tellOfRefusal(id.remoteAddress(), told);
@@ -151,8 +147,9 @@ final class Acceptor implements AutoCloseable {
         }
     }
 
-    private Handshake.@Nullable Refusal check(@Nullable Handshake request, CmEvent event) {
-        if (closed) {
+    private Handshake.@Nullable Refusal check(
+            @Nullable Handshake request, CmEvent event, @Nullable QueryResponder responder) {
+        if (closed || responder == null) {
             return Handshake.Refusal.NOT_READY;
         }
         if (request == null) {
@@ -168,7 +165,8 @@ final class Acceptor implements AutoCloseable {
         if (revoked.contains(request.from())) {
             return Handshake.Refusal.NOT_A_MEMBER;
         }
-        return served.size() >= ConnectSettings.MAX_SERVED ? Handshake.Refusal.TOO_MANY : null;
+        boolean full = served.size() + ending.count() >= ConnectSettings.MAX_SERVED || !responder.hasRoom();
+        return full ? Handshake.Refusal.TOO_MANY : null;
     }
 
     /** Ends all queue pairs that a process reads through, and refuses its requests until it is admitted. */
@@ -180,17 +178,8 @@ final class Acceptor implements AutoCloseable {
         revoked.add(of);
         for (PeerLane lane : List.copyOf(served.keySet())) {
             if (lane.fabricId() == of) {
-                revoke(lane);
+                end(lane, "it left the application");
             }
-        }
-    }
-
-    /** Ends a queue pair whatever becomes of the others; one that cannot be destroyed is in error at least. */
-    private void revoke(PeerLane lane) {
-        try {
-            end(lane, "it left the application");
-        } catch (RuntimeException e) {
-            LOG.warn("Could not close a queue pair of a process that left the application", e);
         }
     }
 
@@ -211,11 +200,14 @@ final class Acceptor implements AutoCloseable {
         PeerLane lane = new PeerLane(request.from(), request.lane());
         end(lane, "the peer connected anew");
         QueuePair pair = responder.createQueuePair();
+        Querier querier = null;
         boolean accepted = false;
         try {
             int resources = Math.min(
                     event.responderResources(), responder.rail().limits().maxReadsAsTarget());
             pair.initialize(id, Set.of(Access.REMOTE_READ));
+            // Before the peer can ask: on iWARP a message that finds no receive ends the connection.
+            querier = responder.add(pair);
             pair.readyToReceive(
                     id,
                     settings.tuning(),
@@ -228,19 +220,26 @@ final class Acceptor implements AutoCloseable {
                     resources,
                     settings.retries(),
                     ConnectSettings.QUESTION_RNR_RETRIES,
-                    request.answer(settings.secret(), ConnectionEnds.ofAnswer(id, pair.number()))));
-            Served added = new Served(id, responder, responder.add(pair));
+                    request.answer(
+                            settings.secret(),
+                            ConnectionEnds.ofAnswer(id, responder.rail().numberForPeers(pair)))));
+            ServedPair added = new ServedPair(id, responder, querier);
             served.put(lane, added);
             ids.listen(id, later -> onEvent(lane, added, later));
+            responder.rail().connected(pair);
             accepted = true;
         } finally {
             if (!accepted) {
                 pair.close();
+                if (querier != null) {
+                    responder.remove(querier);
+                    responder.release(querier);
+                }
             }
         }
     }
 
-    private void onEvent(PeerLane lane, Served of, CmEvent event) {
+    private void onEvent(PeerLane lane, ServedPair of, CmEvent event) {
         switch (event.type()) {
             case ESTABLISHED -> LOG.debug("{} reads through {}", of.id().remoteAddress(), of.pair());
             case TIMEWAIT_EXIT, ADDRESS_CHANGE -> LOG.debug("{}", event.describe());
@@ -252,37 +251,24 @@ final class Acceptor implements AutoCloseable {
         }
     }
 
-    /** Ends queue pairs that the device says are dead. */
+    /** Ends queue pairs that the device says are dead, or done with. */
     void onDeviceEvent(AsyncEvent event) {
-        if (event.type() != AsyncEvent.Type.QUEUE_PAIR_FATAL) {
-            return;
-        }
-        for (Map.Entry<PeerLane, Served> entry : List.copyOf(served.entrySet())) {
-            if (event.isAbout(entry.getValue().pair())) {
-                end(entry.getKey(), event.description());
+        if (event.type() == AsyncEvent.Type.QUEUE_PAIR_FATAL || event.type() == AsyncEvent.Type.LAST_WQE_REACHED) {
+            for (Map.Entry<PeerLane, ServedPair> entry : List.copyOf(served.entrySet())) {
+                if (event.isAbout(entry.getValue().pair())) {
+                    end(entry.getKey(), event.description());
+                }
             }
         }
+        ending.onDeviceEvent(event);
     }
 
     private void end(PeerLane lane, String why) {
-        Served ended = served.remove(lane);
-        if (ended == null) {
-            return;
-        }
-        LOG.debug("{} no longer reads through {}: {}", ended.id().remoteAddress(), ended.pair(), why);
-        ended.responder().remove(ended.querier());
-        try {
-            // Receives of this peer's unread queries go back to the shared queue before its pair takes them along.
-            ended.pair().fail();
-            ended.responder().serve();
-        } catch (RuntimeException e) {
-            LOG.debug("{} was in error already", ended.pair(), e);
-        }
-        try {
-            ended.pair().close();
-            ended.responder().release(ended.querier());
-        } finally {
-            ids.end(ended.responder().rail(), ended.id());
+        ServedPair ended = served.remove(lane);
+        if (ended != null) {
+            LOG.debug("{} no longer reads through {}: {}", ended.id().remoteAddress(), ended.pair(), why);
+            ended.responder().remove(ended.querier());
+            ending.add(ended);
         }
     }
 
@@ -290,6 +276,7 @@ final class Acceptor implements AutoCloseable {
     public void close() {
         closed = true;
         List.copyOf(served.keySet()).forEach(lane -> end(lane, "fabric closed"));
+        ending.close();
         responders.forEach(QueryResponder::close);
     }
 }

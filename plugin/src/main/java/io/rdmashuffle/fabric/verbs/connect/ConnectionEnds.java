@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param client address of the process that connects
  * @param server address of the process that listens
- * @param queuePair number of the queue pair at the side that proves
+ * @param queuePair number of the queue pair at the side that proves, 0 on iWARP: there it does not travel, and the
+ *     connection is a TCP connection between the two
  */
 record ConnectionEnds(InetAddress client, InetAddress server, int queuePair) {
     private static final int IPV4_OFFSET = 10;

@@ -16,7 +16,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
@@ -30,6 +29,7 @@ import org.slf4j.LoggerFactory;
  * <pre>
  *  resolve address -> ADDRESS_RESOLVED -> resolve route -> ROUTE_RESOLVED -> queue pair to INIT, connect
  *  -> CONNECT_RESPONSE -> check the peer's proof, queue pair to RTR, RTS, establish -> the listener has a connection
+ *  (on iWARP, whose connection manager moves the queue pair: ESTABLISHED -> check the peer's proof -> the same)
  * </pre>
  *
  * <p>Attempts that come while the window is full wait in order; their time begins when their turn comes, and those that
@@ -246,7 +246,8 @@ final class Connector implements AutoCloseable {
             switch (event.type()) {
                 case ADDRESS_RESOLVED -> of.resolveRoute(settings.timeout());
                 case ROUTE_RESOLVED -> connect(of);
-                case CONNECT_RESPONSE -> establish(of, event);
+                // On iWARP the connection is established with the peer's answer.
+                case CONNECT_RESPONSE, ESTABLISHED -> establish(of, event);
                 case REJECTED -> fail(Reason.PEER_GONE, "refused: " + Handshake.meaningOf(event.privateData()), null);
                 case ADDRESS_ERROR, ROUTE_ERROR, UNREACHABLE -> {
                     if (Errno.ETIMEDOUT.is(-event.status())) {
@@ -270,7 +271,7 @@ final class Connector implements AutoCloseable {
             QueueSizes sizes = new QueueSizes(depth, 2, 1, INLINE_BYTES);
             QueuePair created = rail.domain().createQueuePair(sizes, target.completions(), target.completions(), null);
             pair = created;
-            created.initialize(of, Set.of());
+            created.initialize(of, rail.rightsOfReadPeers());
             int initiatorDepth =
                     Math.min(settings.initiatorDepth(), rail.limits().maxReadsAsInitiator());
             Handshake asked = Handshake.request(
@@ -278,7 +279,7 @@ final class Connector implements AutoCloseable {
                     target.fabricId(),
                     target.lane(),
                     settings.secret(),
-                    ConnectionEnds.ofRequest(of, created.number()));
+                    ConnectionEnds.ofRequest(of, rail.numberForPeers(created)));
             request = asked;
             of.connect(new ConnectionParameters(
                     created,
@@ -293,7 +294,7 @@ final class Connector implements AutoCloseable {
             QueuePair connected = pair;
             Handshake asked = request;
             if (connected == null || asked == null) {
-                throw new IllegalStateException("CONNECT_RESPONSE before the queue pair was created");
+                throw new IllegalStateException(event.type() + " before the queue pair was created");
             }
             if (!asked.isAnsweredBy(event.privateData(), settings.secret(), ConnectionEnds.of(event, false))) {
                 fail(
@@ -305,6 +306,7 @@ final class Connector implements AutoCloseable {
             connected.readyToReceive(of, settings.tuning(), ConnectSettings.RNR_TIMER, 1);
             connected.readyToSend(of, settings.tuning());
             of.establish();
+            rail.connected(connected);
             underWay.remove(this);
             window.ended(begunAt, nanoClock.getAsLong());
             long portLimit = rail.port().attributes().maxMessageBytes();

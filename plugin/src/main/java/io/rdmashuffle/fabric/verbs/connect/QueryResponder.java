@@ -27,8 +27,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Responds, on one rail, to what peers ask: where this process's regions are, and to stage what lies in its disk tier.
  *
- * <p>Messages of all peers come through one shared receive queue. A peer has one response under way at a time; what it
- * asks meanwhile is served after that.
+ * <p>Messages of all peers come through one shared receive queue where the device has such. A peer has one response
+ * under way at a time; what it asks meanwhile is served after that.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -40,13 +40,20 @@ final class QueryResponder implements AutoCloseable {
     private static final int COMPLETIONS = SharedReceives.MAX_RECEIVES + ConnectSettings.MAX_SERVED;
 
     private static final int POLLED = 32;
+
+    static {
+        if (StagingMessages.MAX_QUESTION_BYTES > Receives.MESSAGE_BYTES) {
+            throw new AssertionError("a question does not fit into a receive");
+        }
+    }
+
     private static final long RESPONSE = 1L << 32;
     private static final long EXPIRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Rail rail;
     private final CompletionChannel channel;
     private final CompletionQueue queue;
-    private final SharedReceives receives;
+    private final Receives receives;
     private final WorkCompletions completions = new WorkCompletions(POLLED);
     private final SendRequests response = new SendRequests(1, 1);
     private final Map<Integer, Querier> queriers = new HashMap<>();
@@ -54,6 +61,8 @@ final class QueryResponder implements AutoCloseable {
     private final Executor control;
     private final LongSupplier nanoClock;
     private long nextExpiry;
+    /** Queue pairs added and not released. */
+    private int pairs;
 
     /**
      * Prepares to respond.
@@ -69,7 +78,12 @@ final class QueryResponder implements AutoCloseable {
         this.channel = rail.context().createCompletionChannel();
         int entries = Math.min(COMPLETIONS, rail.limits().maxCompletions());
         this.queue = rail.createCompletionQueue(entries, channel, 0);
-        this.receives = new SharedReceives(rail, entries);
+        this.receives = receives(rail, entries);
+    }
+
+    private static Receives receives(Rail rail, int completionEntries) {
+        boolean shared = rail.limits().maxSharedQueues() > 0 && rail.limits().maxSharedReceives() > 0;
+        return shared ? new SharedReceives(rail, completionEntries) : new OwnReceives(rail, completionEntries);
     }
 
     Rail rail() {
@@ -81,11 +95,24 @@ final class QueryResponder implements AutoCloseable {
     }
 
     QueuePair createQueuePair() {
-        return rail.domain().createQueuePair(new QueueSizes(4, 0, 1, 0), queue, queue, receives.queue());
+        QueueSizes sizes = new QueueSizes(4, receives.ofEachPair(), 1, 0);
+        return rail.domain().createQueuePair(sizes, queue, queue, receives.queue());
+    }
+
+    /** Returns whether a queue pair that ends may have taken receives that others need. */
+    boolean sharesReceives() {
+        return receives.queue() != null;
+    }
+
+    /** Returns whether another queue pair can be served. */
+    boolean hasRoom() {
+        return pairs < receives.maxPairs();
     }
 
     /** Serves what comes through a queue pair from now on. */
     Querier add(QueuePair pair) {
+        receives.add(pair);
+        pairs++;
         Querier added = new Querier(pair, rail.controlMemory().take());
         queriers.put(pair.number(), added);
         return added;
@@ -102,6 +129,8 @@ final class QueryResponder implements AutoCloseable {
         if (staged != null) {
             staged.end();
         }
+        receives.remove(querier.pair().number());
+        pairs--;
         rail.controlMemory().release(querier.slot());
     }
 
@@ -160,12 +189,14 @@ final class QueryResponder implements AutoCloseable {
             return;
         }
         int message = (int) id;
+        if (!completions.succeeded(completion)) {
+            receives.flushed(pairNumber, message);
+            return;
+        }
         try {
-            if (completions.succeeded(completion)) {
-                take(pairNumber, receives.address(message), completions.lengthBytes(completion));
-            }
+            take(pairNumber, receives.address(pairNumber, message), completions.lengthBytes(completion));
         } finally {
-            receives.post(message);
+            receives.post(pairNumber, message);
         }
     }
 

@@ -3,8 +3,8 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.verbs.device.ControlMemory;
 import io.rdmashuffle.fabric.verbs.device.Rail;
-import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.ReceiveRequests;
 import io.rdmashuffle.verbs.SharedReceiveQueue;
 import java.util.ArrayDeque;
@@ -15,33 +15,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The receives that messages of all peers of one rail come into: memory that does not grow with their number.
- *
- * <p>Every receive is either posted, or with the caller who takes its message, or waits here to be posted because the
- * device refused it; none is lost.
+ * Receives that all queue pairs of one rail share: memory that does not grow with their number.
  *
  * <p><b>Threading:</b> the control thread.
  *
  * <p><b>Ownership:</b> of its {@link QueryResponder}; owns the queue. Its memory is the rail's.
  */
-final class SharedReceives implements AutoCloseable {
+final class SharedReceives implements Receives {
     private static final Logger LOG = LoggerFactory.getLogger(SharedReceives.class);
 
     /**
-     * A reader has at most five messages under way on a queue pair: a query, a question, three releases. Its first is a
-     * query, and at the start of a stage all readers of a fleet may send theirs before this side takes the first: 4096
-     * hold those of 4,000 executors, or everything that 800 can send at all. They take 2 MiB of registered memory.
+     * The first message of a reader is a query, and at the start of a stage all readers of a fleet may send theirs
+     * before this side takes the first: 4096 hold those of 4,000 executors, or everything that 800 can send at all.
+     * They take 2 MiB of registered memory.
      */
     static final int MAX_RECEIVES = 1 << 12;
-
-    private static final int MESSAGE_BYTES = 512;
-    private static final int MESSAGES_IN_SLOT = ControlMemory.SLOT_BYTES / MESSAGE_BYTES;
-
-    static {
-        if (StagingMessages.MAX_QUESTION_BYTES > MESSAGE_BYTES) {
-            throw new AssertionError("a question does not fit into a receive");
-        }
-    }
 
     private final SharedReceiveQueue queue;
     private final int count;
@@ -67,18 +55,38 @@ final class SharedReceives implements AutoCloseable {
         postAgain();
     }
 
-    /** Returns what queue pairs take their receives from. */
-    SharedReceiveQueue queue() {
+    @Override
+    public SharedReceiveQueue queue() {
         return queue;
     }
+
+    @Override
+    public int ofEachPair() {
+        return 0;
+    }
+
+    @Override
+    public int maxPairs() {
+        return ConnectSettings.MAX_SERVED;
+    }
+
+    @Override
+    public void add(QueuePair pair) {}
+
+    @Override
+    public void remove(int pairNumber) {}
 
     /** Returns how many receives there are, posted or not. */
     int count() {
         return count;
     }
 
-    /** Returns where the message of a receive lies. */
-    long address(int message) {
+    @Override
+    public long address(int pairNumber, int message) {
+        return address(message);
+    }
+
+    private long address(int message) {
         return slot(message).address() + (long) (message % MESSAGES_IN_SLOT) * MESSAGE_BYTES;
     }
 
@@ -86,14 +94,20 @@ final class SharedReceives implements AutoCloseable {
         return slots.get(message / MESSAGES_IN_SLOT);
     }
 
-    /** Posts a receive whose message was taken, or whose queue pair failed: now, or when the device takes it. */
-    void post(int message) {
+    @Override
+    public void post(int pairNumber, int message) {
         unposted.add(message);
         postAgain();
     }
 
-    /** Posts what the device has refused. */
-    void postAgain() {
+    /** It serves the other queue pairs. */
+    @Override
+    public void flushed(int pairNumber, int message) {
+        post(pairNumber, message);
+    }
+
+    @Override
+    public void postAgain() {
         int before = unposted.size();
         try {
             while (!unposted.isEmpty() && tryPost(unposted.element())) {

@@ -16,10 +16,16 @@ import java.util.List;
  * @param port counts from 1
  * @param address an IP address of the port's own network interface
  * @param gidIndexes where the address stands in the port's table of global identifiers; empty on InfiniBand
+ * @param askedGidIndex which of them the user asked for; {@link PortSelector#ANY} if none
  * @param attributes state of the port when it was found
  */
 public record LocalPort(
-        String device, int port, InetAddress address, List<Integer> gidIndexes, PortAttributes attributes) {
+        String device,
+        int port,
+        InetAddress address,
+        List<Integer> gidIndexes,
+        int askedGidIndex,
+        PortAttributes attributes) {
     /**
      * Best first: routable, since a link-local address is of use on one link only; fast; then IPv4; then by name, so
      * that every start chooses the same.
@@ -34,7 +40,17 @@ public record LocalPort(
 
     static LocalPort of(LocalAddress found) {
         return new LocalPort(
-                found.deviceName(), found.port().number(), found.address(), found.gidIndexes(), found.port());
+                found.deviceName(),
+                found.port().number(),
+                found.address(),
+                found.gidIndexes(),
+                PortSelector.ANY,
+                found.port());
+    }
+
+    /** Returns this port as a user asked for it. */
+    LocalPort as(PortSelector selector) {
+        return new LocalPort(device, port, address, gidIndexes, selector.gidIndex(), attributes);
     }
 
     /** Returns whether this is what a user asked for. */

@@ -67,6 +67,7 @@ public final class PortFinder {
             chosen.add(active.stream()
                     .filter(port -> port.matches(selector))
                     .findFirst()
+                    .map(port -> port.as(selector))
                     .orElseThrow(() -> new RdmaUnavailableException("there is no active port " + selector + " with an"
                             + " address, but " + join(active.stream())
                             + " (spark.shuffle.rdma.fabric.verbs.devices)")));

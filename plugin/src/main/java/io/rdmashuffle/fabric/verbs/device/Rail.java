@@ -14,6 +14,8 @@ import io.rdmashuffle.verbs.DeviceLimits;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.MemoryRegion;
 import io.rdmashuffle.verbs.ProtectionDomain;
+import io.rdmashuffle.verbs.QueuePair;
+import io.rdmashuffle.verbs.Transport;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -38,6 +40,9 @@ public final class Rail implements AutoCloseable {
     private static final int BACKLOG = 1024;
     private static final Random RANDOM = new Random();
 
+    /** What a READ brings is written to local memory: with iWARP as a peer would write it. */
+    private static final Set<Access> SINK = Set.of(Access.REMOTE_WRITE);
+
     private final int index;
     private final LocalPort port;
     private final CmId listener;
@@ -45,6 +50,8 @@ public final class Rail implements AutoCloseable {
     private final ProtectionDomain domain;
     private final DeviceLimits limits;
     private final ControlMemory controlMemory;
+    private final SourceGid sourceGid;
+    private final boolean iwarp;
     private final int firstVector;
     private final int vectors;
     private final Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_READ);
@@ -55,9 +62,11 @@ public final class Rail implements AutoCloseable {
     private Rail(int index, LocalPort port, CmId listener, Context context, RailSettings settings) {
         this.index = index;
         this.port = port;
+        this.sourceGid = new SourceGid(port);
         this.listener = listener;
         this.context = context;
         this.limits = context.limits();
+        this.iwarp = context.transport() == Transport.IWARP;
         this.domain = context.allocateProtectionDomain();
         this.controlMemory = new ControlMemory(domain);
         this.vectors = Math.max(1, context.completionVectors());
@@ -69,6 +78,9 @@ public final class Rail implements AutoCloseable {
                     "{} takes no page faults, so the pool is pinned for it"
                             + " (spark.shuffle.rdma.fabric.verbs.onDemandPaging)",
                     port);
+        }
+        if (iwarp) {
+            rights.addAll(SINK);
         }
         if (settings.relaxedOrdering()) {
             rights.add(Access.RELAXED_ORDERING);
@@ -137,6 +149,26 @@ public final class Rail implements AutoCloseable {
 
     public ControlMemory controlMemory() {
         return controlMemory;
+    }
+
+    /**
+     * Returns what the peer of a queue pair that this process reads through may do: on iWARP write, without which some
+     * devices take no READ's data. It can write where it knows an rkey, that is, into the pool's regions.
+     */
+    public Set<Access> rightsOfReadPeers() {
+        return iwarp ? SINK : Set.of();
+    }
+
+    /** Returns the number that peers know a queue pair by: 0 on iWARP, where it does not travel. */
+    public int numberForPeers(QueuePair pair) {
+        return iwarp ? 0 : pair.number();
+    }
+
+    /** Looks at a queue pair that has become ready to receive; the control thread. */
+    public void connected(QueuePair pair) {
+        if (!iwarp) {
+            sourceGid.of(pair, context);
+        }
     }
 
     /** Returns whether registering a region pins its pages. */

@@ -7,6 +7,7 @@ import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.verbs.CmEvent;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
@@ -59,6 +60,15 @@ class AcceptorRevocationTest {
         return id;
     }
 
+    private void assertInError(int pair) {
+        assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_ERR);
+    }
+
+    private void passLastReceives() {
+        rig.pass(Duration.ofNanos(EndingPairs.LAST_RECEIVE_NANOS));
+        acceptor.expire();
+    }
+
     private void assertRefused(byte[] privateData, Handshake.Refusal refusal) {
         long id = ask(privateData);
         byte[] told = Objects.requireNonNull(rig.rdma.rejectOf(id), "not rejected");
@@ -72,7 +82,10 @@ class AcceptorRevocationTest {
         long first = ask(handshake(0).encoded());
         long second = ask(handshake(1).encoded());
         long other = ask(from(33, 0).encoded());
+        List<Integer> pairs = rig.rdma.queues().pairNumbers();
         acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
+        assertThat(pairs.subList(0, 2)).as("at once").allSatisfy(this::assertInError);
+        passLastReceives();
         assertThat(rig.rdma.isOpen(first)).isFalse();
         assertThat(rig.rdma.isOpen(second)).isFalse();
         assertThat(rig.rdma.isOpen(other)).isTrue();
@@ -89,10 +102,9 @@ class AcceptorRevocationTest {
         ask(handshake(1).encoded());
         rig.rdma.fail("ibv_destroy_qp", Errno.EIO);
         acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
+        passLastReceives();
         rig.rdma.repair("ibv_destroy_qp");
-        assertThat(rig.rdma.queues().pairNumbers())
-                .hasSize(2)
-                .allSatisfy(pair -> assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_ERR));
+        assertThat(rig.rdma.queues().pairNumbers()).hasSize(2).allSatisfy(this::assertInError);
         rig.rdma.queues().pairNumbers().forEach(rig.rdma.queues()::forget);
     }
 

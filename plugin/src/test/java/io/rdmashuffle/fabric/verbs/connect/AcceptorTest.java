@@ -89,6 +89,17 @@ class AcceptorTest {
         assertThat(rig.rdma.isOpen(id)).isFalse();
     }
 
+    /** Has the device tell that queue pairs in error take no further receive. */
+    private void tellOfLastReceives() {
+        FakeQueues queues = rig.rdma.queues();
+        for (int pair : queues.pairNumbers()) {
+            if (queues.state(pair) == VerbsConstants.IBV_QPS_ERR) {
+                acceptor.onDeviceEvent(
+                        new AsyncEvent(AsyncEvent.Type.LAST_WQE_REACHED, "last", queues.handleOf(pair), 0));
+            }
+        }
+    }
+
     private int onlyPair() {
         List<Integer> pairs = rig.rdma.queues().pairNumbers();
         assertThat(pairs).hasSize(1);
@@ -123,6 +134,8 @@ class AcceptorTest {
         rig.step(id, CmEvent.Type.TIMEWAIT_EXIT);
         assertThat(rig.rdma.queues().pairNumbers()).hasSize(1);
         rig.step(id, CmEvent.Type.DISCONNECTED);
+        assertThat(rig.rdma.queues().state(onlyPair())).isEqualTo(VerbsConstants.IBV_QPS_ERR);
+        tellOfLastReceives();
         assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
         assertThat(rig.rdma.isOpen(id)).isFalse();
     }
@@ -176,6 +189,8 @@ class AcceptorTest {
         long first = ask(handshake(2).encoded());
         int old = onlyPair();
         ask(handshake(2).encoded());
+        assertThat(rig.rdma.queues().state(old)).isEqualTo(VerbsConstants.IBV_QPS_ERR);
+        tellOfLastReceives();
         assertThat(onlyPair()).isNotEqualTo(old);
         assertThat(rig.rdma.isOpen(first)).isFalse();
         ask(handshake(3).encoded());
@@ -190,6 +205,8 @@ class AcceptorTest {
             acceptor.serve();
             stage(pool);
             acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
+            assertThat(rig.staging.returned()).as("while the queue pair exists").isEmpty();
+            tellOfLastReceives();
             assertThat(rig.staging.returned()).hasSize(1);
         }
     }
@@ -199,6 +216,7 @@ class AcceptorTest {
         long registrations = rig.rdma.calls("ibv_reg_mr");
         for (int i = 0; i < 1000; i++) {
             rig.step(ask(handshake(0).encoded()), CmEvent.Type.DISCONNECTED);
+            tellOfLastReceives();
         }
         assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
         assertThat(rig.rdma.calls("ibv_reg_mr")).as("blocks of control memory").isLessThanOrEqualTo(registrations + 1);
@@ -220,6 +238,7 @@ class AcceptorTest {
         acceptor.onDeviceEvent(new AsyncEvent(AsyncEvent.Type.PORT_DOWN, "down", about, 1));
         assertThat(rig.rdma.queues().pairNumbers()).hasSize(2);
         acceptor.onDeviceEvent(new AsyncEvent(AsyncEvent.Type.QUEUE_PAIR_FATAL, "fatal", about, 1));
+        tellOfLastReceives();
         assertThat(rig.rdma.queues().pairNumbers()).hasSize(1);
     }
 
@@ -228,6 +247,8 @@ class AcceptorTest {
         long id = ask(handshake(0).encoded());
         rig.rdma.fail("ibv_modify_qp", Errno.EINVAL);
         rig.step(id, CmEvent.Type.DISCONNECTED);
+        rig.pass(Duration.ofNanos(EndingPairs.LAST_RECEIVE_NANOS));
+        acceptor.expire();
         assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
     }
 
@@ -392,6 +413,7 @@ class AcceptorTest {
             acceptor.serve();
             stage(pool);
             rig.step(id, CmEvent.Type.DISCONNECTED);
+            tellOfLastReceives();
             assertThat(rig.staging.returned()).hasSize(1);
             stage(pool);
             assertThat(rig.staging.returned()).hasSize(2);
@@ -403,6 +425,7 @@ class AcceptorTest {
         long id = ask(handshake(0).encoded());
         rig.rdma.portActive(false);
         rig.step(id, CmEvent.Type.DISCONNECTED);
+        tellOfLastReceives();
         assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
         rig.ids.endDeferred();
         assertThat(rig.rdma.isOpen(id)).as("while the port is down").isTrue();

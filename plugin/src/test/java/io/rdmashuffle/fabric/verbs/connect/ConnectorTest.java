@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.verbs.device.CmParameters;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
@@ -61,7 +62,7 @@ class ConnectorTest {
         return rig.rdma.lastId();
     }
 
-    private FakeRdma.Connect request(long id) {
+    private CmParameters request(long id) {
         return Objects.requireNonNull(rig.rdma.connectOf(id), "not asked to connect");
     }
 
@@ -108,7 +109,7 @@ class ConnectorTest {
     void connectsInFourSteps() {
         long id = startAndAsk();
         assertThat(isBusy()).isTrue();
-        FakeRdma.Connect request = request(id);
+        CmParameters request = request(id);
         int pair = rig.rdma.queues().pairNumbers().get(0);
         assertThat(request.pairNumber()).isEqualTo(pair);
         assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_INIT);
@@ -130,7 +131,7 @@ class ConnectorTest {
 
     @Test
     void initiatorDepthIsWhatTheDeviceCanDo() {
-        FakeRdma.Connect request = request(startAndAsk());
+        CmParameters request = request(startAndAsk());
         assertThat(request.initiatorDepth()).isEqualTo(FakeRdma.MAX_READS_AS_INITIATOR);
         assertThat(request.responderResources()).isOne();
     }

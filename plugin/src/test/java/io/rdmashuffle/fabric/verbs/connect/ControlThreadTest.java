@@ -111,6 +111,10 @@ class ControlThreadTest {
         assertThat(rig.rdma.acceptOf(id)).isNotNull();
         rig.rdma.event(id, CmEvent.Type.DISCONNECTED);
         step();
+        int pair = rig.rdma.queues().pairNumbers().get(0);
+        assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_ERR);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_QP_LAST_WQE_REACHED, pair);
+        step();
         assertThat(rig.rdma.isOpen(id)).isFalse();
     }
 
@@ -121,7 +125,11 @@ class ControlThreadTest {
                 Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE, ConnectRig.ENDS);
         rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         step();
+        int pair = rig.rdma.queues().pairNumbers().get(0);
         control.revoke(ConnectRig.PEER_FABRIC_ID);
+        step();
+        assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_ERR);
+        rig.pass(Duration.ofNanos(EndingPairs.LAST_RECEIVE_NANOS));
         step();
         assertThat(rig.rdma.isOpen(id)).isFalse();
         assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
@@ -149,8 +157,9 @@ class ControlThreadTest {
         rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         thread.start();
         await(() -> rig.rdma.acceptOf(id) != null);
+        int pair = rig.rdma.queues().pairNumbers().get(0);
         control.revoke(ConnectRig.PEER_FABRIC_ID);
-        await(() -> !rig.rdma.isOpen(id));
+        await(() -> rig.rdma.queues().state(pair) == VerbsConstants.IBV_QPS_ERR);
         control.stop();
         thread.join(30_000);
         assertThat(thread.isAlive()).isFalse();
@@ -158,9 +167,9 @@ class ControlThreadTest {
 
     @Test
     void deviceEventsArePassedOn() {
-        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ERR, null);
-        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ACTIVE, null);
-        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_LID_CHANGE, null);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ERR);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ACTIVE);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_LID_CHANGE);
         step();
         assertThat(deviceEvents.stream().map(AsyncEvent::type))
                 .containsExactly(AsyncEvent.Type.PORT_DOWN, AsyncEvent.Type.PORT_ACTIVE, AsyncEvent.Type.OTHER);

@@ -79,7 +79,7 @@ class SharedReceivesTest {
                 SharedReceives receives = new SharedReceives(other.rail, maxCompletions)) {
             Set<Long> addresses = new HashSet<>();
             for (int message = 0; message < receives.count(); message++) {
-                addresses.add(receives.address(message));
+                addresses.add(receives.address(0, message));
             }
             assertThat(addresses).as("memory of their own").hasSize(receives.count());
             return receives.count();

@@ -3,9 +3,9 @@ package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.CmLayout.rdma_cm_event;
 import io.rdmashuffle.ffi.CmLayout.rdma_cm_id;
-import io.rdmashuffle.ffi.CmLayout.rdma_conn_param;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_async_event;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
+import io.rdmashuffle.ffi.DeviceLayout.ibv_device;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_device_attr;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_port_attr;
 import io.rdmashuffle.ffi.Errno;
@@ -24,7 +24,6 @@ import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.PortAttributes;
-import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
@@ -64,8 +63,8 @@ public final class FakeRdma implements AutoCloseable {
     private final List<String> calls = new ArrayList<>();
     private final Queue<Long> cmEvents = new ArrayDeque<>();
     private final Queue<long[]> asyncEvents = new ArrayDeque<>();
-    private final Map<Long, Connect> connects = new HashMap<>();
-    private final Map<Long, Connect> accepts = new HashMap<>();
+    private final Map<Long, CmParameters> connects = new HashMap<>();
+    private final Map<Long, CmParameters> accepts = new HashMap<>();
     private final Map<Long, byte[]> rejects = new HashMap<>();
     private final List<Long> ids = new ArrayList<>();
     private final long context;
@@ -76,17 +75,13 @@ public final class FakeRdma implements AutoCloseable {
     private int maxSharedReceives = MAX_SHARED_RECEIVES;
     private int numbers = 100;
     private int refusedRights;
+    private final FakeGids gids = new FakeGids();
     private final DeviceNotes notes = new DeviceNotes();
 
     private final VerbsLibrary library = new VerbsLibrary(
             proxy(IbVerbs.class, (self, method, arguments) -> call(method, arguments)),
             proxy(RdmaCm.class, (self, method, arguments) -> call(method, arguments)),
             ignored -> queues);
-
-    /** What rdma_connect or rdma_accept was given. */
-    @SuppressWarnings("ArrayRecordComponent") // a copy, read once
-    public record Connect(
-            int pairNumber, int initiatorDepth, int responderResources, int rnrRetries, byte[] privateData) {}
 
     public FakeRdma() {
         context = withDescriptor(ibv_context.async_fd);
@@ -112,7 +107,7 @@ public final class FakeRdma implements AutoCloseable {
         try {
             InetAddress address = InetAddress.getByName("192.0.2." + (1 + index));
             PortAttributes attributes = new PortAttributes(1, true, 4096, 1L << 30, 100, 0, true);
-            return Rail.open(index, new LocalPort("fake0", 1, address, List.of(), attributes), events, 0, settings);
+            return Rail.open(index, new LocalPort("fake0", 1, address, List.of(), -1, attributes), events, 0, settings);
         } catch (UnknownHostException e) {
             throw new IllegalStateException("a literal address", e);
         }
@@ -143,7 +138,7 @@ public final class FakeRdma implements AutoCloseable {
         maxCompletions = entries;
     }
 
-    /** Sets how many receives a shared queue may have. */
+    /** Sets how many receives a shared queue may have; a device with 0 has no such queues. */
     public synchronized void maxSharedReceives(int receives) {
         maxSharedReceives = receives;
     }
@@ -151,6 +146,18 @@ public final class FakeRdma implements AutoCloseable {
     /** Sets how many interrupts the device has. */
     public synchronized void completionVectors(int number) {
         RawMemory.putInt(context + ibv_context.num_comp_vectors, number);
+    }
+
+    /** Makes it a device of iWARP. */
+    public synchronized void iwarp() {
+        RawMemory.putInt(
+                RawMemory.getLong(context + ibv_context.device) + ibv_device.transport_type,
+                VerbsConstants.IBV_TRANSPORT_IWARP);
+    }
+
+    /** Returns its GIDs. */
+    public FakeGids gids() {
+        return gids;
     }
 
     /** Has registrations with any of these access flags fail with EINVAL. */
@@ -174,18 +181,18 @@ public final class FakeRdma implements AutoCloseable {
     }
 
     /** Returns what an id was asked to connect with, null if it was not. */
-    public synchronized @Nullable Connect connectOf(long id) {
+    public synchronized @Nullable CmParameters connectOf(long id) {
         return connects.get(id);
     }
 
     /** Returns the private data that an id was accepted with, null if it was not. */
     public synchronized byte @Nullable [] acceptOf(long id) {
-        Connect accept = accepts.get(id);
+        CmParameters accept = accepts.get(id);
         return accept == null ? null : accept.privateData();
     }
 
     /** Returns what an id was accepted with, null if it was not. */
-    public synchronized @Nullable Connect acceptedWith(long id) {
+    public synchronized @Nullable CmParameters acceptedWith(long id) {
         return accepts.get(id);
     }
 
@@ -226,9 +233,14 @@ public final class FakeRdma implements AutoCloseable {
         event(id, type, 0, new byte[0]);
     }
 
-    /** Has the device report something, about a queue pair or, with null, itself. */
-    public synchronized void asyncEvent(int type, @Nullable QueuePair about) {
-        asyncEvents.add(new long[] {type, about == null ? 0 : queues.handle(about.number())});
+    /** Has the device report something about itself. */
+    public synchronized void asyncEvent(int type) {
+        asyncEvents.add(new long[] {type, 0});
+    }
+
+    /** Has the device report something about a queue pair. */
+    public synchronized void asyncEvent(int type, int pairNumber) {
+        asyncEvents.add(new long[] {type, queues.handle(pairNumber)});
     }
 
     /** Creates an id on a channel as its user would; for tests that need one by hand. */
@@ -277,15 +289,15 @@ public final class FakeRdma implements AutoCloseable {
                 yield 0;
             }
             case "rdma_connect" -> {
-                connects.put(arguments[0], connect(arguments[1]));
+                connects.put(arguments[0], CmParameters.read(arguments[1]));
                 yield 0;
             }
             case "rdma_accept" -> {
-                accepts.put(arguments[0], connect(arguments[1]));
+                accepts.put(arguments[0], CmParameters.read(arguments[1]));
                 yield 0;
             }
             case "rdma_reject" -> {
-                rejects.put(arguments[0], bytes(arguments[1], (int) arguments[2]));
+                rejects.put(arguments[0], CmParameters.bytes(arguments[1], (int) arguments[2]));
                 yield 0;
             }
             case "rdma_get_cm_event" -> next(arguments[1]);
@@ -295,23 +307,6 @@ public final class FakeRdma implements AutoCloseable {
             }
             default -> 0;
         };
-    }
-
-    private static Connect connect(long parameters) {
-        return new Connect(
-                RawMemory.getInt(parameters + rdma_conn_param.qp_num),
-                RawMemory.getByte(parameters + rdma_conn_param.initiator_depth),
-                RawMemory.getByte(parameters + rdma_conn_param.responder_resources),
-                RawMemory.getByte(parameters + rdma_conn_param.rnr_retry_count),
-                bytes(
-                        RawMemory.getLong(parameters + rdma_conn_param.private_data),
-                        Byte.toUnsignedInt(RawMemory.getByte(parameters + rdma_conn_param.private_data_len))));
-    }
-
-    private static byte[] bytes(long address, int length) {
-        byte[] bytes = new byte[length];
-        RawMemory.getBytes(address, bytes, 0, length);
-        return bytes;
     }
 
     private long next(long result) {
@@ -374,6 +369,8 @@ public final class FakeRdma implements AutoCloseable {
                 queues.destroy(arguments[0]);
                 yield 0;
             }
+            case "ibv_query_qp" -> gids.queryPair(arguments[1]);
+            case "_ibv_query_gid_table" -> gids.queryTable(arguments[1]);
             case "ibv_get_cq_event" -> -1;
             case "ibv_get_async_event" -> nextAsync(arguments[1]);
             default -> 0;
@@ -407,6 +404,7 @@ public final class FakeRdma implements AutoCloseable {
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_wr, MAX_WORK_REQUESTS);
         RawMemory.putInt(attributes + ibv_device_attr.max_cqe, maxCompletions);
         RawMemory.putInt(attributes + ibv_device_attr.max_srq_wr, maxSharedReceives);
+        RawMemory.putInt(attributes + ibv_device_attr.max_srq, Math.min(1, maxSharedReceives));
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_init_rd_atom, MAX_READS_AS_INITIATOR);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_rd_atom, MAX_READS_AS_TARGET);
         RawMemory.putByte(attributes + ibv_device_attr.phys_port_cnt, (byte) 1);

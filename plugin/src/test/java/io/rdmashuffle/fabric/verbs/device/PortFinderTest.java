@@ -54,7 +54,7 @@ class PortFinderTest {
 
     private static LocalPort port(String device, String address, double gigabits) throws Exception {
         PortAttributes attributes = new PortAttributes(1, true, 4096, 1L << 30, gigabits, 0, true);
-        return new LocalPort(device, 1, InetAddress.getByName(address), List.of(), attributes);
+        return new LocalPort(device, 1, InetAddress.getByName(address), List.of(), PortSelector.ANY, attributes);
     }
 
     @Test

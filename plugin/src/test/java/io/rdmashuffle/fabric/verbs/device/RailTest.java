@@ -12,6 +12,7 @@ import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.EventChannel;
 import java.nio.file.Path;
 import java.util.List;
@@ -130,5 +131,19 @@ class RailTest {
                 .distinct()
                 .count();
         assertThat(different).isGreaterThan(3);
+    }
+
+    /** There a READ's data is written by the right that a peer's WRITE needs. */
+    @Test
+    void whatReadsWriteToMayBeWrittenByPeersOnIwarpAlone() throws Exception {
+        try (Rail rail = FakeRdma.rail(events, 0)) {
+            assertThat(rail.rightsOfReadPeers()).isEmpty();
+        }
+        rdma.iwarp();
+        try (Rail rail = FakeRdma.rail(events, 0)) {
+            assertThat(rail.rightsOfReadPeers()).containsExactly(Access.REMOTE_WRITE);
+        }
+        assertThat(rightsOfTwoRegions(new RailSettings(false, false, OptionalInt.empty())))
+                .containsOnly(USUAL | VerbsConstants.IBV_ACCESS_REMOTE_WRITE);
     }
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import io.rdmashuffle.verbs.AsyncEvent;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Queue pairs in error, through which nothing is read any more, until they can be destroyed.
+ *
+ * <p>A queue pair may have taken receives from the shared queue that have not completed. They come back as flushed, the
+ * last of them before the device tells that the last one was reached; those of a queue pair that is destroyed earlier
+ * are lost to all peers. Devices that tell of nothing, as soft-RoCE, get {@link #LAST_RECEIVE_NANOS}.
+ *
+ * <p><b>Threading:</b> the control thread.
+ *
+ * <p><b>Ownership:</b> owns queue pair, id and slot of what it is given, and gives them back.
+ *
+ * <p><b>Source:</b> ibv_get_async_event(3), IBV_EVENT_QP_LAST_WQE_REACHED.
+ */
+final class EndingPairs implements AutoCloseable {
+    /** A device that tells does so within milliseconds. */
+    static final long LAST_RECEIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private static final Logger LOG = LoggerFactory.getLogger(EndingPairs.class);
+
+    private final ConnectionIds ids;
+    private final LongSupplier nanoClock;
+    /** Oldest first. */
+    private final Deque<Ending> ending = new ArrayDeque<>();
+
+    EndingPairs(ConnectionIds ids, LongSupplier nanoClock) {
+        this.ids = ids;
+        this.nanoClock = nanoClock;
+    }
+
+    private record Ending(ServedPair served, long deadlineNanos) {}
+
+    int count() {
+        return ending.size();
+    }
+
+    /** Puts a queue pair into error, and destroys it when its receives have come back. */
+    void add(ServedPair served) {
+        try {
+            served.pair().fail();
+        } catch (RuntimeException e) {
+            LOG.debug("{} was in error already", served.pair(), e);
+        }
+        if (served.responder().sharesReceives()) {
+            ending.add(new Ending(served, nanoClock.getAsLong() + LAST_RECEIVE_NANOS));
+        } else {
+            finish(served);
+        }
+    }
+
+    /** Destroys the queue pair that has had its last receive. */
+    void onDeviceEvent(AsyncEvent event) {
+        if (event.type() == AsyncEvent.Type.LAST_WQE_REACHED) {
+            ending.removeIf(each -> {
+                boolean reached = event.isAbout(each.served.pair());
+                if (reached) {
+                    finish(each.served);
+                }
+                return reached;
+            });
+        }
+    }
+
+    /** Destroys those of which the device has told nothing in time. */
+    void expire() {
+        long now = nanoClock.getAsLong();
+        while (!ending.isEmpty() && now - ending.element().deadlineNanos >= 0) {
+            finish(ending.remove().served);
+        }
+    }
+
+    /** Destroys a queue pair whatever becomes of the others; one that cannot be destroyed stays in error. */
+    private void finish(ServedPair served) {
+        try {
+            // What was flushed goes back to the shared queue.
+            served.responder().serve();
+        } catch (RuntimeException e) {
+            LOG.debug("Receives of {} are not known to have come back", served.pair(), e);
+        }
+        try {
+            served.pair().close();
+            served.responder().release(served.querier());
+        } catch (RuntimeException e) {
+            LOG.warn("Could not close {}, which no peer reads through any more", served.pair(), e);
+        } finally {
+            ids.end(served.responder().rail(), served.id());
+        }
+    }
+
+    @Override
+    public void close() {
+        while (!ending.isEmpty()) {
+            finish(ending.remove().served);
+        }
+    }
+}

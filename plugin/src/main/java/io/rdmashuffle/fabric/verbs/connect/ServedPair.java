@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import io.rdmashuffle.verbs.CmId;
+import io.rdmashuffle.verbs.QueuePair;
+
+/**
+ * A queue pair that a peer reads through.
+ *
+ * @param id its connection
+ * @param responder answers what the peer asks through it
+ * @param querier the peer, as the responder knows it
+ */
+record ServedPair(CmId id, QueryResponder responder, Querier querier) {
+    QueuePair pair() {
+        return querier.pair();
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fabric.verbs.device.FakeRdma;
+import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.verbs.CmEvent;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+
+/**
+ * Both ends of a connection on iWARP: the connection manager moves the queue pairs, the client's answer comes with
+ * ESTABLISHED, and no number of a queue pair travels.
+ */
+@Tag("unit")
+@Timeout(30)
+@ExtendWith(LeakCheck.class)
+class IwarpConnectionTest {
+    private ConnectRig rig;
+
+    @BeforeEach
+    void open() {
+        FakeRdma rdma = new FakeRdma();
+        rdma.iwarp();
+        rig = new ConnectRig(rdma);
+    }
+
+    @AfterEach
+    void close() {
+        rig.endConnected();
+        rig.close();
+    }
+
+    private int onlyPair() {
+        List<Integer> pairs = rig.rdma.queues().pairNumbers();
+        assertThat(pairs).hasSize(1);
+        return pairs.get(0);
+    }
+
+    private Connector connector() {
+        return new Connector(
+                rig.events,
+                rig.ids,
+                ConnectRig.FABRIC_ID,
+                ConnectRig.settings(ConnectRig.SECRET),
+                rig.clock::get,
+                new AttemptWindow(1),
+                bound -> 0);
+    }
+
+    @Test
+    void clientIsConnectedByThePeersAnswer() {
+        try (Connector connector = connector()) {
+            connector.start(rig.target(), rig.listener);
+            long id = rig.rdma.lastId();
+            rig.step(id, CmEvent.Type.ADDRESS_RESOLVED);
+            rig.step(id, CmEvent.Type.ROUTE_RESOLVED);
+            byte[] sent = Objects.requireNonNull(rig.rdma.connectOf(id), "not asked to connect")
+                    .privateData();
+            Handshake request = Objects.requireNonNull(Handshake.read(sent), "not a handshake");
+            assertThat(request.isProven(ConnectRig.SECRET, ConnectRig.ends(0))).isTrue();
+            byte[] answer = request.answer(ConnectRig.SECRET, ConnectRig.ends(0));
+            rig.rdma.event(id, CmEvent.Type.ESTABLISHED, 0, answer);
+            rig.dispatch();
+            assertThat(rig.listener.connected).hasSize(1);
+            assertThat(connector.isBusy()).isFalse();
+            assertThat(rig.rdma.queues().state(onlyPair())).as("left to it").isEqualTo(VerbsConstants.IBV_QPS_INIT);
+            assertThat(rig.rdma.calls("rdma_establish")).isZero();
+        }
+    }
+
+    @Test
+    void serverAcceptsAndLeavesTheQueuePairToTheConnectionManager() {
+        try (Acceptor acceptor = new Acceptor(
+                rig.ids,
+                List.of(rig.rail),
+                ConnectRig.FABRIC_ID,
+                ConnectRig.settings(ConnectRig.SECRET),
+                rig::responder,
+                rig.clock::get)) {
+            Handshake request = Handshake.request(
+                    ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, ConnectRig.SECRET, ConnectRig.ends(0));
+            long id = rig.rdma.requestedId();
+            rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
+            acceptor.onRequest(Objects.requireNonNull(rig.events.nextEvent(), "no event"));
+            byte[] answer = Objects.requireNonNull(rig.rdma.acceptOf(id), "not accepted");
+            assertThat(request.isAnsweredBy(answer, ConnectRig.SECRET, ConnectRig.ends(0)))
+                    .isTrue();
+            assertThat(rig.rdma.queues().state(onlyPair())).isEqualTo(VerbsConstants.IBV_QPS_INIT);
+        }
+    }
+}
