@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes soft-RoCE devices; sourced by bin/rxe and, in a guest, by rxe-guest-run.sh.
+# Makes software devices of the kind DEVICE, rxe or siw; sourced by bin/rxe and, in a guest, by rxe-guest-run.sh.
 # shellcheck shell=bash
 
 # Enough for RDMA's largest path MTU, 4096, and headers; half as fast again as the 1024 that fit into 1500.
@@ -16,10 +16,13 @@ wait_active() {
   return 1
 }
 
+# Usage: add_device NUMBER INTERFACE
+add_device() { rdma link add "$DEVICE$1" type "$DEVICE" netdev "$2"; }
+
 # Two devices, so that there are two rails: rxe0 on veth0 at 10.77.0.1, rxe1 on veth2 at 10.77.1.1.
 make_rails() {
   compgen -G "/sys/class/net/veth[0-3]" >/dev/null && return 1
-  ip -batch - <<END && rdma link add rxe0 type rxe netdev veth0 && rdma link add rxe1 type rxe netdev veth2 &&
+  ip -batch - <<END && add_device 0 veth0 && add_device 1 veth2 &&
 link add veth0 mtu $FRAME_BYTES type veth peer name veth1 mtu $FRAME_BYTES
 link add veth2 mtu $FRAME_BYTES type veth peer name veth3 mtu $FRAME_BYTES
 address add 10.77.0.1/24 dev veth0
@@ -29,7 +32,7 @@ link set veth3 up
 link set veth0 up
 link set veth2 up
 END
-    wait_active rxe0 && wait_active rxe1 && return
+    wait_active "${DEVICE}0" && wait_active "${DEVICE}1" && return
   remove_rails
   return 1
 }
@@ -42,7 +45,7 @@ remove_rails() {
 
 # Usage: make_port HOST; the one device of a host among several: rxe0 on the virtual network's card at 10.77.0.HOST.
 make_port() {
-  ip -batch - <<END && rdma link add rxe0 type rxe netdev eth0 && wait_active rxe0
+  ip -batch - <<END && add_device 0 eth0 && wait_active "${DEVICE}0"
 link set eth0 mtu $FRAME_BYTES
 address add 10.77.0.$1/24 dev eth0
 link set eth0 up

@@ -7,6 +7,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 cd /run/rxe
 # This run's number of hosts, shared folder and modules; the number of this host is in the kernel's arguments.
 hosts="" share="" modules=""
+DEVICE=rxe
 # shellcheck source=/dev/null
 . ./settings
 # shellcheck source=rxe-devices.sh
@@ -72,7 +73,7 @@ run_command() {
   exec 3> >(exec cat >>"out.$host"); out=$!
   exec 4> >(exec cat >>"err.$host"); err=$!
   # shellcheck disable=SC2016
-  setsid env -i --default-signal=INT,QUIT "${variables[@]}" RXE_HOST="$host" RXE_HOSTS="$hosts" RXE_SHARE="$share" \
+  setsid env -i --default-signal=INT,QUIT "${variables[@]}" RXE_HOST="$host" RXE_HOSTS="$hosts" RXE_SHARE="$share" RXE_DEVICE="$DEVICE" \
     bash -c 'cd "$1" && shift && exec "$@"' rxe "${arguments[@]}" </dev/null >&3 2>&4 3>&- 4>&- &
   await $! || status=$?
   exec 3>&- 4>&-
@@ -89,6 +90,7 @@ run_command() {
 name_hosts >/etc/hosts
 ip link set lo up
 mount_folders
+[ "$DEVICE" = rxe ] || modprobe "$DEVICE"
 if [ "$hosts" = 1 ]; then
   make_rails
 else

@@ -102,6 +102,7 @@ need_image() {
   flock "$lock"
   need_packages "${GUEST_PACKAGES[@]}" "${TOOL_PACKAGES[@]}"
   need_kernel
+  [ "$DEVICE" != siw ] || need_siw
   KERNEL_VERSION=$(ls "$RXE_CACHE/kernel/lib/modules")
   # shellcheck disable=SC2034
   KERNEL=$RXE_CACHE/kernel/boot/vmlinux

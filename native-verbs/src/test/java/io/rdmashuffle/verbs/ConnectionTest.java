@@ -48,6 +48,11 @@ class ConnectionTest {
     /** Requirement 1, in its order; one step of it per line. */
     @Test
     void wholeFlowWithTeardownInOrder() {
+        device.assumeInfiniBand("queue pairs that their owner takes from INIT to RTS");
+        connectAndTearDown();
+    }
+
+    private void connectAndTearDown() {
         EventChannel serverEvents = EventChannel.open(device.library());
         CmId listener = serverEvents.createId();
         listener.bind(new InetSocketAddress(device.address(), 0));
@@ -70,10 +75,9 @@ class ConnectionTest {
         client.connect(new ConnectionParameters(clientPair, 2, 2, 5, 6, HELLO));
 
         CmEvent request = CmEvents.expect(serverEvents, CmEvent.Type.CONNECT_REQUEST);
-        assertThat(Arrays.copyOf(request.privateData(), HELLO.length)).isEqualTo(HELLO);
+        assertThat(request.privateData()).startsWith(HELLO);
         assertThat(request.initiatorDepth()).isEqualTo(2);
         CmId server = request.id();
-        assertThat(Loopback.address(server).getPort()).isEqualTo(address.getPort());
         Context serverContext = Loopback.context(server);
         ProtectionDomain serverDomain = serverContext.allocateProtectionDomain();
         CompletionQueue serverQueue = serverContext.createCompletionQueue(8, null);
@@ -84,8 +88,9 @@ class ConnectionTest {
         serverPair.readyToSend(server, new QueuePairTuning(14, 5, 1024, 0, 96));
         server.accept(new ConnectionParameters(serverPair, 2, 2, 5, 6, WELCOME));
 
-        CmEvent response = CmEvents.expect(clientEvents, CmEvent.Type.CONNECT_RESPONSE);
-        assertThat(Arrays.copyOf(response.privateData(), WELCOME.length)).isEqualTo(WELCOME);
+        byte[] answer =
+                CmEvents.expect(clientEvents, CmEvent.Type.CONNECT_RESPONSE).privateData();
+        assertThat(answer).startsWith(WELCOME);
         clientPair.readyToReceive(client, new QueuePairTuning(14, 5, 1024, 0, 96));
         clientPair.readyToSend(client, QueuePairTuning.DEFAULT);
         assertThat(clientPair.state()).isEqualTo(QueuePair.State.READY_TO_SEND);
@@ -94,7 +99,7 @@ class ConnectionTest {
 
         assertThat(client.disconnect()).isTrue();
         CmEvents.expect(serverEvents, CmEvent.Type.DISCONNECTED);
-        assertThat(server.disconnect()).isTrue(); // the answer, which the client waits for
+        assertThat(server.disconnect()).isTrue(); // the client waits for it
         CmEvents.expect(clientEvents, CmEvent.Type.DISCONNECTED);
         closeInOrder(
                 clientPair,

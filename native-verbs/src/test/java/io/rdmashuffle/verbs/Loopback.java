@@ -61,7 +61,9 @@ final class Loopback implements AutoCloseable {
         server.readyToReceive(serverId, QueuePairTuning.DEFAULT);
         server.readyToSend(serverId, QueuePairTuning.DEFAULT);
         serverId.accept(parameters(server, rnrRetries));
-        CmEvents.expect(events, CmEvent.Type.CONNECT_RESPONSE);
+        // On iWARP it is established with the answer.
+        boolean iwarp = context.transport() == Transport.IWARP;
+        CmEvents.expect(events, iwarp ? CmEvent.Type.ESTABLISHED : CmEvent.Type.CONNECT_RESPONSE);
         client.readyToReceive(clientId, QueuePairTuning.DEFAULT);
         client.readyToSend(clientId, QueuePairTuning.DEFAULT);
         clientId.establish();

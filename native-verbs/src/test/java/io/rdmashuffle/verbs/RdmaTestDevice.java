@@ -5,6 +5,7 @@ import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.ffi.Requirements;
 import java.net.Inet4Address;
 import java.net.InetAddress;
+import java.util.Comparator;
 import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 
@@ -28,19 +29,24 @@ public record RdmaTestDevice(VerbsLibrary library, String name, InetAddress addr
     }
 
     private static Optional<RdmaTestDevice> find(VerbsLibrary library) {
+        try (EventChannel channel = EventChannel.open(library)) {
+            return LocalAddress.find(channel).stream()
+                    .filter(local -> local.port().active() && local.address() instanceof Inet4Address)
+                    .min(Comparator.comparing(LocalAddress::deviceName))
+                    .map(local -> new RdmaTestDevice(library, local.deviceName(), local.address()));
+        }
+    }
+
+    /** Skips a test of what iWARP does not have. */
+    public void assumeInfiniBand(String what) {
         try (DeviceList list = DeviceList.read(library)) {
             for (DeviceList.Device device : list.devices()) {
                 try (Context context = device.open()) {
-                    for (GidEntry gid : context.gids()) {
-                        if (gid.address() instanceof Inet4Address
-                                && context.port(gid.port()).active()) {
-                            return Optional.of(new RdmaTestDevice(library, device.name(), gid.address()));
-                        }
-                    }
+                    boolean iwarp = device.name().equals(name) && context.transport() == Transport.IWARP;
+                    Assumptions.assumeFalse(iwarp, () -> "iWARP does not have " + what);
                 }
             }
         }
-        return Optional.empty();
     }
 
     /** Skips a test of something that this device does not have; never a failure. */

@@ -2,8 +2,10 @@
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
+import io.rdmashuffle.verbs.Transport;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -62,6 +64,17 @@ final class TestVerbs {
                 usual.relaxedOrdering(),
                 usual.completionVector(),
                 usual.secret());
+    }
+
+    /** Returns the two software devices that bin/rxe makes. */
+    static List<PortSelector> bothRails() {
+        String kind = System.getenv().getOrDefault("RXE_DEVICE", "rxe");
+        return List.of(new PortSelector(kind + "0", -1, -1), new PortSelector(kind + "1", -1, -1));
+    }
+
+    /** Returns whether a fabric's device speaks iWARP. */
+    static boolean isIwarp(Fabric fabric) {
+        return ((VerbsFabric) fabric).rails().get(0).context().transport() == Transport.IWARP;
     }
 
     /** Opens a fabric, or skips the test with the reason why there is none. */

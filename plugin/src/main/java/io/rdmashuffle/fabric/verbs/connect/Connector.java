@@ -5,6 +5,7 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.ConnectionParameters;
@@ -14,8 +15,10 @@ import io.rdmashuffle.verbs.QueueSizes;
 import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.LongUnaryOperator;
@@ -44,6 +47,8 @@ import org.slf4j.LoggerFactory;
 final class Connector implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Connector.class);
     private static final int INLINE_BYTES = 64;
+    private static final Set<Errno> GONE =
+            EnumSet.of(Errno.ECONNREFUSED, Errno.ECONNRESET, Errno.EHOSTUNREACH, Errno.ENETUNREACH);
 
     /** From so many under way on, further attempts are spread over {@link #JITTER_NANOS}. */
     static final int CROWD = 8;
@@ -226,6 +231,10 @@ final class Connector implements AutoCloseable {
         void run(Runnable step) {
             try {
                 step.run();
+            } catch (NativeException e) {
+                // On iWARP the kernel may connect at once, and says then how that ended.
+                boolean gone = GONE.stream().anyMatch(errno -> errno.is(e.errno()));
+                fail(gone ? Reason.PEER_GONE : Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e);
             } catch (RuntimeException e) {
                 fail(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e);
             }

@@ -3,7 +3,9 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
+import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.verbs.CmEvent;
@@ -15,6 +17,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Both ends of a connection on iWARP: the connection manager moves the queue pairs, the client's answer comes with
@@ -74,6 +78,22 @@ class IwarpConnectionTest {
             assertThat(connector.isBusy()).isFalse();
             assertThat(rig.rdma.queues().state(onlyPair())).as("left to it").isEqualTo(VerbsConstants.IBV_QPS_INIT);
             assertThat(rig.rdma.calls("rdma_establish")).isZero();
+        }
+    }
+
+    /** As siw does: it connects while rdma_connect runs. */
+    @ParameterizedTest
+    @EnumSource(names = {"ECONNREFUSED", "EHOSTUNREACH"})
+    void whereNoPeerListensThePeerIsGone(Errno refusal) {
+        try (Connector connector = connector()) {
+            rig.rdma.fail("rdma_connect", refusal);
+            connector.start(rig.target(), rig.listener);
+            long id = rig.rdma.lastId();
+            rig.step(id, CmEvent.Type.ADDRESS_RESOLVED);
+            rig.step(id, CmEvent.Type.ROUTE_RESOLVED);
+            assertThat(rig.listener.failed)
+                    .singleElement()
+                    .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.PEER_GONE));
         }
     }
 

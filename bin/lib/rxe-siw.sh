@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Builds siw, the kernel's software iWARP, which Debian's kernels of this line leave out, for the guest's kernel.
+# Sourced by bin/rxe, after rxe-image.sh.
+# shellcheck shell=bash
+
+SIW_PACKAGES=(gcc make xz-utils libc6-dev)
+
+# Usage: unpack_packages FOLDER PACKAGE...; downloads packages and unpacks them there; nothing is installed.
+unpack_packages() {
+  local folder=$1
+  shift
+  (cd "$folder" && apt-get download -qq "$@" && for deb in ./*.deb; do dpkg -x "$deb" . && rm "$deb"; done) \
+    >"$RXE_CACHE/apt.log" 2>&1 ||
+    { tail -n 5 "$RXE_CACHE/apt.log" >&2; unavailable "cannot download $*; see $RXE_CACHE/apt.log"; }
+}
+
+# Puts siw.ko among the modules of the guest's kernel, once. The headers name the folders of installed packages.
+need_siw() {
+  local version line part=$RXE_CACHE/siw.part headers
+  version=$(ls "$RXE_CACHE/kernel/lib/modules")
+  [ -f "$RXE_CACHE/kernel/lib/modules/$version/extra/siw.ko" ] && return
+  line=$(cut -d . -f 1,2 <<<"$version")
+  need_packages "${SIW_PACKAGES[@]}"
+  say "rxe: building siw for $version"
+  rm -rf "$part"
+  mkdir -p "$part"
+  unpack_packages "$part" "linux-headers-$version" "linux-headers-${version%-*}-common" "linux-kbuild-$line" \
+    "linux-source-$line"
+  tar -C "$part" -xJf "$part/usr/src/linux-source-$line.tar.xz" "linux-source-$line/drivers/infiniband/sw/siw"
+  headers=$part/usr/src/linux-headers-$version
+  sed -i "s:/usr/src/:$part/usr/src/:g" "$headers/Makefile"
+  ln -sfn "$part/usr/lib/linux-kbuild-$line/scripts" "$headers/scripts"
+  ln -sfn "$part/usr/lib/linux-kbuild-$line/tools" "$headers/tools"
+  for link in scripts tools; do
+    ln -sfn "$part/usr/lib/linux-kbuild-$line/$link" "$part/usr/src/linux-headers-${version%-*}-common/$link"
+  done
+  make -C "$headers" M="$part/linux-source-$line/drivers/infiniband/sw/siw" CONFIG_RDMA_SIW=m modules \
+    >"$RXE_CACHE/siw.log" 2>&1 ||
+    { tail -n 5 "$RXE_CACHE/siw.log" >&2; unavailable "siw does not build; see $RXE_CACHE/siw.log"; }
+  mkdir -p "$RXE_CACHE/kernel/lib/modules/$version/extra"
+  cp "$part/linux-source-$line/drivers/infiniband/sw/siw/siw.ko" "$RXE_CACHE/kernel/lib/modules/$version/extra/"
+  depmod -b "$RXE_CACHE/kernel" "$version"
+  rm -rf "$part"
+}
