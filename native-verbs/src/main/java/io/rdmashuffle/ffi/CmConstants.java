@@ -6,7 +6,7 @@ package io.rdmashuffle.ffi;
  *
  * <p><b>Threading:</b> constants.
  *
- * <p><b>Source:</b> rdma/rdma_cma.h of rdma-core 44; {@code VerbsAbiTest} compares every number with the header.
+ * <p><b>Source:</b> rdma/rdma_cma.h of rdma-core 44; {@code AbiContract} compares every number with the header.
  */
 public final class CmConstants {
     // enum rdma_cm_event_type: event of rdma_cm_event

@@ -5,7 +5,7 @@ package io.rdmashuffle.ffi;
  * Layout of every struct that crosses the border to librdmacm.
  *
  * <p>Each nested class is a C struct under its C name: {@code SIZEOF}, and the offset of each field in bytes. A double
- * underscore stands for the dot of a nested field. {@code VerbsAbiTest} compares every number with the headers.
+ * underscore stands for the dot of a nested field. {@code AbiContract} compares every number with the headers.
  *
  * <p><b>Threading:</b> constants.
  *

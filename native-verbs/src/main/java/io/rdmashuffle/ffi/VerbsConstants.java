@@ -6,7 +6,7 @@ package io.rdmashuffle.ffi;
  *
  * <p><b>Threading:</b> constants.
  *
- * <p><b>Source:</b> infiniband/verbs.h of rdma-core 44; {@code VerbsAbiTest} compares every number with the header.
+ * <p><b>Source:</b> infiniband/verbs.h of rdma-core 44; {@code AbiContract} compares every number with the header.
  */
 public final class VerbsConstants {
     // enum ibv_node_type: node_type of ibv_device

@@ -42,7 +42,8 @@ final class CCompiler {
         return run(directory, command);
     }
 
-    private static Result run(Path directory, List<String> command) throws IOException, InterruptedException {
+    /** Runs a command. */
+    static Result run(Path directory, List<String> command) throws IOException, InterruptedException {
         Path output = Files.createTempFile(directory, "output", ".txt");
         Process process;
         try {

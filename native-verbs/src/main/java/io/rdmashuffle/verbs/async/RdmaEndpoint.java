@@ -128,7 +128,8 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Allocates memory with just these rights.
+     * Allocates memory with just these rights. On iWARP {@code LOCAL_WRITE} includes {@code REMOTE_WRITE}: a READ
+     * writes what it brings as a peer would.
      *
      * @param lengthBytes at least 1
      * @param rights what this process and its peers may do
@@ -155,7 +156,8 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Registers a direct buffer, a mapped file for example, with just these rights.
+     * Registers a direct buffer, a mapped file for example, with just these rights; on iWARP as
+     * {@link #allocate(long, Set)} says.
      *
      * @param buffer a direct one; what it has from its position to its limit is registered
      * @param rights what this process and its peers may do
