@@ -10,6 +10,7 @@ import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.LocalAddress;
 import io.rdmashuffle.verbs.PortAttributes;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
+import io.rdmashuffle.verbs.Transport;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.net.InetAddress;
 import java.util.ArrayList;
@@ -116,6 +117,11 @@ public final class PortFinder {
 
     private static String whyNot(DeviceList.Device device) {
         try (Context context = device.open()) {
+            Transport transport = context.transport();
+            if (transport != Transport.INFINIBAND && transport != Transport.IWARP) {
+                return device.name() + " has no reliable connections over rdma_cm (transport " + transport
+                        + ", as Amazon's EFA)";
+            }
             List<String> states = new ArrayList<>();
             for (int port = 1; port <= context.limits().ports(); port++) {
                 PortAttributes attributes = context.port(port);

@@ -149,10 +149,13 @@ public final class FakeRdma implements AutoCloseable {
     }
 
     /** Makes it a device of iWARP. */
-    public synchronized void iwarp() {
-        RawMemory.putInt(
-                RawMemory.getLong(context + ibv_context.device) + ibv_device.transport_type,
-                VerbsConstants.IBV_TRANSPORT_IWARP);
+    public void iwarp() {
+        transport(VerbsConstants.IBV_TRANSPORT_IWARP);
+    }
+
+    /** Sets the device's transport, as libibverbs numbers it. */
+    public synchronized void transport(int number) {
+        RawMemory.putInt(RawMemory.getLong(context + ibv_context.device) + ibv_device.transport_type, number);
     }
 
     /** Returns its GIDs. */

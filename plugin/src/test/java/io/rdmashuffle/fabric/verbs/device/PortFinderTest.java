@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.PortAttributes;
@@ -95,6 +96,14 @@ class PortFinderTest {
         assertNone("fake0: port 1 has no IP address");
         rdma.portActive(false);
         assertNone("fake0: port 1 is not active");
+    }
+
+    /** librdmacm binds to no address of it, and what is in the way is not the address. */
+    @Test
+    void aDeviceWithoutReliableConnectionsIsNamed() throws Exception {
+        rdma.fail("rdma_bind_addr", Errno.ENODEV);
+        rdma.transport(VerbsConstants.IBV_TRANSPORT_UNSPECIFIED);
+        assertNone("fake0 has no reliable connections over rdma_cm (transport UNSPECIFIED, as Amazon's EFA)");
     }
 
     @Test
