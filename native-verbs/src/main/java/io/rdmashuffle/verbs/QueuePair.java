@@ -105,11 +105,12 @@ public final class QueuePair extends NativeResource {
         long pair = enter();
         try {
             synchronized (badSend) {
+                badSend.putLong(0, 0);
                 int error = operations.ibv_post_send(pair, chain.head(), badSend.address());
-                return error == 0
+                long refused = badSend.getLong(0);
+                return error == 0 && refused == 0
                         ? chain.size()
-                        : Posting.taken(
-                                error, chain.size(), chain.indexOf(RawMemory.getLong(badSend.address())), name());
+                        : Posting.taken(error, chain.size(), chain.indexOf(refused), name());
             }
         } finally {
             exit();
@@ -127,11 +128,12 @@ public final class QueuePair extends NativeResource {
         long pair = enter();
         try {
             synchronized (badReceive) {
+                badReceive.putLong(0, 0);
                 int error = operations.ibv_post_recv(pair, chain.head(), badReceive.address());
-                return error == 0
+                long refused = badReceive.getLong(0);
+                return error == 0 && refused == 0
                         ? chain.size()
-                        : Posting.taken(
-                                error, chain.size(), chain.indexOf(RawMemory.getLong(badReceive.address())), name());
+                        : Posting.taken(error, chain.size(), chain.indexOf(refused), name());
             }
         } finally {
             exit();

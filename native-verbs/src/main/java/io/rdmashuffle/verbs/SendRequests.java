@@ -311,9 +311,9 @@ public final class SendRequests implements AutoCloseable {
         return size == 0 ? 0 : requests.address();
     }
 
-    /** Returns how many requests come before the one at this address. */
+    /** Returns how many requests come before the one at this address, which is 0 for the end of the chain. */
     int indexOf(long request) {
-        return (int) ((request - requests.address()) / ibv_send_wr.SIZEOF);
+        return request == 0 ? size : (int) ((request - requests.address()) / ibv_send_wr.SIZEOF);
     }
 
     private long add(long id, int opcode, boolean signaled, long local, int length, int localKey) {

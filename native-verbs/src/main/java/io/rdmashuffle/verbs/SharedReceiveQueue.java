@@ -2,7 +2,6 @@
 package io.rdmashuffle.verbs;
 
 import io.rdmashuffle.ffi.NativeBuffer;
-import io.rdmashuffle.ffi.RawMemory;
 
 /**
  * Receives that many queue pairs take from, so that receive memory does not grow with the number of peers.
@@ -34,9 +33,9 @@ public final class SharedReceiveQueue extends NativeResource {
         long queue = enter();
         try {
             synchronized (badRequest) {
+                badRequest.putLong(0, 0);
                 int error = calls.operations().ibv_post_srq_recv(queue, chain.head(), badRequest.address());
-                return Posting.taken(
-                        error, chain.size(), chain.indexOf(RawMemory.getLong(badRequest.address())), name());
+                return Posting.taken(error, chain.size(), chain.indexOf(badRequest.getLong(0)), name());
             }
         } finally {
             exit();

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.ffi.WorkLayout.ibv_send_wr;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -118,6 +120,50 @@ class ErrorMessageTest {
             assertFails(() -> pair.post(chain), Errno.EINVAL)
                     .hasMessageContaining("post of request 0 of 2 to queue pair");
             assertFails(() -> pair.post(receives), Errno.EINVAL);
+        }
+    }
+
+    /** As that of siw. */
+    @Test
+    void providersOfNegativeErrnosAreUnderstood() {
+        CompletionQueue queue = context.createCompletionQueue(1, null);
+        QueuePair pair = domain.createQueuePair(SIZES, queue, queue, null);
+        SharedReceiveQueue shared = domain.createSharedReceiveQueue(1);
+        try (SendRequests chain = new SendRequests(2, 1);
+                ReceiveRequests receives = new ReceiveRequests(1)) {
+            chain.send(1, 0, 0, 0, true).send(2, 0, 0, 0, true);
+            receives.add(1, 0, 0, 0);
+            device.failPost(-Errno.ENOMEM.number());
+            assertThat(pair.post(chain)).isZero();
+            assertThat(pair.post(receives)).isZero();
+            assertThat(shared.post(receives)).isZero();
+            device.failPost(-Errno.EINVAL.number());
+            assertFails(() -> pair.post(chain), Errno.EINVAL).hasMessageContaining("post of request 0 of 2 to ");
+            assertFails(() -> shared.post(receives), Errno.EINVAL);
+            device.failPost(-1);
+            assertFails(() -> pair.post(chain), Errno.EIO);
+        }
+    }
+
+    /** As that of siw, once it has told the kernel of the requests that fit. */
+    @Test
+    void refusedRequestCountsWithoutAnError() {
+        CompletionQueue queue = context.createCompletionQueue(1, null);
+        QueuePair pair = domain.createQueuePair(SIZES, queue, queue, null);
+        try (SendRequests chain = new SendRequests(3, 1)) {
+            chain.send(1, 0, 0, 0, true).send(2, 0, 0, 0, true).send(3, 0, 0, 0, true);
+            device.answer("ibv_post_send", arguments -> {
+                long second = RawMemory.getLong((Long) arguments[1] + ibv_send_wr.next);
+                RawMemory.putLong((Long) arguments[2], second);
+                return 0;
+            });
+            assertThat(pair.post(chain)).isEqualTo(1);
+            device.answer("ibv_post_send", arguments -> 0);
+            assertThat(pair.post(chain))
+                    .as("nothing is left of the call before")
+                    .isEqualTo(3);
+            device.answer("ibv_post_send", arguments -> -Errno.EINVAL.number());
+            assertFails(() -> pair.post(chain), Errno.EINVAL).hasMessageContaining("post of 3 requests to queue pair");
         }
     }
 
