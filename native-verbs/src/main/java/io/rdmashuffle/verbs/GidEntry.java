@@ -24,7 +24,7 @@ public record GidEntry(int port, int index, Type type, InetAddress address) {
 
     /** How packets look on the wire. */
     public enum Type {
-        /** Native InfiniBand. */
+        /** Native InfiniBand; also the only one of an iWARP port, whose packets carry none. */
         INFINIBAND,
         /** RoCE v1: straight on Ethernet, not routable. */
         ROCE_V1,

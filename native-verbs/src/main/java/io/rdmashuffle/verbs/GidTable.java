@@ -23,8 +23,8 @@ import java.util.List;
  *
  * <p><b>Ownership:</b> the caller keeps the context open.
  *
- * <p><b>Source:</b> ibv_query_gid_table(3), ibv_query_gid(3); {@code ports/N/gid_attrs/types} of
- * Documentation/ABI/stable/sysfs-class-infiniband.
+ * <p><b>Source:</b> ibv_query_gid_table(3), ibv_query_gid(3); {@code node_type} and
+ * {@code ports/N/gid_attrs/types} of Documentation/ABI/stable/sysfs-class-infiniband.
  */
 final class GidTable {
     private static final int MAX_GIDS = 1024;
@@ -79,6 +79,14 @@ final class GidTable {
         return gids;
     }
 
+    private boolean isIwarp() {
+        try {
+            return Files.readString(device.resolve("node_type")).startsWith(VerbsConstants.IBV_NODE_RNIC + ":");
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
     private int ports() {
         try (NativeBuffer attributes = new NativeBuffer(ibv_device_attr.SIZEOF)) {
             NativeResult.checkReturned(
@@ -113,9 +121,9 @@ final class GidTable {
         }
     }
 
-    /** The kernel has one name for InfiniBand and RoCE v1, which the link layer tells apart. */
+    /** The kernel has one name for InfiniBand, iWARP and RoCE v1; the call for all of them, for the first two. */
     private GidEntry.Type type(int port, int index, boolean ethernet) {
-        if (!ethernet) {
+        if (!ethernet || isIwarp()) {
             return GidEntry.Type.INFINIBAND;
         }
         Path file = device.resolve("ports/" + port + "/gid_attrs/types/" + index);

@@ -105,6 +105,19 @@ class GidTableTest {
     }
 
     @Test
+    void onIwarpTheFileSaysRoce() throws Exception {
+        gids.put("1/0", "2670:13e5:c26::");
+        type(1, 0, "IB/RoCE v1");
+        Path nodeType = devices.resolve("mlx5_9/node_type");
+        Files.writeString(nodeType, "1: CA\n");
+        assertThat(GidTable.query(older(), CONTEXT, "mlx5_9", devices))
+                .containsExactly(GidEntry.of(1, 0, GidEntry.Type.ROCE_V1, gid("2670:13e5:c26::")));
+        Files.writeString(nodeType, "4: RNIC\n");
+        assertThat(GidTable.query(older(), CONTEXT, "mlx5_9", devices))
+                .containsExactly(GidEntry.of(1, 0, GidEntry.Type.INFINIBAND, gid("2670:13e5:c26::")));
+    }
+
+    @Test
     void aPortThatCannotBeAskedIsAnError() {
         queryPort = Errno.ENODEV.number();
         assertThatThrownBy(() -> GidTable.query(older(), CONTEXT, "mlx5_9", devices))
