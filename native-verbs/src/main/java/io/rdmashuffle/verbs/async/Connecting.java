@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.QueuePair;
@@ -89,7 +91,15 @@ final class Connecting implements Timed {
 
     private void request() throws IOException {
         connection = resources.newConnection(id, threads, () -> events.forget(id));
-        id.connect(resources.parameters(connection.state().pair(), resources.readDepth(), privateData));
+        try {
+            id.connect(resources.parameters(connection.state().pair(), resources.readDepth(), privateData));
+        } catch (NativeException e) {
+            // On iWARP the call connects by TCP.
+            if (Errno.ECONNREFUSED.is(e.errno())) {
+                throw new RdmaRefusedException(remote, e);
+            }
+            throw new IOException("connect to " + remote + ": " + e.getMessage(), e);
+        }
     }
 
     private void establish(CmEvent response) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.CmEvent;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -14,6 +15,12 @@ public final class RdmaRefusedException extends IOException {
 
     RdmaRefusedException(InetSocketAddress remote, CmEvent rejected) {
         this(remote, rejected, decode(rejected.privateData()));
+    }
+
+    /** On iWARP rdma_connect itself connects, and says so when there is no listener. */
+    RdmaRefusedException(InetSocketAddress remote, NativeException refused) {
+        super("connect to " + remote + ": no listener at that address: " + refused.getMessage(), refused);
+        this.reason = "";
     }
 
     private RdmaRefusedException(InetSocketAddress remote, CmEvent rejected, String reason) {

@@ -4,9 +4,11 @@ package io.rdmashuffle.verbs.async;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.ffi.CmConstants;
+import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.LeakCheck;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Queue;
@@ -72,6 +74,27 @@ class IwarpTest {
         assertThat(device.transitions)
                 .extracting(ScriptedDevice.Transition::state)
                 .doesNotContain(VerbsConstants.IBV_QPS_RTR, VerbsConstants.IBV_QPS_RTS);
+    }
+
+    /** The call connects by TCP. */
+    @Test
+    void aRefusalComesFromTheCallThatConnects() throws Exception {
+        device.fake.fail("rdma_connect", Errno.ECONNREFUSED);
+        assertThat(failure(endpoint.connect(REMOTE, Duration.ofSeconds(30))))
+                .isInstanceOfSatisfying(
+                        RdmaRefusedException.class,
+                        refused -> assertThat(refused.reason()).isEmpty())
+                .hasMessageContaining("connect to " + REMOTE)
+                .hasMessageContaining("no listener at that address")
+                .hasMessageContaining("ECONNREFUSED (111)");
+        device.fake.fail("rdma_connect", Errno.EHOSTUNREACH);
+        assertThat(failure(endpoint.connect(REMOTE, Duration.ofSeconds(30))))
+                .isExactlyInstanceOf(IOException.class)
+                .hasMessageContaining("EHOSTUNREACH (113)");
+    }
+
+    private static Throwable failure(CompletableFuture<?> future) throws Exception {
+        return ConnectedEndpoints.get(future.handle((made, failure) -> failure));
     }
 
     /** READ writes to local memory by the right of a peer. */
