@@ -42,7 +42,7 @@ public final class MemoryServer implements AutoCloseable {
 
     /** Makes the listener of a server; in {@link RdmaEndpoint}. */
     interface Listen {
-        RdmaListener with(Function<ConnectRequest, ConnectAnswer> admission, Consumer<RdmaConnection> acceptor);
+        RdmaListener with(Function<ConnectRequest, ConnectAnswer> admission, Consumer<RdmaConnection> preparation);
     }
 
     MemoryServer(
@@ -65,10 +65,11 @@ public final class MemoryServer implements AutoCloseable {
                 request -> maxBytes == 0
                         ? ConnectAnswer.refuse("this server gives no memory to peers")
                         : admission.apply(request),
-                this::accept);
+                this::serve);
     }
 
-    private void accept(RdmaConnection connection) {
+    /** Serves a peer that has not been accepted yet: its first message may come together with the acceptance. */
+    private void serve(RdmaConnection connection) {
         MemorySession session = new MemorySession(budget, this::execute, sessions::remove, resources, connection);
         sessions.add(session);
         if (closed) { // looked at after adding: if not here, then close() sees the session

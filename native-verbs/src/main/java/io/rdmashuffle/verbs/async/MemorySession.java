@@ -4,7 +4,10 @@ package io.rdmashuffle.verbs.async;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -26,6 +29,9 @@ final class MemorySession {
     private final RdmaConnection connection;
     private final MessageSlots messages;
     private final Map<Integer, Given> given = new HashMap<>();
+    /** The last answer from each slot; the worker's. */
+    private final List<CompletableFuture<Void>> answered;
+
     private boolean over;
 
     /** Memory that the peer has, and what it counts. */
@@ -49,6 +55,7 @@ final class MemorySession {
         this.resources = resources;
         this.connection = connection;
         this.messages = new MessageSlots(resources, connection, this::take);
+        this.answered = new ArrayList<>(Collections.nCopies(messages.count(), CompletableFuture.completedFuture(null)));
     }
 
     void start() {
@@ -64,9 +71,22 @@ final class MemorySession {
 
     private void take(MemoryMessage request, int slot) {
         worker.execute(() -> messages.guard(() -> {
-            CompletableFuture<Void> unused =
-                    messages.send(slot, answer(request)).thenRun(() -> messages.receive(slot));
+            MemoryMessage answer = answer(request);
+            answered.set(slot, answered.get(slot).thenCompose(sent -> answer(slot, answer)));
         }));
+    }
+
+    /** Receives before it sends: a peer that has the answer may ask again, and on iWARP must find a receive. */
+    private CompletableFuture<Void> answer(int slot, MemoryMessage answer) {
+        messages.receive(slot);
+        try {
+            return messages.send(slot, answer);
+        } catch (RuntimeException e) {
+            messages.guard(() -> {
+                throw e;
+            });
+            return CompletableFuture.failedFuture(e);
+        }
     }
 
     private MemoryMessage answer(MemoryMessage request) {

@@ -191,6 +191,9 @@ public final class RdmaEndpoint implements AutoCloseable {
     /**
      * Listens for connections, and accepts all.
      *
+     * <p>On iWARP a message that finds no receive ends its connection: a client must not send before it knows, for
+     * example by a message of the server, that the acceptor has posted one.
+     *
      * @param port 0 for a free one
      * @param acceptor gets, and owns, each connection when it is established; should post receives first
      * @return the listener, which the caller closes
@@ -201,7 +204,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Listens for connections.
+     * Listens for connections, as {@link #listen(int, Consumer)}.
      *
      * @param port 0 for a free one
      * @param admission decides on each request, before anything is allocated for it; if it throws, the request is
@@ -212,6 +215,14 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RdmaListener listen(
             int port, Function<ConnectRequest, ConnectAnswer> admission, Consumer<RdmaConnection> acceptor) {
+        return listen(port, admission, connection -> {}, acceptor);
+    }
+
+    private RdmaListener listen(
+            int port,
+            Function<ConnectRequest, ConnectAnswer> admission,
+            Consumer<RdmaConnection> preparation,
+            Consumer<RdmaConnection> acceptor) {
         requireOpen();
         RdmaListener listener = new RdmaListener(
                 resources,
@@ -219,6 +230,7 @@ public final class RdmaEndpoint implements AutoCloseable {
                 connectionEvents,
                 new InetSocketAddress(local, port),
                 admission,
+                preparation,
                 acceptor,
                 closing -> listeners.remove(closing.address().getPort(), closing));
         listeners.put(listener.address().getPort(), listener);
@@ -294,7 +306,7 @@ public final class RdmaEndpoint implements AutoCloseable {
                 threads,
                 maxBytes,
                 admission,
-                (asked, acceptor) -> listen(port, asked, acceptor),
+                (asked, preparation) -> listen(port, asked, preparation, connection -> {}),
                 memoryServers::remove);
         memoryServers.add(server);
         return server;

@@ -30,21 +30,31 @@ public final class RdmaListener implements AutoCloseable {
     private final CmId id;
     private final InetSocketAddress address;
     private final Function<ConnectRequest, ConnectAnswer> admission;
+    private final Consumer<RdmaConnection> preparation;
     private final Consumer<RdmaConnection> acceptor;
     private final Consumer<RdmaListener> onClose;
 
+    /**
+     * Prepares to listen.
+     *
+     * @param preparation gets each connection before its request is accepted, which is the time for receives that the
+     *     peer's first message must find; if it throws, the request is refused
+     * @param acceptor gets each connection when it is established
+     */
     RdmaListener(
             Resources resources,
             ProgressThreads threads,
             ConnectionEvents events,
             InetSocketAddress at,
             Function<ConnectRequest, ConnectAnswer> admission,
+            Consumer<RdmaConnection> preparation,
             Consumer<RdmaConnection> acceptor,
             Consumer<RdmaListener> onClose) {
         this.resources = resources;
         this.threads = threads;
         this.events = events;
         this.admission = admission;
+        this.preparation = preparation;
         this.acceptor = acceptor;
         this.onClose = onClose;
         this.id = resources.events().createId();
@@ -92,6 +102,7 @@ public final class RdmaListener implements AutoCloseable {
             ReadDepth depth = resources.readDepth().within(request);
             pair.readyToReceive(peer, QueuePairTuning.DEFAULT, Resources.MIN_RNR_TIMER, depth.asTarget());
             pair.readyToSend(peer, QueuePairTuning.DEFAULT, depth.asInitiator());
+            preparation.accept(connection);
             peer.accept(resources.parameters(pair, depth, answer.privateData()));
         } catch (IOException | RuntimeException e) {
             refuse(peer, connection, e);

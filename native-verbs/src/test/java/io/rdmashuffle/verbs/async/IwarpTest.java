@@ -13,8 +13,10 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -95,6 +97,41 @@ class IwarpTest {
 
     private static Throwable failure(CompletableFuture<?> future) throws Exception {
         return ConnectedEndpoints.get(future.handle((made, failure) -> failure));
+    }
+
+    /** The peer may send as soon as it is connected, and a message without a receive ends the connection. */
+    @Test
+    void aMemoryServerReceivesBeforeItAccepts() throws Exception {
+        AtomicInteger receivesWhenAccepting = new AtomicInteger();
+        device.fake.answer("rdma_accept", arguments -> {
+            receivesWhenAccepting.set(device.receives.size());
+            return 0;
+        });
+        MemoryServer server = endpoint.serveMemory(0, 1 << 20, request -> ConnectAnswer.accept());
+        long id = device.request(server.address().getPort(), 1, 1, new byte[0]);
+        ScriptedDevice.Receive first = ScriptedDevice.next(device.receives);
+        device.deliver(first, MemoryMessage.allocate(1, 100).encode());
+        assertThat(ScriptedDevice.next(device.posted).opcode()).isEqualTo(VerbsConstants.IBV_WR_SEND);
+        assertThat(receivesWhenAccepting).hasPositiveValue();
+        device.happen(id, CmConstants.RDMA_CM_EVENT_ESTABLISHED);
+        server.close();
+    }
+
+    /** The peer may ask again as soon as it has the answer. */
+    @Test
+    void aMemoryServerReceivesAgainBeforeItAnswers() throws Exception {
+        MemoryServer server = endpoint.serveMemory(0, 1 << 20, request -> ConnectAnswer.accept());
+        device.request(server.address().getPort(), 1, 1, new byte[0]);
+        ScriptedDevice.next(device.accepts);
+        ScriptedDevice.Receive first = ScriptedDevice.next(device.receives);
+        for (int i = 1; i < 8; i++) {
+            ScriptedDevice.next(device.receives);
+        }
+        BlockingQueue<Integer> receivesWhenSending = new LinkedBlockingQueue<>();
+        device.beforeSend = () -> receivesWhenSending.add(device.receives.size());
+        device.deliver(first, MemoryMessage.allocate(1, 100).encode());
+        assertThat(ScriptedDevice.next(receivesWhenSending)).isEqualTo(1);
+        server.close();
     }
 
     /** READ writes to local memory by the right of a peer. */

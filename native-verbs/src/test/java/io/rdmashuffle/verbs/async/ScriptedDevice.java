@@ -67,6 +67,9 @@ final class ScriptedDevice implements AutoCloseable {
     private final NativeBuffer counter = allocate(Long.BYTES);
     private int nextPort = 1000;
     private int nextPair = 1;
+    /** Runs when requests are posted, before they are noted. */
+    volatile Runnable beforeSend = () -> {};
+
     private volatile long lastPair;
     private volatile long lastId;
 
@@ -293,6 +296,7 @@ final class ScriptedDevice implements AutoCloseable {
     }
 
     private Number postSend(Object[] arguments) {
+        beforeSend.run();
         List<Posted> chain = new ArrayList<>();
         int length = 0;
         for (long at = (Long) arguments[1]; at != 0; at = RawMemory.getLong(at + ibv_send_wr.next)) {
