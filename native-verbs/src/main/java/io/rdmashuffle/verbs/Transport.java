@@ -17,7 +17,9 @@ public enum Transport {
     /**
      * iWARP: over TCP. The connection manager takes the queue pair from INIT to RTS, a client's answer comes as
      * ESTABLISHED, the client sends first, a SEND that finds no receive posted ends the connection, and the local
-     * memory of a READ needs {@link Access#REMOTE_WRITE}.
+     * memory of a READ needs {@link Access#REMOTE_WRITE}. SEND and WRITE complete when TCP has them, siw's even before
+     * a READ that was posted before them; what the peer's device refuses ends the connection, and a READ of it is
+     * flushed.
      */
     IWARP,
     /** Cisco usNIC. */

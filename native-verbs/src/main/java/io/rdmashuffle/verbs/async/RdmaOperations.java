@@ -11,6 +11,10 @@ import java.util.concurrent.CompletableFuture;
  *
  * <p>Each operation returns a future that completes exactly once: when the device has finished, so that its local
  * memory may be used again.
+ *
+ * <p>On {@linkplain io.rdmashuffle.verbs.Transport#IWARP iWARP} nothing is acknowledged: a write or a send completes
+ * when TCP has it, even one that the peer's device will refuse, which then ends the connection. What must have arrived
+ * needs an operation behind it that tells, such as a read: it finds what was written before it.
  */
 public abstract class RdmaOperations {
     private final Requests requests;
@@ -98,7 +102,7 @@ public abstract class RdmaOperations {
 
     /**
      * Sends local memory as a message, which the peer's oldest receive takes. Waits for a receive until the timeout
-     * passes.
+     * passes; on iWARP the connection ends if there is none.
      *
      * @param local part of a region of this endpoint
      * @return completes when the peer's device has acknowledged the message
