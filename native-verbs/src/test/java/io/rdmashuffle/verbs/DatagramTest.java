@@ -57,7 +57,8 @@ class DatagramTest {
     @BeforeEach
     void create() {
         RdmaTestDevice device = RdmaTestDevice.require();
-        context = DirectPairs.open(device);
+        device.assumeInfiniBand("datagrams");
+        context = device.open();
         attributes = DirectPairs.attributes(context, device);
         domain = context.allocateProtectionDomain();
         clientQueue = context.createCompletionQueue(16, null);

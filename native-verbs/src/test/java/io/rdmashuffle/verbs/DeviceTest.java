@@ -31,13 +31,7 @@ class DeviceTest {
     }
 
     private Context open() {
-        try (DeviceList list = DeviceList.read(device.library())) {
-            return list.devices().stream()
-                    .filter(each -> each.name().equals(device.name()))
-                    .findFirst()
-                    .orElseThrow()
-                    .open();
-        }
+        return device.open();
     }
 
     @Test
@@ -66,7 +60,7 @@ class DeviceTest {
             assertThat(limits.maxProtectionDomains()).isPositive();
             assertThat(limits.maxRegions()).isPositive();
             assertThat(limits.maxCompletionQueues()).isPositive();
-            assertThat(limits.maxPartitionKeys()).isPositive();
+            assertThat(limits.maxPartitionKeys() > 0).isEqualTo(context.transport() != Transport.IWARP);
             assertThat(limits.maxMemoryWindows() > 0).isEqualTo(limits.memoryWindows());
             assertThat(limits.ackDelay()).isBetween(0, 31);
         }
@@ -94,10 +88,11 @@ class DeviceTest {
     @Test
     void tellsPartitionKeys() {
         try (Context context = open()) {
-            assertThat(context.partitionKeys(1)).isNotEmpty().allSatisfy(key -> {
+            assertThat(context.partitionKeys(1)).allSatisfy(key -> {
                 assertThat(key.key()).isBetween(1, 0xffff);
                 assertThat(key.port()).isEqualTo(1);
             });
+            assertThat(context.partitionKeys(1).isEmpty()).isEqualTo(context.transport() == Transport.IWARP);
             if (context.transport() == Transport.INFINIBAND && context.port(1).ethernet()) {
                 assertThat(context.partitionKeys(1)).containsExactly(new PartitionKey(1, 0, 0xffff));
             }
@@ -122,10 +117,10 @@ class DeviceTest {
     @Test
     void tellsPortsAndAddresses() {
         try (Context context = open()) {
-            assertThat(context.gids())
-                    .extracting(GidEntry::address)
-                    .contains(device.address())
-                    .doesNotContainNull();
+            assertThat(context.gids()).extracting(GidEntry::address).doesNotContainNull();
+            if (context.transport() != Transport.IWARP) { // whose GIDs are made of the port's MAC address
+                assertThat(context.gids()).extracting(GidEntry::address).contains(device.address());
+            }
             GidEntry gid = context.gids().get(0);
             assertThat(gid.type()).isNotEqualTo(GidEntry.Type.UNKNOWN);
             PortAttributes port = context.port(gid.port());

@@ -20,7 +20,8 @@ final class DirectPairs implements AutoCloseable {
     final PairAttributes attributes;
 
     DirectPairs(RdmaTestDevice device) {
-        context = open(device);
+        device.assumeInfiniBand("queue pairs that connect without rdma_cm");
+        context = device.open();
         domain = context.allocateProtectionDomain();
         clientQueue = context.createCompletionQueue(64, null);
         serverQueue = context.createCompletionQueue(64, null);
@@ -29,19 +30,8 @@ final class DirectPairs implements AutoCloseable {
         attributes = attributes(context, device);
     }
 
-    static Context open(RdmaTestDevice device) {
-        try (DeviceList list = DeviceList.read(device.library())) {
-            return list.devices().stream()
-                    .filter(each -> each.name().equals(device.name()))
-                    .findFirst()
-                    .orElseThrow()
-                    .open();
-        }
-    }
-
     /** Returns the attributes of the port with the device's address, over RoCE v2 if there is a choice. */
     static PairAttributes attributes(Context context, RdmaTestDevice device) {
-        RdmaTestDevice.assume(context.transport() == Transport.INFINIBAND, "queue pairs without rdma_cm");
         GidEntry gid = context.gids().stream()
                 .filter(each -> each.address().equals(device.address()))
                 .max(Comparator.comparing(GidEntry::type))

@@ -63,11 +63,13 @@ class ExamplesTest {
             assertThat(there.get(100, 3)).containsExactly(1, 2, 3);
             Examples.send(connection, here, other, there);
             assertThat(there.get(4096, 3)).containsExactly(4, 5, 6);
+            device.assume(!device.isOf("siw"), "immediate data");
             Examples.writeWithImmediate(connection, here, other, there);
             Examples.gather(connection, here, here, there.describe());
             CompletableFuture<ReceivedMessage> told = other.receive(there.slice(2000, 1));
             Examples.batch(connection, here, there.describe());
             assertThat(told.get(30, TimeUnit.SECONDS).lengthBytes()).isOne();
+            device.assume(device.limits().atomics(), "atomics");
             there.putLong(8, 37);
             Examples.atomics(connection, there.describe());
             assertThat(there.getLong(8)).isZero();
@@ -94,6 +96,7 @@ class ExamplesTest {
             Examples.events(loopback.channel, loopback.clientQueue, () -> read(loopback, local, remote));
             Examples.vectors(loopback.context);
             Examples.register(loopback.domain);
+            device.assume(loopback.context.limits().memoryWindows(), "memory windows");
             Examples.window(loopback.server, loopback.serverQueue, remote.region());
             Examples.prefetch(loopback.domain, remote.at(0), 4096);
             sendInvalidating(loopback, local, remote);

@@ -24,7 +24,7 @@ class LockedMemoryTest {
 
     @Test
     void messageNamesTheLimit() throws Exception {
-        RdmaTestDevice.require();
+        RdmaTestDevice device = RdmaTestDevice.require();
         Requirements.require(isThere("setpriv"), "no setpriv: apt-get install util-linux");
         String java = Path.of(System.getProperty("java.home"), "bin", "java").toString();
         String command = "ulimit -l 64 && exec setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock " + java
@@ -36,7 +36,7 @@ class LockedMemoryTest {
         String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
         System.out.println(output.strip());
-        RdmaTestDevice.assume(!output.contains("registered"), "a limit of locked memory that binds this user");
+        device.assume(!output.contains("registered"), "a limit of locked memory that binds this user");
         assertThat(output)
                 .contains("ibv_reg_mr(length=16777216, access=[LOCAL_WRITE]) on ")
                 .contains("ENOMEM (12)")

@@ -33,7 +33,7 @@ class MemoryWindowTest {
     @BeforeEach
     void connect() {
         loopback = Loopback.connect();
-        RdmaTestDevice.assume(loopback.context.limits().memoryWindows(), "memory windows");
+        loopback.device.assume(loopback.context.limits().memoryWindows(), "memory windows");
         local = Memory.of(loopback.domain, 4096);
         remote = Memory.of(loopback.domain, 4096);
         remote.buffer().putLong(1000, 77);
@@ -55,7 +55,7 @@ class MemoryWindowTest {
         try {
             return loopback.domain.allocateMemoryWindow(type);
         } catch (NativeException e) {
-            RdmaTestDevice.assume(false, "memory windows of type " + type + ": " + e.getMessage());
+            loopback.device.assume(false, "memory windows of type " + type + ": " + e.getMessage());
             throw e;
         }
     }

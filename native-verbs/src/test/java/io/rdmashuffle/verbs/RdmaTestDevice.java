@@ -37,20 +37,47 @@ public record RdmaTestDevice(VerbsLibrary library, String name, InetAddress addr
         }
     }
 
-    /** Skips a test of what iWARP does not have. */
-    public void assumeInfiniBand(String what) {
+    /** Opens the device; the caller closes it. */
+    Context open() {
         try (DeviceList list = DeviceList.read(library)) {
-            for (DeviceList.Device device : list.devices()) {
-                try (Context context = device.open()) {
-                    boolean iwarp = device.name().equals(name) && context.transport() == Transport.IWARP;
-                    Assumptions.assumeFalse(iwarp, () -> "iWARP does not have " + what);
-                }
-            }
+            return list.devices().stream()
+                    .filter(each -> each.name().equals(name))
+                    .findFirst()
+                    .orElseThrow()
+                    .open();
         }
     }
 
+    /** Returns what the device says that it can do. */
+    public DeviceLimits limits() {
+        try (Context context = open()) {
+            return context.limits();
+        }
+    }
+
+    /** Returns whether the device speaks iWARP. */
+    public boolean iwarp() {
+        try (Context context = open()) {
+            return context.transport() == Transport.IWARP;
+        }
+    }
+
+    /** Returns whether the device is one of a driver, such as rxe or siw. */
+    public boolean isOf(String driver) {
+        return driver().equals(driver);
+    }
+
+    private String driver() {
+        return name.replaceFirst("_?\\d+$", "");
+    }
+
+    /** Skips a test of what iWARP does not have. */
+    public void assumeInfiniBand(String what) {
+        Assumptions.assumeFalse(iwarp(), () -> "iWARP does not have " + what);
+    }
+
     /** Skips a test of something that this device does not have; never a failure. */
-    public static void assume(boolean supported, String what) {
-        Assumptions.assumeTrue(supported, () -> "the device does not support " + what);
+    public void assume(boolean supported, String what) {
+        Assumptions.assumeTrue(supported, () -> driver() + " does not have " + what);
     }
 }

@@ -8,7 +8,6 @@ import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.Access;
-import io.rdmashuffle.verbs.CompletionStatus;
 import io.rdmashuffle.verbs.LeakCheck;
 import io.rdmashuffle.verbs.WorkFailedException;
 import java.nio.ByteBuffer;
@@ -78,7 +77,7 @@ class CallerMemoryDeviceTest {
                 .cause()
                 .isInstanceOfSatisfying(
                         WorkFailedException.class,
-                        failure -> assertThat(failure.status()).isEqualTo(CompletionStatus.REMOTE_ACCESS_ERROR));
+                        failure -> assertThat(failure.status()).isEqualTo(endpoints.refused()));
     }
 
     @Test
@@ -89,6 +88,7 @@ class CallerMemoryDeviceTest {
             here.put(0, content);
             LocalRegion written = endpoints.server.register(channel.map(MapMode.READ_WRITE, 4096, LENGTH));
             ConnectedEndpoints.get(connection.write(here.slice(0, LENGTH), written.describe()));
+            ConnectedEndpoints.awaitArrival(connection, here, written.describe());
             ByteBuffer inFile = ByteBuffer.allocate(LENGTH);
             channel.read(inFile, 4096);
             assertThat(inFile.array()).isEqualTo(content);

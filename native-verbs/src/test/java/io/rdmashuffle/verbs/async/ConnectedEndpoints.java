@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
+import io.rdmashuffle.verbs.CompletionStatus;
 import io.rdmashuffle.verbs.RdmaTestDevice;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
@@ -12,6 +13,8 @@ import java.util.concurrent.TimeUnit;
 final class ConnectedEndpoints implements AutoCloseable {
     static final Duration TIMEOUT = Duration.ofSeconds(10);
 
+    final RdmaTestDevice device = RdmaTestDevice.require();
+    final boolean iwarp = device.iwarp();
     final RdmaEndpoint client;
     final RdmaEndpoint server;
     private final BlockingQueue<RdmaConnection> accepted = new LinkedBlockingQueue<>();
@@ -21,7 +24,6 @@ final class ConnectedEndpoints implements AutoCloseable {
     record Pair(RdmaConnection client, RdmaConnection server) {}
 
     ConnectedEndpoints(EndpointOptions options) throws Exception {
-        RdmaTestDevice device = RdmaTestDevice.require();
         client = RdmaEndpoint.open(device.address(), options);
         server = RdmaEndpoint.open(device.address(), options);
         listener = server.listen(0, accepted::add);
@@ -34,6 +36,21 @@ final class ConnectedEndpoints implements AutoCloseable {
             throw new AssertionError("the server did not accept within 30 s");
         }
         return new Pair(connection, other);
+    }
+
+    /**
+     * Waits until what was written over a connection is there: on iWARP a WRITE is complete when TCP has it, but a READ
+     * behind it reads what it wrote.
+     */
+    static void awaitArrival(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {
+        if (RdmaTestDevice.require().iwarp()) {
+            get(connection.read(local.slice(0, 1), remote.slice(0, 1)));
+        }
+    }
+
+    /** Returns how a READ ends that the peer's device refuses: on iWARP with the connection, which flushes it. */
+    CompletionStatus refused() {
+        return iwarp ? CompletionStatus.WORK_REQUEST_FLUSHED : CompletionStatus.REMOTE_ACCESS_ERROR;
     }
 
     static <T> T get(CompletableFuture<T> future) throws Exception {

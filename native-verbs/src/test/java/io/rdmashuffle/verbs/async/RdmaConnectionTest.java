@@ -4,6 +4,7 @@ package io.rdmashuffle.verbs.async;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.LeakCheck;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -78,6 +79,7 @@ class RdmaConnectionTest {
 
         here.put(0, new byte[500]);
         get(connection.write(here.slice(0, 500), remote.slice(1000, 500)));
+        ConnectedEndpoints.awaitArrival(connection, here, remote);
         assertThat(there.get(1000, 500)).containsOnly(0);
         assertThat(there.get(0, 1)).containsExactly(content[0]);
     }
@@ -89,7 +91,6 @@ class RdmaConnectionTest {
         here.put(0, content);
         CompletableFuture<ReceivedMessage> first = pair.server().receive(there.slice(0, LENGTH));
         CompletableFuture<ReceivedMessage> second = pair.server().receive(there.slice(0, 100));
-        CompletableFuture<ReceivedMessage> third = pair.server().receive(there.slice(0, 0));
         get(pair.client().send(here.slice(0, LENGTH)));
         assertThat(get(first)).isEqualTo(new ReceivedMessage(LENGTH, OptionalInt.empty()));
         assertThat(there.get(0, LENGTH)).isEqualTo(content);
@@ -98,11 +99,33 @@ class RdmaConnectionTest {
         get(pair.client().send(message));
         assertThat(get(second).lengthBytes()).isEqualTo(6);
         assertThat(there.get(0, 6)).isEqualTo(message);
+    }
 
-        get(pair.client().writeWithImmediate(here.slice(0, 10), there.describe().slice(50, 10), -2));
-        assertThat(get(third)).isEqualTo(new ReceivedMessage(10, OptionalInt.of(-2)));
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void writesWithImmediate(boolean busyPoll) throws Exception {
+        ConnectedEndpoints.Pair pair = connect(busyPoll);
+        RemoteRegion remote = there.describe().slice(50, 10);
+        if (endpoints.device.isOf("siw")) {
+            assertThatThrownBy(() -> pair.client().writeWithImmediate(here.slice(0, 10), remote, -2))
+                    .isInstanceOf(NativeException.class)
+                    .hasMessageContaining("EINVAL (22)");
+            get(pair.client().read(here.slice(0, 10), remote));
+            endpoints.device.assume(false, "immediate data");
+        }
+        here.put(0, content);
+        CompletableFuture<ReceivedMessage> told = pair.server().receive(there.slice(0, 0));
+        get(pair.client().writeWithImmediate(here.slice(0, 10), remote, -2));
+        assertThat(get(told)).isEqualTo(new ReceivedMessage(10, OptionalInt.of(-2)));
+        assertThat(there.get(50, 10)).isEqualTo(Arrays.copyOf(content, 10));
+    }
 
-        // A message that is there before its receive waits for it.
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void messageWaitsForItsReceive(boolean busyPoll) throws Exception {
+        ConnectedEndpoints.Pair pair = connect(busyPoll);
+        endpoints.device.assumeInfiniBand("SENDs that wait for a receive");
+        byte[] message = "inline".getBytes(StandardCharsets.US_ASCII);
         CompletableFuture<Void> early = pair.server().send(message);
         get(pair.client().receive(here.slice(200, 10)));
         get(early);
@@ -113,6 +136,7 @@ class RdmaConnectionTest {
     @ValueSource(booleans = {false, true})
     void countsAndSwaps(boolean busyPoll) throws Exception {
         RdmaConnection connection = connect(busyPoll).client();
+        endpoints.device.assume(endpoints.device.limits().atomics(), "atomics");
         RemoteRegion counter = there.describe().slice(8, 8);
         List<CompletableFuture<Long>> adds = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
@@ -161,13 +185,21 @@ class RdmaConnectionTest {
         other.put(0, new byte[] {1, 2, 3});
         get(pair.client()
                 .write(List.of(here.slice(10, 5), other.slice(1, 2), here.slice(0, 3)), remote.slice(100, 10)));
+        ConnectedEndpoints.awaitArrival(pair.client(), endpoints.client.allocate(1), remote);
         assertThat(there.get(100, 5)).isEqualTo(Arrays.copyOfRange(content, 10, 15));
         assertThat(there.get(105, 2)).containsExactly(2, 3);
         assertThat(there.get(107, 3)).isEqualTo(Arrays.copyOf(content, 3));
 
-        get(pair.client().read(List.of(other.slice(50, 4), here.slice(90, 6)), remote.slice(100, 10)));
-        assertThat(other.get(50, 4)).isEqualTo(there.get(100, 4));
-        assertThat(here.get(90, 6)).isEqualTo(there.get(104, 6));
+        List<LocalSlice> two = List.of(other.slice(50, 4), here.slice(90, 6));
+        if (endpoints.device.limits().maxPiecesOfRead() < 2) { // as on iWARP
+            assertThatThrownBy(() -> pair.client().read(two, remote.slice(100, 10)))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("at most 1 pieces of local memory");
+        } else {
+            get(pair.client().read(two, remote.slice(100, 10)));
+            assertThat(other.get(50, 4)).isEqualTo(there.get(100, 4));
+            assertThat(here.get(90, 6)).isEqualTo(there.get(104, 6));
+        }
 
         CompletableFuture<ReceivedMessage> received = pair.server().receive(there.slice(500, 10));
         get(pair.client().send(List.of(other.slice(0, 3), other.slice(0, 0), other.slice(2, 1))));
@@ -181,20 +213,16 @@ class RdmaConnectionTest {
         ConnectedEndpoints.Pair pair = connect(busyPoll);
         RemoteRegion remote = there.describe();
         here.put(0, content);
-        there.putLong(8, 40);
         CompletableFuture<ReceivedMessage> first = pair.server().receive(there.slice(500, 10));
         CompletableFuture<ReceivedMessage> second = pair.server().receive(there.slice(510, 10));
         RdmaBatch batch = pair.client().batch();
         CompletableFuture<Void> write = batch.write(here.slice(0, 400), remote.slice(1000, 400));
-        CompletableFuture<Long> add = batch.fetchAndAdd(remote.slice(8, 8), 2);
         CompletableFuture<Void> hello = batch.send(new byte[] {1, 2});
         CompletableFuture<Void> world = batch.send(new byte[] {3});
         get(batch.post());
         assertThat(List.of(write, hello, world)).allMatch(CompletableFuture::isDone);
-        assertThat(get(add)).isEqualTo(40);
-        assertThat(there.getLong(8)).isEqualTo(42);
-        assertThat(there.get(1000, 400)).isEqualTo(Arrays.copyOf(content, 400));
         assertThat(get(first).lengthBytes()).isEqualTo(2);
+        assertThat(there.get(1000, 400)).as("before the message").isEqualTo(Arrays.copyOf(content, 400));
         assertThat(get(second).lengthBytes()).isEqualTo(1);
         assertThat(there.get(500, 2)).containsExactly(1, 2);
         assertThat(there.get(510, 1)).containsExactly(3);
@@ -206,6 +234,27 @@ class RdmaConnectionTest {
         }
         get(full.post());
         assertThat(here.get(0, 64)).isEqualTo(there.get(1000, 64));
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void postsBatchesWithAtomics(boolean busyPoll) throws Exception {
+        ConnectedEndpoints.Pair pair = connect(busyPoll);
+        endpoints.device.assume(endpoints.device.limits().atomics(), "atomics");
+        RemoteRegion remote = there.describe();
+        here.put(0, content);
+        there.putLong(8, 40);
+        CompletableFuture<ReceivedMessage> received = pair.server().receive(there.slice(500, 10));
+        RdmaBatch batch = pair.client().batch();
+        CompletableFuture<Void> write = batch.write(here.slice(0, 400), remote.slice(1000, 400));
+        CompletableFuture<Long> add = batch.fetchAndAdd(remote.slice(8, 8), 2);
+        CompletableFuture<Void> hello = batch.send(new byte[] {1, 2});
+        get(batch.post());
+        assertThat(List.of(write, hello)).allMatch(CompletableFuture::isDone);
+        assertThat(get(add)).isEqualTo(40);
+        assertThat(there.getLong(8)).isEqualTo(42);
+        assertThat(there.get(1000, 400)).isEqualTo(Arrays.copyOf(content, 400));
+        assertThat(get(received).lengthBytes()).isEqualTo(2);
     }
 
     @Test
@@ -251,7 +300,9 @@ class RdmaConnectionTest {
                 .hasMessageContaining("equally long");
         assertThatThrownBy(() -> connection.read(there.slice(0, 10), remote.slice(0, 10)))
                 .hasMessageContaining("another endpoint");
-        assertThatThrownBy(() -> connection.fetchAndAdd(remote.slice(4, 8), 1)).hasMessageContaining("aligned to 8");
+        boolean atomics = endpoints.device.limits().atomics();
+        assertThatThrownBy(() -> connection.fetchAndAdd(remote.slice(4, 8), 1))
+                .hasMessageContaining(atomics ? "aligned to 8" : "has no atomics");
         assertThatThrownBy(() -> connection.send(new byte[65])).hasMessageContaining("at most 64");
         LocalRegion closed = endpoints.client.allocate(10);
         closed.close();
