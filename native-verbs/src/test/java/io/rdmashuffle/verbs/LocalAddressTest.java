@@ -39,7 +39,7 @@ class LocalAddressTest {
 
     @BeforeEach
     void script() {
-        long context = device.create();
+        long context = device.createContext();
         device.answer("rdma_bind_addr", arguments -> {
             byte[] bytes = new byte[4];
             RawMemory.getBytes((Long) arguments[1] + sockaddr_in.sin_addr, bytes, 0, bytes.length);
