@@ -19,7 +19,7 @@ import org.apache.commons.text.similarity.JaroWinklerSimilarity;
 import org.scalatest.DoNotDiscover;
 
 /**
- * The suites in Spark's tests jars, by simple and by fully qualified name.
+ * The suites in Spark's tests jars, by simple and by fully qualified name, or by the end of that.
  *
  * <p>Classes are loaded without being initialised, and only those that are asked for.
  *
@@ -66,7 +66,7 @@ final class SuiteCatalogue {
      */
     List<Suite> resolve(String written, ShuffleMode fabric) {
         List<String> known = bySimpleName.getOrDefault(simple(written), List.of()).stream()
-                .filter(name -> name.equals(written) || simple(name).equals(written))
+                .filter(name -> name.equals(written) || name.endsWith("." + written))
                 .toList();
         if (known.isEmpty()) {
             throw new IllegalArgumentException(

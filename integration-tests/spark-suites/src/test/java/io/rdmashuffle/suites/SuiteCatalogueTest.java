@@ -56,6 +56,9 @@ class SuiteCatalogueTest {
         Suite simple = one("SuiteCatalogueTest$RunnableSuite", ShuffleMode.AUTO);
         assertThat(simple).isEqualTo(one(HERE + "$RunnableSuite", ShuffleMode.AUTO));
         assertThat(simple.className()).isEqualTo(HERE + "$RunnableSuite");
+        assertThat(one("suites.SuiteCatalogueTest$RunnableSuite", ShuffleMode.AUTO))
+                .as("as rdd.SortingSuite")
+                .isEqualTo(simple);
         assertThat(simple.engine()).isEqualTo(Engine.SCALATEST);
         assertThat(simple.isReplacement()).isFalse();
         assertThat(one("SuiteCatalogueTest", ShuffleMode.AUTO).engine()).isEqualTo(Engine.JUNIT);
