@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
 import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
+import io.rdmashuffle.bench.perftest.Perftest;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
@@ -178,7 +179,7 @@ public final class FabricBench extends Tool {
         for (int round = 0; round < rounds; round++) {
             ThreadProfile.Measured ourReads = () -> (double) size * count / (reader.run(size, depth, count) / 1e9);
             ours[round] = profile ? dataThread.during(ourReads) : ourReads.run();
-            theirs[round] = perftest.readBandwidth(size, depth, count);
+            theirs[round] = perftest.bandwidth(Perftest.Operation.READ, size, depth, count);
         }
         Pair pair = new Pair(size, depth, median(ours), median(theirs));
         System.err.printf(Locale.ROOT, "%d bytes, depth %d: ratio %.2f%n", size, depth, pair.ratio());
@@ -208,7 +209,7 @@ public final class FabricBench extends Tool {
         int size = 4096;
         reader.latencies(size, latencyReads / 5);
         long[] nanos = reader.latencies(size, latencyReads);
-        List<Double> theirs = perftest.readLatency(size, latencyReads);
+        List<Double> theirs = perftest.latency(Perftest.Operation.READ, size, latencyReads);
         return String.format(
                 Locale.ROOT,
                 "latency of a READ of %d bytes in us: ours 50%% %.0f, 99%% %.0f, 99.9%% %.0f;"

@@ -3,8 +3,8 @@
  * {@code bin/bench fabric}: READs of the verbs fabric beside perftest's, and reads of the shared-memory fabric beside
  * memcpy.
  *
- * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.harness.cli}, and the
- * plugin. Must never use Spark: what is measured is the fabric alone.
+ * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.bench.perftest}, {@code io.rdmashuffle.harness.cli},
+ * and the plugin. Must never use Spark: what is measured is the fabric alone.
  */
 @NullMarked
 package io.rdmashuffle.bench.fabric;

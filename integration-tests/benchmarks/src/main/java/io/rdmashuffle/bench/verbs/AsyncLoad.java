@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.bench.verbs;
+
+import io.rdmashuffle.bench.perftest.Perftest.Operation;
+import io.rdmashuffle.verbs.async.EndpointOptions;
+import io.rdmashuffle.verbs.async.LocalRegion;
+import io.rdmashuffle.verbs.async.LocalSlice;
+import io.rdmashuffle.verbs.async.RdmaConnection;
+import io.rdmashuffle.verbs.async.RdmaEndpoint;
+import io.rdmashuffle.verbs.async.RdmaListener;
+import io.rdmashuffle.verbs.async.RemoteRegion;
+import java.net.InetAddress;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The asynchronous API: operations are started again where their futures complete.
+ *
+ * <p><b>Threading:</b> one thread measures; operations go on on the progress threads.
+ *
+ * <p><b>Ownership:</b> owns two endpoints with a connection between them.
+ */
+final class AsyncLoad implements Load {
+    private static final Duration TIMEOUT = Duration.ofSeconds(20);
+
+    private final RdmaEndpoint client;
+    private final RdmaEndpoint server;
+    private final RdmaListener listener;
+    private final RdmaConnection connection;
+    private final RdmaConnection accepted;
+    private final LocalRegion local;
+    private final LocalRegion remote;
+    private final RemoteRegion target;
+
+    /**
+     * Connects.
+     *
+     * @param address the device's
+     * @param regionBytes memory of each side: depth times bytes of the largest run
+     * @param maxDepth of the deepest run
+     */
+    AsyncLoad(InetAddress address, long regionBytes, int maxDepth) throws Exception {
+        EndpointOptions options = EndpointOptions.DEFAULT
+                .withMaxInFlight(Math.max(maxDepth, EndpointOptions.DEFAULT.maxInFlight()))
+                .withOperationTimeout(Duration.ofSeconds(LIMIT_SECONDS));
+        client = RdmaEndpoint.open(address, options);
+        server = RdmaEndpoint.open(address, options);
+        CompletableFuture<RdmaConnection> coming = new CompletableFuture<>();
+        listener = server.listen(0, coming::complete);
+        connection = client.connect(listener.address(), TIMEOUT).get(LIMIT_SECONDS, TimeUnit.SECONDS);
+        accepted = coming.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+        local = client.allocate(regionBytes);
+        remote = server.allocate(regionBytes);
+        target = remote.describe();
+    }
+
+    @Override
+    public Measured run(Operation operation, int bytes, int depth, int count) throws Exception {
+        Flow flow = new Flow(operation, bytes, depth, count);
+        Garbage garbage = Garbage.ofAllThreads();
+        long started = System.nanoTime();
+        flow.start();
+        flow.await();
+        return new Measured(System.nanoTime() - started, garbage.bytes());
+    }
+
+    /** Returns the nanoseconds of each of so many operations, one after another, until its future was complete. */
+    long[] latencies(Operation operation, int bytes, int count) throws Exception {
+        long[] nanos = new long[count];
+        for (int i = 0; i < count; i++) {
+            nanos[i] = run(operation, bytes, 1, 1).nanos();
+        }
+        return nanos;
+    }
+
+    /** Keeps so many operations outstanding until enough have been started. */
+    @SuppressWarnings("FutureReturnValueIgnored") // what fails is kept by ended()
+    private final class Flow {
+        private final Operation operation;
+        private final int bytes;
+        private final int depth;
+        private final AtomicInteger toStart;
+        private final AtomicInteger toReceive;
+        private final CountDownLatch left;
+        private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
+
+        Flow(Operation operation, int bytes, int depth, int count) {
+            this.operation = operation;
+            this.bytes = bytes;
+            this.depth = depth;
+            this.toStart = new AtomicInteger(count);
+            this.toReceive = new AtomicInteger(operation == Operation.SEND ? count : 0);
+            this.left = new CountDownLatch(count + toReceive.get());
+        }
+
+        void start() {
+            // Every message that is sent finds a receive.
+            for (int i = 0; i < Math.min(2 * depth, EndpointOptions.DEFAULT.maxReceives()); i++) {
+                receive(i % depth);
+            }
+            for (int i = 0; i < depth; i++) {
+                next(i);
+            }
+        }
+
+        private void receive(int slot) {
+            if (toReceive.getAndDecrement() > 0) {
+                accepted.receive(new LocalSlice(remote, (long) slot * bytes, bytes))
+                        .whenComplete((done, failed) -> ended(failed, () -> receive(slot)));
+            }
+        }
+
+        private void next(int slot) {
+            if (toStart.getAndDecrement() > 0) {
+                post(slot).whenComplete((done, failed) -> ended(failed, () -> next(slot)));
+            }
+        }
+
+        private void ended(@Nullable Throwable failed, Runnable next) {
+            if (failed != null) {
+                failure.compareAndSet(null, failed);
+            } else {
+                next.run();
+            }
+            left.countDown();
+        }
+
+        private CompletableFuture<?> post(int slot) {
+            long offset = (long) slot * bytes;
+            LocalSlice slice = local.slice(offset, bytes);
+            return switch (operation) {
+                case READ -> connection.read(slice, target.slice(offset, bytes));
+                case WRITE -> connection.write(slice, target.slice(offset, bytes));
+                case SEND -> connection.send(slice);
+                case FETCH_AND_ADD -> connection.fetchAndAdd(target.slice(offset, bytes), 1);
+            };
+        }
+
+        void await() throws Exception {
+            long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
+            while (!left.await(1, TimeUnit.SECONDS)) {
+                Throwable failed = failure.get();
+                if (failed != null) {
+                    throw new ExecutionException(failed);
+                }
+                if (System.nanoTime() - deadline > 0) {
+                    throw new IllegalStateException(operation + " did not end within " + LIMIT_SECONDS + " s");
+                }
+            }
+            Throwable failed = failure.get();
+            if (failed != null) {
+                throw new ExecutionException(failed);
+            }
+        }
+    }
+
+    @Override
+    public void close() {
+        connection.close();
+        accepted.close();
+        listener.close();
+        client.close();
+        server.close();
+    }
+}
