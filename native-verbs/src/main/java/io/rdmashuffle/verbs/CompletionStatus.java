@@ -19,8 +19,8 @@ public enum CompletionStatus {
     LOCAL_PROTECTION_ERROR("a local buffer is not inside a region of that lkey, or the region lacks LOCAL_WRITE"),
     /** {@code IBV_WC_WR_FLUSH_ERR}. */
     WORK_REQUEST_FLUSHED(
-            "the queue pair was in error or being closed; the first failure on it tells why, except on iWARP,"
-                    + " where what the peer's device refuses is flushed"),
+            "the queue pair was in error or being closed; the first failure on it tells why; on iWARP there may be"
+                    + " none: the peer has closed, or its device refused a request"),
     /** {@code IBV_WC_MW_BIND_ERR}. */
     MEMORY_WINDOW_BIND_ERROR("the region under the window lacks BIND_WINDOW, or the range lies outside it"),
     /** {@code IBV_WC_BAD_RESP_ERR}. */

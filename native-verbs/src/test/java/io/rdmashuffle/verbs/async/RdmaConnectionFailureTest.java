@@ -97,7 +97,7 @@ class RdmaConnectionFailureTest {
                 .hasMessageContaining("peer /")
                 .hasMessageContaining("vendor error")
                 .hasMessageContaining(
-                        endpoints.iwarp ? "what the peer's device refuses" : "not registered under that rkey");
+                        endpoints.iwarp ? "its device refused a request" : "not registered under that rkey");
         for (CompletableFuture<Void> other : succeed) {
             ConnectedEndpoints.get(other);
         }
