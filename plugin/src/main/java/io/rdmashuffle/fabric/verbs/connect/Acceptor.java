@@ -214,6 +214,7 @@ final class Acceptor implements AutoCloseable {
                     ConnectSettings.rnrTimer(responder.rail().pins()),
                     resources);
             pair.readyToSend(id, settings.tuning());
+            responder.rail().connected(pair);
             id.accept(new ConnectionParameters(
                     pair,
                     1,
@@ -226,7 +227,6 @@ final class Acceptor implements AutoCloseable {
             ServedPair added = new ServedPair(id, responder, querier);
             served.put(lane, added);
             ids.listen(id, later -> onEvent(lane, added, later));
-            responder.rail().connected(pair);
             accepted = true;
         } finally {
             if (!accepted) {

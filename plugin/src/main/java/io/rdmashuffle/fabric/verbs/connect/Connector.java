@@ -233,6 +233,10 @@ final class Connector implements AutoCloseable {
                 step.run();
             } catch (NativeException e) {
                 // On iWARP the kernel may connect at once, and says then how that ended.
+                if (Errno.ETIMEDOUT.is(e.errno())) {
+                    failInTime(String.valueOf(e.getMessage()));
+                    return;
+                }
                 boolean gone = GONE.stream().anyMatch(errno -> errno.is(e.errno()));
                 fail(gone ? Reason.PEER_GONE : Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e);
             } catch (RuntimeException e) {

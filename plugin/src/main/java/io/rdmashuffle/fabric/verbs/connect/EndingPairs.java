@@ -44,14 +44,19 @@ final class EndingPairs implements AutoCloseable {
         return ending.size();
     }
 
-    /** Puts a queue pair into error, and destroys it when its receives have come back. */
+    /**
+     * Puts a queue pair into error, and destroys it when its receives have come back; at once if it cannot be put into
+     * error, since its peer must not go on reading.
+     */
     void add(ServedPair served) {
+        boolean waits = served.responder().sharesReceives();
         try {
             served.pair().fail();
         } catch (RuntimeException e) {
-            LOG.debug("{} was in error already", served.pair(), e);
+            LOG.debug("{} does not go into error", served.pair(), e);
+            waits = false;
         }
-        if (served.responder().sharesReceives()) {
+        if (waits) {
             ending.add(new Ending(served, nanoClock.getAsLong() + LAST_RECEIVE_NANOS));
         } else {
             finish(served);

@@ -89,13 +89,21 @@ final class OwnReceives implements Receives {
     @Override
     public void add(QueuePair pair) {
         Own own = new Own(pair);
-        byPair.put(pair.number(), own);
-        for (int message = 0; message < RECEIVES; message++) {
-            if (message % MESSAGES_IN_SLOT == 0) {
-                own.slots.add(memory.take());
+        boolean complete = false;
+        try {
+            for (int message = 0; message < RECEIVES; message++) {
+                if (message % MESSAGES_IN_SLOT == 0) {
+                    own.slots.add(memory.take());
+                }
+                own.unposted.add(message);
             }
-            own.unposted.add(message);
+            complete = true;
+        } finally {
+            if (!complete) {
+                own.slots.forEach(memory::release);
+            }
         }
+        byPair.put(pair.number(), own);
         postAll(own);
     }
 

@@ -40,15 +40,14 @@ final class QueryResponder implements AutoCloseable {
     private static final int COMPLETIONS = SharedReceives.MAX_RECEIVES + ConnectSettings.MAX_SERVED;
 
     private static final int POLLED = 32;
+    private static final long RESPONSE = 1L << 32;
+    private static final long EXPIRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     static {
         if (StagingMessages.MAX_QUESTION_BYTES > Receives.MESSAGE_BYTES) {
             throw new AssertionError("a question does not fit into a receive");
         }
     }
-
-    private static final long RESPONSE = 1L << 32;
-    private static final long EXPIRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Rail rail;
     private final CompletionChannel channel;
@@ -111,9 +110,17 @@ final class QueryResponder implements AutoCloseable {
 
     /** Serves what comes through a queue pair from now on. */
     Querier add(QueuePair pair) {
-        receives.add(pair);
-        pairs++;
         Querier added = new Querier(pair, rail.controlMemory().take());
+        boolean receiving = false;
+        try {
+            receives.add(pair);
+            receiving = true;
+        } finally {
+            if (!receiving) {
+                rail.controlMemory().release(added.slot());
+            }
+        }
+        pairs++;
         queriers.put(pair.number(), added);
         return added;
     }

@@ -53,8 +53,14 @@ public final class ControlMemory implements AutoCloseable {
 
     private void addBlock() {
         NativeBuffer block = NativeBuffer.ofPages((long) SLOTS_PER_BLOCK * SLOT_BYTES);
+        MemoryRegion region;
+        try {
+            region = domain.registerMemory(block.address(), block.lengthBytes(), Set.of(Access.LOCAL_WRITE));
+        } catch (RuntimeException e) {
+            block.close();
+            throw e;
+        }
         blocks.add(block);
-        MemoryRegion region = domain.registerMemory(block.address(), block.lengthBytes(), Set.of(Access.LOCAL_WRITE));
         regions.add(region);
         for (int i = 0; i < SLOTS_PER_BLOCK; i++) {
             free.push(new Slot(block.address() + (long) i * SLOT_BYTES, region.localKey()));

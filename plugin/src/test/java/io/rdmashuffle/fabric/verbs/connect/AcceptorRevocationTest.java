@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
-import io.rdmashuffle.verbs.CmEvent;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -28,13 +27,7 @@ class AcceptorRevocationTest {
     @BeforeEach
     void open() {
         rig = new ConnectRig();
-        acceptor = new Acceptor(
-                rig.ids,
-                List.of(rig.rail),
-                ConnectRig.FABRIC_ID,
-                ConnectRig.settings(ConnectRig.SECRET),
-                rig::responder,
-                rig.clock::get);
+        acceptor = rig.acceptor(ConnectRig.SECRET);
     }
 
     @AfterEach
@@ -54,10 +47,7 @@ class AcceptorRevocationTest {
 
     /** Has a peer ask to connect; returns the id of the request. */
     private long ask(byte[] privateData) {
-        long id = rig.rdma.requestedId();
-        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, privateData);
-        acceptor.onRequest(Objects.requireNonNull(rig.events.nextEvent(), "no event"));
-        return id;
+        return rig.ask(acceptor, privateData);
     }
 
     private void assertInError(int pair) {

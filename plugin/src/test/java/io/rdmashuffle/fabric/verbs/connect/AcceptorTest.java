@@ -53,13 +53,7 @@ class AcceptorTest {
     @BeforeEach
     void open() {
         rig = new ConnectRig();
-        acceptor = new Acceptor(
-                rig.ids,
-                List.of(rig.rail),
-                ConnectRig.FABRIC_ID,
-                ConnectRig.settings(ConnectRig.SECRET),
-                rig::responder,
-                rig.clock::get);
+        acceptor = rig.acceptor(ConnectRig.SECRET);
     }
 
     @AfterEach
@@ -75,10 +69,7 @@ class AcceptorTest {
 
     /** Has a peer ask to connect; returns the id of the request. */
     private long ask(byte[] privateData) {
-        long id = rig.rdma.requestedId();
-        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, privateData);
-        acceptor.onRequest(Objects.requireNonNull(rig.events.nextEvent(), "no event"));
-        return id;
+        return rig.ask(acceptor, privateData);
     }
 
     private void assertRefused(byte[] privateData, Handshake.Refusal refusal) {
@@ -247,8 +238,6 @@ class AcceptorTest {
         long id = ask(handshake(0).encoded());
         rig.rdma.fail("ibv_modify_qp", Errno.EINVAL);
         rig.step(id, CmEvent.Type.DISCONNECTED);
-        rig.pass(Duration.ofNanos(EndingPairs.LAST_RECEIVE_NANOS));
-        acceptor.expire();
         assertThat(rig.rdma.queues().pairNumbers()).isEmpty();
     }
 

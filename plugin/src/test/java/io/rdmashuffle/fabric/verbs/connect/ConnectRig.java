@@ -93,6 +93,24 @@ final class ConnectRig implements AutoCloseable {
         return new QueryResponder(of, staging, Runnable::run, clock::get);
     }
 
+    Acceptor acceptor(Secret secret) {
+        return new Acceptor(ids, List.of(rail), FABRIC_ID, settings(secret), this::responder, clock::get);
+    }
+
+    /** Has a peer ask to connect; returns the id of the request. */
+    long ask(Acceptor acceptor, byte[] privateData) {
+        long id = rdma.requestedId();
+        rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, privateData);
+        acceptor.onRequest(Objects.requireNonNull(events.nextEvent(), "no event"));
+        return id;
+    }
+
+    /** Returns a request of the peer without a secret. */
+    static byte[] request(int lane) {
+        return Handshake.request(PEER_FABRIC_ID, FABRIC_ID, lane, Secret.NONE, ENDS)
+                .encoded();
+    }
+
     /** Returns those of a connection with the fake device. */
     static ConnectionEnds ends(int queuePair) {
         InetAddress everybody = new InetSocketAddress("192.0.2.1", 4791).getAddress();

@@ -11,7 +11,6 @@ import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
 import java.time.Duration;
 import java.util.List;
-import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -30,13 +29,7 @@ class EndingPairsTest {
     @BeforeEach
     void open() {
         rig = new ConnectRig();
-        acceptor = new Acceptor(
-                rig.ids,
-                List.of(rig.rail),
-                ConnectRig.FABRIC_ID,
-                ConnectRig.settings(Secret.NONE),
-                rig::responder,
-                rig.clock::get);
+        acceptor = rig.acceptor(Secret.NONE);
     }
 
     @AfterEach
@@ -47,12 +40,7 @@ class EndingPairsTest {
 
     /** Has a peer connect; returns the id of the connection. */
     private long connect(int lane) {
-        long id = rig.rdma.requestedId();
-        Handshake request =
-                Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, lane, Secret.NONE, ConnectRig.ENDS);
-        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
-        acceptor.onRequest(Objects.requireNonNull(rig.events.nextEvent(), "no event"));
-        return id;
+        return rig.ask(acceptor, ConnectRig.request(lane));
     }
 
     private List<Integer> pairs() {

@@ -98,19 +98,25 @@ class IwarpConnectionTest {
     }
 
     @Test
+    void aConnectionThatRanOutOfTimeInTheKernelIsNoFaultOfThePath() {
+        try (Connector connector = connector()) {
+            rig.rdma.fail("rdma_connect", Errno.ETIMEDOUT);
+            connector.start(rig.target(), rig.listener);
+            long id = rig.rdma.lastId();
+            rig.step(id, CmEvent.Type.ADDRESS_RESOLVED);
+            rig.step(id, CmEvent.Type.ROUTE_RESOLVED);
+            assertThat(rig.listener.failed)
+                    .singleElement()
+                    .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.NOT_CONNECTED));
+        }
+    }
+
+    @Test
     void serverAcceptsAndLeavesTheQueuePairToTheConnectionManager() {
-        try (Acceptor acceptor = new Acceptor(
-                rig.ids,
-                List.of(rig.rail),
-                ConnectRig.FABRIC_ID,
-                ConnectRig.settings(ConnectRig.SECRET),
-                rig::responder,
-                rig.clock::get)) {
+        try (Acceptor acceptor = rig.acceptor(ConnectRig.SECRET)) {
             Handshake request = Handshake.request(
                     ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, ConnectRig.SECRET, ConnectRig.ends(0));
-            long id = rig.rdma.requestedId();
-            rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
-            acceptor.onRequest(Objects.requireNonNull(rig.events.nextEvent(), "no event"));
+            long id = rig.ask(acceptor, request.encoded());
             byte[] answer = Objects.requireNonNull(rig.rdma.acceptOf(id), "not accepted");
             assertThat(request.isAnsweredBy(answer, ConnectRig.SECRET, ConnectRig.ends(0)))
                     .isTrue();

@@ -8,9 +8,11 @@ import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.verbs.CmEvent;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
@@ -37,13 +39,7 @@ class OwnReceivesTest {
         rdma.maxSharedReceives(0);
         rdma.maxCompletions(COMPLETIONS);
         rig = new ConnectRig(rdma);
-        acceptor = new Acceptor(
-                rig.ids,
-                List.of(rig.rail),
-                ConnectRig.FABRIC_ID,
-                ConnectRig.settings(Secret.NONE),
-                rig::responder,
-                rig.clock::get);
+        acceptor = rig.acceptor(Secret.NONE);
     }
 
     @AfterEach
@@ -54,12 +50,7 @@ class OwnReceivesTest {
 
     /** Has a peer ask to connect; returns the id of the request. */
     private long connect(int lane) {
-        long id = rig.rdma.requestedId();
-        Handshake request =
-                Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, lane, Secret.NONE, ConnectRig.ENDS);
-        rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
-        acceptor.onRequest(Objects.requireNonNull(rig.events.nextEvent(), "no event"));
-        return id;
+        return rig.ask(acceptor, ConnectRig.request(lane));
     }
 
     private List<Integer> pairs() {
@@ -153,5 +144,38 @@ class OwnReceivesTest {
             connect(lane);
         }
         assertThat(pairs()).as("room for as many as before").hasSize(3);
+    }
+
+    /** The first slot is there, the second is not: neither it nor the count of queue pairs is lost. */
+    @Test
+    void aRequestForWhichThereIsNoMemoryLeavesNothing() {
+        ControlMemory memory = rig.rail.controlMemory();
+        List<ControlMemory.Slot> taken = new ArrayList<>(List.of(memory.take()));
+        rig.rdma.fail("ibv_reg_mr", Errno.ENOMEM);
+        takeAll(memory, taken);
+        memory.release(taken.remove(0));
+        memory.release(taken.remove(0));
+        for (int i = 0; i < 10; i++) {
+            connect(i);
+        }
+        assertThat(pairs()).isEmpty();
+        List<ControlMemory.Slot> free = new ArrayList<>();
+        takeAll(memory, free);
+        assertThat(free).hasSize(2);
+        rig.rdma.repair("ibv_reg_mr");
+        for (int lane = 0; lane < 3; lane++) {
+            connect(lane);
+        }
+        assertThat(pairs()).hasSize(3);
+    }
+
+    private static void takeAll(ControlMemory memory, List<ControlMemory.Slot> into) {
+        try {
+            while (true) {
+                into.add(memory.take());
+            }
+        } catch (NativeException full) {
+            // Another block is refused.
+        }
     }
 }
