@@ -73,8 +73,8 @@ run_command() {
   exec 3> >(exec cat >>"out.$host"); out=$!
   exec 4> >(exec cat >>"err.$host"); err=$!
   # shellcheck disable=SC2016
-  setsid env -i --default-signal=INT,QUIT "${variables[@]}" RXE_HOST="$host" RXE_HOSTS="$hosts" RXE_SHARE="$share" RXE_DEVICE="$DEVICE" \
-    bash -c 'cd "$1" && shift && exec "$@"' rxe "${arguments[@]}" </dev/null >&3 2>&4 3>&- 4>&- &
+  setsid env -i --default-signal=INT,QUIT "${variables[@]}" RXE_HOST="$host" RXE_HOSTS="$hosts" RXE_SHARE="$share" \
+    RXE_DEVICE="$DEVICE" bash -c 'cd "$1" && shift && exec "$@"' rxe "${arguments[@]}" </dev/null >&3 2>&4 3>&- 4>&- &
   await $! || status=$?
   exec 3>&- 4>&-
   # A process that the command left behind may hold the pipes; it gets two seconds.

@@ -11,8 +11,8 @@ write_run_folder() {
   cp "$ROOT"/bin/lib/rxe-guest-run.sh "$ROOT"/bin/lib/rxe-devices.sh "$RUN/"
   printf '%s\0' "$PWD" "$@" >"$RUN/command"
   printf '%s\0' "${CALLER_ENVIRONMENT[@]}" >"$RUN/environment"
-  printf 'hosts=%q share=%q DEVICE=%q modules=%q\n' "$HOSTS" "$SHARE" "$DEVICE" "$RXE_CACHE/kernel/lib/modules/$KERNEL_VERSION" \
-    >"$RUN/settings"
+  printf 'hosts=%q share=%q DEVICE=%q modules=%q\n' "$HOSTS" "$SHARE" "$DEVICE" \
+    "$RXE_CACHE/kernel/lib/modules/$KERNEL_VERSION" >"$RUN/settings"
   for ((host = 1; host <= HOSTS; host++)); do touch "$RUN"/{out,err}."$host"; done
 }
 

@@ -41,8 +41,8 @@ stop_here() {
 run_here() {
   local status=0 command
   ulimit -l unlimited 2>/dev/null || true
-  env -i --default-signal=INT,QUIT "${CALLER_ENVIRONMENT[@]}" RXE_HOST=1 RXE_HOSTS=1 RXE_SHARE="$SHARE" RXE_DEVICE="$DEVICE" \
-    timeout --kill-after=5 "$TIMEOUT" "$@" </dev/null &
+  env -i --default-signal=INT,QUIT "${CALLER_ENVIRONMENT[@]}" RXE_HOST=1 RXE_HOSTS=1 RXE_SHARE="$SHARE" \
+    RXE_DEVICE="$DEVICE" timeout --kill-after=5 "$TIMEOUT" "$@" </dev/null &
   command=$!
   trap 'stop_here "$command"; exit 130' INT
   trap 'stop_here "$command"; exit 143' TERM

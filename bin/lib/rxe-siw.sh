@@ -7,16 +7,16 @@ SIW_PACKAGES=(gcc make xz-utils libc6-dev)
 
 # Usage: unpack_packages FOLDER PACKAGE...; downloads packages and unpacks them there; nothing is installed.
 unpack_packages() {
-  local folder=$1
+  local folder=$1 deb
   shift
   (cd "$folder" && apt-get download -qq "$@" && for deb in ./*.deb; do dpkg -x "$deb" . && rm "$deb"; done) \
     >"$RXE_CACHE/apt.log" 2>&1 ||
-    { tail -n 5 "$RXE_CACHE/apt.log" >&2; unavailable "cannot download $*; see $RXE_CACHE/apt.log"; }
+    { tail -n 5 "$RXE_CACHE/apt.log" >&2; unavailable "cannot download $*; see $RXE_CACHE/apt.log. For a newer kernel: rm -r $RXE_CACHE"; }
 }
 
 # Puts siw.ko among the modules of the guest's kernel, once. The headers name the folders of installed packages.
 need_siw() {
-  local version line part=$RXE_CACHE/siw.part headers
+  local version line part=$RXE_CACHE/siw.part headers link
   version=$(ls "$RXE_CACHE/kernel/lib/modules")
   [ -f "$RXE_CACHE/kernel/lib/modules/$version/extra/siw.ko" ] && return
   line=$(cut -d . -f 1,2 <<<"$version")
@@ -29,9 +29,8 @@ need_siw() {
   tar -C "$part" -xJf "$part/usr/src/linux-source-$line.tar.xz" "linux-source-$line/drivers/infiniband/sw/siw"
   headers=$part/usr/src/linux-headers-$version
   sed -i "s:/usr/src/:$part/usr/src/:g" "$headers/Makefile"
-  ln -sfn "$part/usr/lib/linux-kbuild-$line/scripts" "$headers/scripts"
-  ln -sfn "$part/usr/lib/linux-kbuild-$line/tools" "$headers/tools"
   for link in scripts tools; do
+    ln -sfn "$part/usr/lib/linux-kbuild-$line/$link" "$headers/$link"
     ln -sfn "$part/usr/lib/linux-kbuild-$line/$link" "$part/usr/src/linux-headers-${version%-*}-common/$link"
   done
   make -C "$headers" M="$part/linux-source-$line/drivers/infiniband/sw/siw" CONFIG_RDMA_SIW=m modules \

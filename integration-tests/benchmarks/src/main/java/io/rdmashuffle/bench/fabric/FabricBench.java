@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.SerializationFeature;
 import com.github.freva.asciitable.AsciiTable;
 import com.github.freva.asciitable.Column;
 import io.rdmashuffle.bench.perftest.Perftest;
+import io.rdmashuffle.bench.perftest.TestedDevice;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
@@ -142,7 +143,7 @@ public final class FabricBench extends Tool {
     }
 
     private void verbs() throws Exception {
-        Perftest perftest = new Perftest(device);
+        Perftest perftest = new Perftest(TestedDevice.find(device));
         List<Pair> pairs = new ArrayList<>();
         try (FabricReader reader = new FabricReader(SHARED_MEMORY, POOL_BYTES, this::fabric)) {
             reader.run(4096, 8, 2_000);

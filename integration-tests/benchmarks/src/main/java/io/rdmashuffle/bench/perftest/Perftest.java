@@ -6,7 +6,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Runs perftest's programs, server and client on this host, and reads their table.
@@ -21,22 +20,11 @@ public final class Perftest {
     private static final int AVERAGE_BANDWIDTH = 3;
     private static final int MAX_READS = 16;
 
-    private final String device;
-    private final @Nullable String iwarpAddress;
+    private final TestedDevice device;
 
-    /** Uses an InfiniBand or RoCE device; the two sides find each other over the loopback interface. */
-    public Perftest(String device) {
-        this(device, null);
-    }
-
-    /**
-     * Uses a device.
-     *
-     * @param iwarpAddress the device's address if it speaks iWARP, which connects through rdma_cm only; else null
-     */
-    public Perftest(String device, @Nullable String iwarpAddress) {
+    /** Names the device to use. */
+    public Perftest(TestedDevice device) {
         this.device = device;
-        this.iwarpAddress = iwarpAddress;
     }
 
     /** What is measured, with the names that perftest has for it. */
@@ -105,14 +93,13 @@ public final class Perftest {
 
     private List<String> run(String program, List<String> options, String firstColumn)
             throws IOException, InterruptedException {
-        List<String> server = new ArrayList<>(List.of(program, "-d", device, "-F"));
+        List<String> server = new ArrayList<>(List.of(program, "-d", device.name(), "-F"));
         server.addAll(options);
-        String address = iwarpAddress;
-        if (address != null) {
+        if (device.iwarp()) {
             server.add("-R");
         }
         List<String> client = new ArrayList<>(server);
-        client.add(address == null ? "127.0.0.1" : address);
+        client.add(device.iwarp() ? device.address().getHostAddress() : "127.0.0.1");
         Process listening = start(server);
         try {
             Thread.sleep(SERVER_START_MILLIS);
@@ -136,7 +123,7 @@ public final class Perftest {
         return new ProcessBuilder(command).redirectErrorStream(true).start();
     }
 
-    static List<String> row(String output, String firstColumn) throws IOException {
+    private static List<String> row(String output, String firstColumn) throws IOException {
         return output.lines()
                 .map(String::strip)
                 .filter(line -> line.startsWith(firstColumn + " "))

@@ -8,12 +8,8 @@ import com.github.freva.asciitable.Column;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.perftest.Perftest;
 import io.rdmashuffle.bench.perftest.Perftest.Operation;
+import io.rdmashuffle.bench.perftest.TestedDevice;
 import io.rdmashuffle.harness.cli.Tool;
-import io.rdmashuffle.verbs.Context;
-import io.rdmashuffle.verbs.DeviceList;
-import io.rdmashuffle.verbs.LocalAddress;
-import io.rdmashuffle.verbs.Transport;
-import io.rdmashuffle.verbs.VerbsLibrary;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -110,30 +106,18 @@ public final class VerbsBench extends Tool {
     @Override
     public Integer call() throws Exception {
         check(this::checkOptions);
-        VerbsLibrary library = VerbsLibrary.load();
-        LocalAddress local = LocalAddress.ofDevice(library, device);
-        boolean atomics = true;
-        boolean iwarp = false;
-        try (DeviceList list = DeviceList.read(library)) {
-            for (DeviceList.Device each : list.devices()) {
-                if (each.name().equals(device)) {
-                    try (Context context = each.open()) {
-                        atomics = context.limits().atomics();
-                        iwarp = context.transport() == Transport.IWARP;
-                    }
-                }
-            }
-        }
-        Perftest perftest = new Perftest(device, iwarp ? local.address().getHostAddress() : null);
+        TestedDevice tested = TestedDevice.find(device);
+        Perftest perftest = new Perftest(tested);
         List<Row> rows = new ArrayList<>();
         List<LatencyRow> latencies = new ArrayList<>();
         int deepest = Collections.max(depths);
         long regionBytes = Math.max(1 << 20, (long) deepest * Collections.max(sizes));
-        try (AsyncLoad async = new AsyncLoad(local.address(), regionBytes, deepest);
-                QueuePairLoad pairs = new QueuePairLoad(local.address(), regionBytes, deepest)) {
+        try (AsyncLoad async = new AsyncLoad(tested.address(), regionBytes, deepest);
+                QueuePairLoad pairs = new QueuePairLoad(tested.address(), regionBytes, deepest)) {
             for (Operation operation : Operation.values()) {
-                if (operation == Operation.FETCH_AND_ADD && !atomics) {
-                    out.println(device + " has no atomics");
+                String hindrance = hindrance(operation, tested);
+                if (hindrance != null) {
+                    out.println(operation + " is left out: " + hindrance);
                     continue;
                 }
                 // Warm-up: what is measured is compiled code.
@@ -149,6 +133,17 @@ public final class VerbsBench extends Tool {
         }
         report(rows, latencies);
         return CommandLine.ExitCode.OK;
+    }
+
+    /** Returns why an operation cannot be measured on a device, null if it can. */
+    private static @Nullable String hindrance(Operation operation, TestedDevice on) {
+        if (operation == Operation.FETCH_AND_ADD && !on.atomics()) {
+            return on.name() + " has no atomics";
+        }
+        if (operation == Operation.SEND && on.iwarp()) {
+            return "on iWARP nothing holds a sender back until its peer has posted a receive";
+        }
+        return null;
     }
 
     private void checkOptions() {
