@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  *
  * <p><b>Ownership:</b> the creator closes it; contexts that were opened live on.
  *
- * <p><b>Source:</b> ibv_get_device_list(3), ibv_open_device(3).
+ * <p><b>Source:</b> ibv_get_device_list(3), ibv_open_device(3), rdma_get_devices(3).
  */
 public final class DeviceList extends NativeResource {
     private final VerbsLibrary library;
@@ -52,6 +52,21 @@ public final class DeviceList extends NativeResource {
     public static List<String> ofKernel() {
         String[] names = new File("/sys/class/infiniband").list();
         return names == null ? List.of() : Stream.of(names).sorted().toList();
+    }
+
+    /**
+     * Has librdmacm close the devices that were removed and of which nothing is open any more. It keeps a device open
+     * for as long as it takes it to be there, and a driver that cannot take a device away from under its users, as that
+     * of soft-RoCE, waits for that: {@code rdma link delete} with it. Nothing happens where the last device is removed,
+     * and in rdma-core before 30.
+     *
+     * @param library the native functions
+     */
+    public static void releaseRemoved(VerbsLibrary library) {
+        long list = library.cm().rdma_get_devices(0);
+        if (list != 0) {
+            library.cm().rdma_free_devices(list);
+        }
     }
 
     /** {@return the devices in the kernel's order} */

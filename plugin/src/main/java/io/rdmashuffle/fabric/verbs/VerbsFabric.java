@@ -5,7 +5,7 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
-import io.rdmashuffle.fabric.verbs.connect.ControlThread;
+import io.rdmashuffle.fabric.verbs.connect.Admissions;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.fabric.verbs.device.PortFinder;
 import io.rdmashuffle.fabric.verbs.device.Rail;
@@ -15,13 +15,16 @@ import io.rdmashuffle.fabric.verbs.stage.DiskStaging;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.TieredPool;
-import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,8 +33,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns event channel, rails, data threads, staging and control thread; {@link #close()} ends them
- * in an order in which nothing is handed to a thread that has ended.
+ * <p><b>Ownership:</b> owns rails, staging and the thread that opens lost rails again; {@link #close()} ends them in an
+ * order in which nothing is handed to a thread that has ended.
  */
 public final class VerbsFabric implements Fabric {
     /** The name under which addresses are announced. */
@@ -39,43 +42,25 @@ public final class VerbsFabric implements Fabric {
 
     private static final Logger LOG = LoggerFactory.getLogger(VerbsFabric.class);
     private static final long CLOSE_MILLIS = 10_000;
+    /** Longer than closing a rail and opening it again takes, unless a device does not answer. */
+    private static final long RECOVERY_MILLIS = 60_000;
 
     private final long fabricId = new SecureRandom().nextLong();
-    private final EventChannel events;
-    private final List<Rail> rails = new ArrayList<>();
-    private final List<DataThread> dataThreads = new ArrayList<>();
+    private final Admissions admissions = new Admissions();
+    private final RegisteredRegions regions = new RegisteredRegions();
+    private final List<RailSlot> slots = new ArrayList<>();
+    private final RailRecovery recovery = new RailRecovery(slots);
+    private final Lanes lanes = new FabricLanes();
     private final PendingReads reads;
     private final DiskStaging staging;
-    private final ControlThread control;
+    private final int threadsOfRail;
     private final FabricThreads threads = new FabricThreads();
-    private boolean closed;
+    private volatile boolean closed;
 
-    private VerbsFabric(EventChannel events, List<LocalPort> ports, VerbsSettings settings) {
-        this.events = events;
+    private VerbsFabric(VerbsSettings settings) {
         this.reads = new PendingReads(settings.maxBytesInFlight());
         this.staging = new DiskStaging(settings.maxBytesStaged(), settings.readTimeout());
-        boolean complete = false;
-        try {
-            for (LocalPort port : ports) {
-                rails.add(
-                        Rail.open(rails.size(), port, events, settings.tuning().trafficClass(), settings.forRails()));
-            }
-            this.control = new ControlThread(
-                    events, rails, fabricId, settings.forConnecting(), staging, this::onDeviceEvent, System::nanoTime);
-            for (Rail rail : rails) {
-                for (int i = 0; i < settings.threads(); i++) {
-                    int lane = dataThreads.size();
-                    dataThreads.add(new DataThread(
-                            lane, rail, control, reads, settings.pollTime(), settings.idleTimeout(), System::nanoTime));
-                }
-            }
-            complete = true;
-        } finally {
-            if (!complete) {
-                // What was created on a rail's device closes with it.
-                rails.forEach(Rail::close);
-            }
-        }
+        this.threadsOfRail = settings.threads();
     }
 
     /**
@@ -86,23 +71,13 @@ public final class VerbsFabric implements Fabric {
     public static VerbsFabric open(VerbsSettings settings) throws RdmaUnavailableException {
         VerbsLibrary library = VerbsLibrary.load();
         try {
-            EventChannel events = EventChannel.open(library);
-            VerbsFabric fabric = null;
-            boolean opened = false;
-            try {
-                List<LocalPort> ports = new PortFinder(library, events).choose(settings.ports());
-                fabric = new VerbsFabric(events, ports, settings);
-                fabric.start();
-                opened = true;
-                LOG.info("verbs: {} (spark.shuffle.rdma.fabric.verbs.devices)", ports);
-                return fabric;
-            } finally {
-                if (!opened && fabric != null) {
-                    fabric.close();
-                } else if (!opened) {
-                    events.close();
-                }
+            List<LocalPort> ports;
+            try (EventChannel events = EventChannel.open(library)) {
+                ports = new PortFinder(library, events).choose(settings.ports());
             }
+            VerbsFabric fabric = open(library, ports, settings, System::nanoTime);
+            LOG.info("verbs: {} (spark.shuffle.rdma.fabric.verbs.devices)", ports);
+            return fabric;
         } catch (NativeException e) {
             throw new RdmaUnavailableException(String.valueOf(e.getMessage()), e);
         } catch (UnsatisfiedLinkError e) {
@@ -114,18 +89,59 @@ public final class VerbsFabric implements Fabric {
         }
     }
 
-    @Override
-    public int pinnings() {
-        return (int) rails.stream().filter(Rail::pins).count();
+    /** Opens these ports. */
+    static VerbsFabric open(
+            VerbsLibrary library, List<LocalPort> ports, VerbsSettings settings, LongSupplier nanoClock) {
+        VerbsFabric fabric = new VerbsFabric(settings);
+        boolean opened = false;
+        try {
+            fabric.start(library, ports, settings, nanoClock);
+            opened = true;
+            return fabric;
+        } finally {
+            if (!opened) {
+                fabric.close();
+            }
+        }
     }
 
-    private void start() {
-        rails.forEach(Rail::listen);
-        threads.start("rdma-staging-0", staging);
-        threads.start("rdma-control-0", control);
-        for (int lane = 0; lane < dataThreads.size(); lane++) {
-            threads.start("rdma-read-" + lane, dataThreads.get(lane));
+    private void start(VerbsLibrary library, List<LocalPort> ports, VerbsSettings settings, LongSupplier nanoClock) {
+        RailParts parts =
+                new RailParts(library, fabricId, settings, reads, staging, admissions, recovery::wake, nanoClock);
+        for (LocalPort port : ports) {
+            slots.add(new RailSlot(parts, regions, slots.size(), port));
         }
+        slots.forEach(RailSlot::start);
+        threads.start("rdma-staging-0", staging);
+        threads.start("rdma-rails-0", recovery);
+    }
+
+    /** Those of the rails, of which each has as many. */
+    private final class FabricLanes implements Lanes {
+        @Override
+        public int count() {
+            return slots.size() * threadsOfRail;
+        }
+
+        @Override
+        public @Nullable DataThread thread(int lane) {
+            RunningRail rail = slots.get(lane / threadsOfRail).running();
+            return rail == null ? null : rail.dataThreads().get(lane % threadsOfRail);
+        }
+
+        @Override
+        public boolean isClosed() {
+            return closed;
+        }
+    }
+
+    private Stream<RunningRail> running() {
+        return slots.stream().map(RailSlot::running).filter(Objects::nonNull);
+    }
+
+    @Override
+    public int pinnings() {
+        return (int) slots.stream().filter(RailSlot::pins).count();
     }
 
     @Override
@@ -133,26 +149,16 @@ public final class VerbsFabric implements Fabric {
         return NAME;
     }
 
-    /** Registers the region with every rail, or with none. */
+    /** Registers the region with every rail that is not lost, or with none. */
     @Override
     public void regionAdded(Region region) {
-        int registered = 0;
-        try {
-            for (Rail rail : rails) {
-                rail.register(region);
-                registered++;
-            }
-        } finally {
-            if (registered < rails.size()) {
-                rails.subList(0, registered).forEach(Rail::unregisterLast);
-            }
-        }
+        regions.add(region);
     }
 
     /** Deregisters the region with every rail; one that fails leaves it to be read over those that follow. */
     @Override
     public void regionRemoved(Region region) {
-        rails.forEach(rail -> rail.unregister(region));
+        regions.remove(region);
     }
 
     @Override
@@ -162,18 +168,21 @@ public final class VerbsFabric implements Fabric {
 
     @Override
     public byte[] localAddress() {
-        return new VerbsAddress(fabricId, rails.stream().map(Rail::address).toList()).encode();
+        return new VerbsAddress(fabricId, slots.stream().map(RailSlot::address).toList()).encode();
     }
 
     @Override
     public Peer connect(String peerId, byte[] address) throws PeerUnreachableException {
-        return new VerbsPeer(peerId, VerbsAddress.decode(address), dataThreads, reads);
+        return new VerbsPeer(peerId, VerbsAddress.decode(address), lanes, reads);
     }
 
     @Override
     public void revoke(byte[] address) {
         try {
-            control.revoke(VerbsAddress.decode(address).fabricId());
+            long left = VerbsAddress.decode(address).fabricId();
+            // Also for rails that are lost now.
+            admissions.revoke(left);
+            running().forEach(rail -> rail.control().endServed(left));
         } catch (PeerUnreachableException e) {
             LOG.debug("A process that left had an address that does not tell which it is", e);
         }
@@ -182,7 +191,7 @@ public final class VerbsFabric implements Fabric {
     @Override
     public void admit(byte[] address) {
         try {
-            control.admit(VerbsAddress.decode(address).fabricId());
+            admissions.admit(VerbsAddress.decode(address).fabricId());
         } catch (PeerUnreachableException e) {
             LOG.debug("A process that came has an address that does not tell which it is", e);
         }
@@ -195,28 +204,17 @@ public final class VerbsFabric implements Fabric {
 
     @Override
     public long registrations() {
-        return rails.stream().mapToLong(Rail::registrations).sum();
+        return slots.stream().mapToLong(RailSlot::registrations).sum();
     }
 
     @Override
     public FabricWork work() {
-        return dataThreads.stream().map(DataThread::work).reduce(FabricWork.NONE, FabricWork::plus);
+        return slots.stream().map(RailSlot::work).reduce(FabricWork.NONE, FabricWork::plus);
     }
 
-    private void onDeviceEvent(Rail rail, AsyncEvent event) {
-        switch (event.type()) {
-            case QUEUE_PAIR_FATAL -> dataThreads.forEach(thread -> thread.deviceEvent(event));
-            // Completions are lost, so nothing on this rail would ever end but by its deadline.
-            case DEVICE_FATAL, COMPLETION_QUEUE_ERROR ->
-                dataThreads.stream()
-                        .filter(thread -> thread.rail().equals(rail))
-                        .forEach(DataThread::stop);
-            default -> LOG.debug("{}", event);
-        }
-    }
-
+    /** Returns the rails that are not lost. */
     List<Rail> rails() {
-        return rails;
+        return running().map(RunningRail::rail).toList();
     }
 
     @Override
@@ -225,43 +223,12 @@ public final class VerbsFabric implements Fabric {
             return;
         }
         closed = true;
-        control.stop();
-        if (threads.hasStarted(control)) {
-            control.awaitConnectingStopped(CLOSE_MILLIS);
+        recovery.stop();
+        if (threads.join(recovery, RECOVERY_MILLIS)) {
+            slots.forEach(RailSlot::close);
         }
-        boolean ended = true;
-        for (DataThread thread : dataThreads) {
-            thread.stop();
-            ended &= endAndClose(thread, thread::close);
-        }
+        // What it still brings for a peer goes back to the pool, on its own thread.
         staging.stop();
-        ended &= endAndClose(staging, () -> {});
-        // After the staging thread, whose last outcomes give their leases back on the control side.
-        ended &= endAndClose(control, control::close);
-        // A thread that still runs may be inside the device: then what it uses stays, rather than being pulled away
-        // under it.
-        if (ended) {
-            for (Rail rail : rails) {
-                quietly(rail::close);
-            }
-            quietly(events::close);
-        }
-    }
-
-    /** Waits for the end of a part's thread and closes the part; returns false if the thread still runs. */
-    private boolean endAndClose(Runnable part, Runnable close) {
-        if (!threads.join(part, CLOSE_MILLIS)) {
-            return false;
-        }
-        quietly(close);
-        return true;
-    }
-
-    private static void quietly(Runnable close) {
-        try {
-            close.run();
-        } catch (RuntimeException e) {
-            LOG.warn("A part of the verbs fabric did not close cleanly", e);
-        }
+        boolean unused = threads.join(staging, CLOSE_MILLIS);
     }
 }

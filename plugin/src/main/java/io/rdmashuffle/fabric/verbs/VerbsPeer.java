@@ -12,16 +12,19 @@ import io.rdmashuffle.fabric.verbs.read.DataThread;
 import io.rdmashuffle.fabric.verbs.read.PeerReadChannel;
 import io.rdmashuffle.fabric.verbs.read.PendingRead;
 import io.rdmashuffle.fabric.verbs.read.PendingReads;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A process that is read from: one channel for each data thread of this process, in the same order.
  *
  * <p>Requests go round the channels; one that fails on a channel starts again on the next, which on several rails is
- * another port.
+ * another port. A rail that was lost and is back has other data threads, each of which makes itself a channel when it
+ * is given the first read.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -29,47 +32,66 @@ import org.jspecify.annotations.Nullable;
  */
 final class VerbsPeer implements Peer, PendingRead.Channels {
     private final String peerId;
+    private final VerbsAddress address;
     private final PendingReads reads;
-    private final List<DataThread> threads;
-    private final List<PeerReadChannel> channels = new ArrayList<>();
+    private final Lanes lanes;
+    private final AtomicReferenceArray<@Nullable PeerReadChannel> channels;
     private final AtomicInteger nextLane = new AtomicInteger();
     private volatile boolean closed;
 
-    VerbsPeer(String peerId, VerbsAddress address, List<DataThread> threads, PendingReads reads) {
+    VerbsPeer(String peerId, VerbsAddress address, Lanes lanes, PendingReads reads) {
         this.peerId = peerId;
+        this.address = address;
         this.reads = reads;
-        this.threads = List.copyOf(threads);
-        for (DataThread thread : threads) {
-            int rail = thread.rail().index() % address.rails().size();
-            channels.add(thread.createChannel(
-                    peerId, address.fabricId(), address.rails().get(rail)));
-        }
+        this.lanes = lanes;
+        this.channels = new AtomicReferenceArray<>(lanes.count());
     }
 
-    /** Returns the channels in the order of the data threads. */
+    /** Returns the channels that have been used, in the order of the data threads. */
     List<PeerReadChannel> channels() {
-        return channels;
+        return IntStream.range(0, channels.length())
+                .mapToObj(channels::get)
+                .filter(Objects::nonNull)
+                .toList();
     }
 
     @Override
     public void add(PendingRead read, int lane) {
-        channels.get(lane).add(read);
+        // The calling thread, which was handed the read as this lane's and is that until it has ended.
+        DataThread thread = lanes.thread(lane);
+        if (thread == null) {
+            reads.fail(read, noDevice());
+            return;
+        }
+        PeerReadChannel channel = channels.get(lane);
+        if (channel == null || !channel.target().rail().equals(thread.rail())) {
+            int rail = thread.rail().index() % address.rails().size();
+            channel = thread.createChannel(
+                    peerId, address.fabricId(), address.rails().get(rail));
+            channels.set(lane, channel);
+            if (closed) {
+                // What closed this may not have seen the channel.
+                channel.close(closedFailure());
+            }
+        }
+        channel.add(read);
     }
 
     @Override
     public void submitAfter(PendingRead read, int failedLane) {
-        runningThread(failedLane + 1).submit(read);
+        submit(read, failedLane + 1);
     }
 
-    /** Returns a data thread that runs, from this lane on; any if none does. */
-    private DataThread runningThread(int lane) {
-        for (int i = 0; i < threads.size(); i++) {
-            DataThread thread = threads.get(Math.floorMod(lane + i, threads.size()));
-            if (thread.isAlive()) {
-                return thread;
+    /** Hands a read to the data thread of this lane, or of the next whose data thread runs. */
+    private void submit(PendingRead read, int lane) {
+        for (int i = 0; i < lanes.count(); i++) {
+            DataThread thread = lanes.thread(Math.floorMod(lane + i, lanes.count()));
+            if (thread != null && thread.isAlive()) {
+                thread.submit(read);
+                return;
             }
         }
-        return threads.get(0);
+        reads.fail(read, noDevice());
     }
 
     @Override
@@ -85,7 +107,7 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
             } else if (batch.isExpired()) {
                 reads.fail(read, new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the read"));
             } else {
-                runningThread(nextLane.getAndIncrement()).submit(read);
+                submit(read, nextLane.getAndIncrement());
             }
         }
         return true;
@@ -109,7 +131,7 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
 
     @Override
     public void releaseRegions() {
-        channels.forEach(channel -> channel.regions().forget());
+        channels().forEach(channel -> channel.regions().forget());
     }
 
     /** An rkey keeps nothing: the device of the peer refuses it once the region is gone. */
@@ -120,7 +142,7 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
     public int openRegions() {
         return closed
                 ? 0
-                : channels.stream()
+                : channels().stream()
                         .mapToInt(channel -> channel.regions().known())
                         .max()
                         .orElse(0);
@@ -133,9 +155,15 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
         }
         closed = true;
         ReadFailedException failure = closedFailure();
-        for (PeerReadChannel channel : channels) {
+        for (PeerReadChannel channel : channels()) {
             channel.execute(() -> channel.close(failure));
         }
+    }
+
+    private ReadFailedException noDevice() {
+        return lanes.isClosed()
+                ? new ReadFailedException(Reason.CLOSED, "verbs fabric is closed")
+                : new ReadFailedException(Reason.NOT_CONNECTED, "no RDMA device of this host works now");
     }
 
     private ReadFailedException closedFailure() {

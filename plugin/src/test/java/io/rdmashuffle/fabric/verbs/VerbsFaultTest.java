@@ -178,7 +178,7 @@ class VerbsFaultTest {
         try (Peer peer = reader.connect(owner);
                 Peer otherPeer = reader.connect(other)) {
             assertReadable(peer, lease);
-            rail(owner).registered().get(0).close();
+            rail(owner).registered(0).close();
             ReadFailedException failure = failure(peer, all(lease), TIMEOUT);
             if (TestVerbs.isIwarp(owner.fabric())) {
                 // There the owner's device ends the connection, and that comes first.
@@ -321,7 +321,7 @@ class VerbsFaultTest {
                     .allSatisfy(channel -> assertThat(channel.connection()).isNotNull());
             assertThat(channels.get(0).target().address().getAddress())
                     .isNotEqualTo(channels.get(1).target().address().getAddress());
-            ((VerbsFabric) owner.fabric()).rails().get(1).registered().get(0).close();
+            ((VerbsFabric) owner.fabric()).rails().get(1).registered(0).close();
             for (int i = 0; i < 4; i++) {
                 try (RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
                     assertThat(TestPools.bytes(bytes.memory(0))).isEqualTo(expected);

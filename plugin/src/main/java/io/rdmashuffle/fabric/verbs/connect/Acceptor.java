@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
-import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
@@ -10,68 +9,51 @@ import io.rdmashuffle.verbs.ConnectionParameters;
 import io.rdmashuffle.verbs.QueuePair;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets proven peers read this process's regions, and answers what they ask.
+ * Lets proven peers read this process's regions over one rail, and answers what they ask.
  *
  * <p><b>Threading:</b> the control thread.
  *
- * <p><b>Ownership:</b> owns the queue pairs that peers read through, and the rails' responders.
+ * <p><b>Ownership:</b> owns the queue pairs that peers read through, and the rail's responder.
  *
  * <p><b>Source:</b> rdma_cm(7), server operation.
  */
 final class Acceptor implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Acceptor.class);
 
-    /** A request is remembered for so many others after it, and refused when it is played back. */
-    private static final int REMEMBERED_NONCES = 1 << 16;
-
-    /** As the registry remembers them; an executor comes and goes a few times an hour at most. */
-    static final int REMEMBERED_REVOKED = 1 << 13;
-
     private final ConnectionIds ids;
     private final long fabricId;
     private final ConnectSettings settings;
     private final LogLimit<Refused> refusalLines;
-    private final List<QueryResponder> responders = new ArrayList<>();
-    private final Map<Rail, QueryResponder> responderByRail = new HashMap<>();
+    private final QueryResponder responder;
+    private final Admissions admissions;
     private final Map<PeerLane, ServedPair> served = new HashMap<>();
     private final EndingPairs ending;
-    private final LinkedHashSet<ByteBuffer> nonces = new LinkedHashSet<>();
-    /** Processes that have left the membership, by fabric id. */
-    private final LinkedHashSet<Long> revoked = new LinkedHashSet<>();
-
     private boolean closed;
 
     Acceptor(
             ConnectionIds ids,
-            List<Rail> rails,
+            QueryResponder responder,
             long fabricId,
             ConnectSettings settings,
-            Function<Rail, QueryResponder> responderOf,
+            Admissions admissions,
             LongSupplier nanoClock) {
         this.ids = ids;
+        this.responder = responder;
         this.fabricId = fabricId;
         this.settings = settings;
+        this.admissions = admissions;
         this.refusalLines = new LogLimit<>(nanoClock);
         this.ending = new EndingPairs(ids, nanoClock);
-        for (Rail rail : rails) {
-            QueryResponder responder = responderOf.apply(rail);
-            responders.add(responder);
-            responderByRail.put(rail, responder);
-        }
     }
 
     /** Who reads through a queue pair: a process and one of its lanes. */
@@ -80,49 +62,33 @@ final class Acceptor implements AutoCloseable {
     /** What lines about refusals are about. */
     private record Refused(@Nullable InetAddress host, Handshake.Refusal why) {}
 
-    int fileDescriptor(Rail rail) {
-        return responder(rail).fileDescriptor();
-    }
-
-    private QueryResponder responder(Rail rail) {
-        QueryResponder responder = responderByRail.get(rail);
-        if (responder == null) {
-            throw new IllegalStateException("a rail of another fabric");
-        }
-        return responder;
+    int fileDescriptor() {
+        return responder.fileDescriptor();
     }
 
     /** Responds to what peers have asked. */
     void serve() {
-        responders.forEach(QueryResponder::serve);
+        responder.serve();
     }
 
     /** Takes back what peers have not released in time, and what ends without the device telling of it. */
     void expire() {
-        responders.forEach(QueryResponder::expire);
+        responder.expire();
         ending.expire();
     }
 
     /** Has the next query wake the control thread; returns false if one has come meanwhile. */
     boolean arm() {
-        boolean quiet = true;
-        for (QueryResponder responder : responders) {
-            quiet &= responder.arm();
-        }
-        return quiet;
+        return responder.arm();
     }
 
     /** Takes or refuses a request to connect. */
     void onRequest(CmEvent event) {
         CmId id = event.id();
         Handshake request = Handshake.read(event.privateData());
-        QueryResponder responder = responders.stream()
-                .filter(candidate -> id.isOn(candidate.rail().context()))
-                .findFirst()
-                .orElse(null);
-        Handshake.Refusal refusal = check(request, event, responder);
-        if (refusal != null || request == null || responder == null) {
-            Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_READY : refusal;
+        Handshake.Refusal refusal = check(request, event);
+        if (refusal != null || request == null) {
+            Handshake.Refusal told = refusal == null ? Handshake.Refusal.NOT_A_HANDSHAKE : refusal;
             tellOfRefusal(id.remoteAddress(), told);
             try (id) {
                 id.reject(Handshake.refusal(told));
@@ -130,7 +96,7 @@ final class Acceptor implements AutoCloseable {
             return;
         }
         try {
-            accept(event, request, responder);
+            accept(event, request);
         } catch (RuntimeException e) {
             LOG.warn("Could not accept a queue pair from {}", id.remoteAddress(), e);
             id.close();
@@ -147,9 +113,8 @@ final class Acceptor implements AutoCloseable {
         }
     }
 
-    private Handshake.@Nullable Refusal check(
-            @Nullable Handshake request, CmEvent event, @Nullable QueryResponder responder) {
-        if (closed || responder == null) {
+    private Handshake.@Nullable Refusal check(@Nullable Handshake request, CmEvent event) {
+        if (closed || !event.id().isOn(responder.rail().context())) {
             return Handshake.Refusal.NOT_READY;
         }
         if (request == null) {
@@ -159,23 +124,19 @@ final class Acceptor implements AutoCloseable {
             return Handshake.Refusal.ANOTHER_PROCESS;
         }
         if (settings.secret().isRequired()
-                && !(request.isProven(settings.secret(), ConnectionEnds.of(event, true)) && isFresh(request))) {
+                && !(request.isProven(settings.secret(), ConnectionEnds.of(event, true))
+                        && admissions.isFirst(request.nonce()))) {
             return Handshake.Refusal.NOT_PROVEN;
         }
-        if (revoked.contains(request.from())) {
+        if (admissions.isRevoked(request.from())) {
             return Handshake.Refusal.NOT_A_MEMBER;
         }
         boolean full = served.size() + ending.count() >= ConnectSettings.MAX_SERVED || !responder.hasRoom();
         return full ? Handshake.Refusal.TOO_MANY : null;
     }
 
-    /** Ends all queue pairs that a process reads through, and refuses its requests until it is admitted. */
-    void revoke(long of) {
-        revoked.remove(of);
-        if (revoked.size() == REMEMBERED_REVOKED) {
-            revoked.remove(revoked.iterator().next());
-        }
-        revoked.add(of);
+    /** Ends all queue pairs that a process reads through. */
+    void endServed(long of) {
         for (PeerLane lane : List.copyOf(served.keySet())) {
             if (lane.fabricId() == of) {
                 end(lane, "it left the application");
@@ -183,19 +144,7 @@ final class Acceptor implements AutoCloseable {
         }
     }
 
-    /** Takes the requests of a process again that was revoked. */
-    void admit(long of) {
-        revoked.remove(of);
-    }
-
-    private boolean isFresh(Handshake request) {
-        if (nonces.size() == REMEMBERED_NONCES) {
-            nonces.remove(nonces.iterator().next());
-        }
-        return nonces.add(request.nonce());
-    }
-
-    private void accept(CmEvent event, Handshake request, QueryResponder responder) {
+    private void accept(CmEvent event, Handshake request) {
         CmId id = event.id();
         PeerLane lane = new PeerLane(request.from(), request.lane());
         end(lane, "the peer connected anew");
@@ -277,6 +226,6 @@ final class Acceptor implements AutoCloseable {
         closed = true;
         List.copyOf(served.keySet()).forEach(lane -> end(lane, "fabric closed"));
         ending.close();
-        responders.forEach(QueryResponder::close);
+        responder.close();
     }
 }

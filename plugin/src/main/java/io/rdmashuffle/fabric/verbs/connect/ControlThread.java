@@ -14,20 +14,19 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * What the control thread does: every step of every connection, the few messages that go by SEND, and the events of the
- * devices.
+ * device: all of one rail.
  *
  * <p><b>Threading:</b> {@link #run} is the control thread's, on which everything that it calls runs; {@link #connect},
- * {@link #closeIdentity}, {@link #revoke}, {@link #admit} and {@link #stop} are for any thread, {@link #close} for one
+ * {@link #closeIdentity}, {@link #endServed} and {@link #stop} are for any thread, {@link #close} for one
  * when {@link #run} has returned.
  *
- * <p><b>Ownership:</b> owns acceptor and attempts; event channel and rails are the fabric's.
+ * <p><b>Ownership:</b> owns acceptor and attempts; event channel and rail are its creator's.
  */
 public final class ControlThread implements ConnectionService, Runnable, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ControlThread.class);
@@ -38,11 +37,11 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     private static final int MAX_INSTANT_WAKES = 1_000;
 
     private final EventChannel events;
-    private final List<Rail> rails;
+    private final Rail rail;
     private final Acceptor acceptor;
     private final Connector connector;
     private final ConnectionIds ids = new ConnectionIds();
-    private final BiConsumer<Rail, AsyncEvent> deviceEvents;
+    private final RailEvents railEvents;
     private final LongSupplier nanoClock;
     private final WaitSet waits;
     /** At most a few entries per connection. */
@@ -50,33 +49,30 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
 
     private final CountDownLatch stoppedConnecting = new CountDownLatch(1);
     private volatile boolean closing;
+    private volatile boolean ended;
     private int instantWakes;
 
     /**
      * Prepares to serve, which {@link #run} does.
      *
      * @param staging reads the disk for peers
-     * @param deviceEvents told of what happens to devices, on the control thread
+     * @param railEvents told what happens to the device
      */
     public ControlThread(
             EventChannel events,
-            List<Rail> rails,
+            Rail rail,
             long fabricId,
             ConnectSettings settings,
             StagingService staging,
-            BiConsumer<Rail, AsyncEvent> deviceEvents,
+            Admissions admissions,
+            RailEvents railEvents,
             LongSupplier nanoClock) {
         this.events = events;
-        this.rails = List.copyOf(rails);
-        this.deviceEvents = deviceEvents;
+        this.rail = rail;
+        this.railEvents = railEvents;
         this.nanoClock = nanoClock;
-        this.acceptor = new Acceptor(
-                ids,
-                rails,
-                fabricId,
-                settings,
-                rail -> new QueryResponder(rail, staging, this::execute, nanoClock),
-                nanoClock);
+        QueryResponder responder = new QueryResponder(rail, staging, this::execute, nanoClock);
+        this.acceptor = new Acceptor(ids, responder, fabricId, settings, admissions, nanoClock);
         this.connector = new Connector(
                 events,
                 ids,
@@ -85,18 +81,24 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
                 nanoClock,
                 new AttemptWindow(AttemptWindow.FIRST),
                 bound -> ThreadLocalRandom.current().nextLong(bound));
-        this.waits = new WaitSet(1 + 2 * rails.size());
+        this.waits = new WaitSet(3);
         waits.add(events.fileDescriptor());
-        for (Rail rail : rails) {
-            waits.add(rail.context().asyncFileDescriptor());
-            waits.add(acceptor.fileDescriptor(rail));
-        }
+        waits.add(rail.context().asyncFileDescriptor());
+        waits.add(acceptor.fileDescriptor());
     }
 
-    /** Runs something on the control thread. */
+    /** Runs something on the control thread, or here once that has ended. */
     private void execute(Runnable command) {
         commands.add(command);
         waits.wake();
+        if (ended) {
+            runLateCommands();
+        }
+    }
+
+    /** Everything is closed: what comes late gives back what it brings. */
+    private synchronized void runLateCommands() {
+        runCommands();
     }
 
     @Override
@@ -112,14 +114,12 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         });
     }
 
-    /** Ends what a process reads here, in the next step, and refuses it until it is admitted. For any thread. */
-    public void revoke(long fabricId) {
-        execute(() -> acceptor.revoke(fabricId));
-    }
-
-    /** Lets a process connect that was revoked before. For any thread. */
-    public void admit(long fabricId) {
-        execute(() -> acceptor.admit(fabricId));
+    /**
+     * Ends what a process reads here, in the next step. Its requests are refused by {@link Admissions}, which it must
+     * have been revoked in before. For any thread.
+     */
+    public void endServed(long fabricId) {
+        execute(() -> acceptor.endServed(fabricId));
     }
 
     /** Serves until {@link #stop}. */
@@ -140,6 +140,8 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
             quietly(acceptor::close);
             runCommands();
             quietly(ids::close);
+            ended = true;
+            runLateCommands();
         }
     }
 
@@ -170,12 +172,10 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     }
 
     private void takeDeviceEvents() {
-        for (Rail rail : rails) {
-            AsyncEvent event = rail.context().nextAsyncEvent();
-            while (event != null) {
-                onDeviceEvent(rail, event);
-                event = rail.context().nextAsyncEvent();
-            }
+        AsyncEvent event = rail.context().nextAsyncEvent();
+        while (event != null) {
+            onDeviceEvent(event);
+            event = rail.context().nextAsyncEvent();
         }
     }
 
@@ -197,17 +197,28 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
             acceptor.onRequest(event);
             return;
         }
+        if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
+            // Of the listener and of every connection. A driver may wait for all of them to be closed.
+            railEvents.lost("the device is being removed");
+        }
         ids.dispatch(event);
     }
 
-    private void onDeviceEvent(Rail rail, AsyncEvent event) {
+    private void onDeviceEvent(AsyncEvent event) {
         switch (event.type()) {
-            case PORT_DOWN, DEVICE_FATAL -> LOG.warn("{}: {}", rail.port(), event.description());
+            case PORT_DOWN -> LOG.warn("{}: {}", rail.port(), event.description());
             case PORT_ACTIVE -> LOG.info("{}: {}", rail.port(), event.description());
             default -> LOG.debug("{}: {}", rail.port(), event.description());
         }
         acceptor.onDeviceEvent(event);
-        deviceEvents.accept(rail, event);
+        switch (event.type()) {
+            case QUEUE_PAIR_FATAL -> railEvents.pairFailed(event);
+            // Completions are lost, so nothing on this rail would ever end but by its deadline.
+            case DEVICE_FATAL, COMPLETION_QUEUE_ERROR -> railEvents.lost(event.description());
+            default -> {
+                // Told above.
+            }
+        }
     }
 
     private void runCommands() {

@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.LocalAddress;
 import io.rdmashuffle.verbs.PortAttributes;
 import java.net.Inet4Address;
@@ -51,6 +52,16 @@ public record LocalPort(
     /** Returns this port as a user asked for it. */
     LocalPort as(PortSelector selector) {
         return new LocalPort(device, port, address, gidIndexes, selector.gidIndex(), attributes);
+    }
+
+    /**
+     * Looks for the port that has this one's address now: its device may have another name since it came back.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if no RDMA port has that address, or its device cannot be opened
+     */
+    public LocalPort foundAgain(EventChannel channel) {
+        LocalPort found = of(LocalAddress.at(channel, address));
+        return new LocalPort(found.device, found.port, address, found.gidIndexes, askedGidIndex, found.attributes);
     }
 
     /** Returns whether this is what a user asked for. */

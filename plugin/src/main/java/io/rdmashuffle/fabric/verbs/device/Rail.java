@@ -17,10 +17,10 @@ import io.rdmashuffle.verbs.ProtectionDomain;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.Transport;
 import java.net.InetSocketAddress;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.List;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
@@ -55,7 +55,9 @@ public final class Rail implements AutoCloseable {
     private final int firstVector;
     private final int vectors;
     private final Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_READ);
-    private final List<MemoryRegion> registered = new ArrayList<>();
+    /** By region id; those that have been given back are absent, or closed. */
+    private final Map<Integer, MemoryRegion> registered = new HashMap<>();
+
     private volatile int[] localKeys = new int[0];
     private volatile RegionTable table = RegionTable.EMPTY;
 
@@ -90,16 +92,18 @@ public final class Rail implements AutoCloseable {
     /**
      * Binds to the port's own address and opens its device; connection requests are taken from {@link #listen} on.
      *
+     * @param listenPort where; 0 for any that is free
      * @param trafficClass of what this rail sends, 0 for the default
      */
-    public static Rail open(int index, LocalPort port, EventChannel channel, int trafficClass, RailSettings settings) {
+    public static Rail open(
+            int index, LocalPort port, int listenPort, EventChannel channel, int trafficClass, RailSettings settings) {
         CmId listener = channel.createId();
         boolean opened = false;
         try {
             if (trafficClass > 0) {
                 listener.typeOfService(trafficClass);
             }
-            listener.bind(new InetSocketAddress(port.address(), 0));
+            listener.bind(new InetSocketAddress(port.address(), listenPort));
             Context context = Objects.requireNonNull(listener.context(), "an id bound to an RDMA port has a device");
             Rail rail = new Rail(index, port, listener, context, settings);
             opened = true;
@@ -201,6 +205,7 @@ public final class Rail implements AutoCloseable {
         return localKeys[regionId];
     }
 
+    /** Returns how many regions this rail knows, absent ones included. */
     public int registrations() {
         return localKeys.length;
     }
@@ -216,10 +221,19 @@ public final class Rail implements AutoCloseable {
             throw new IllegalStateException("region " + region.id() + " after " + localKeys.length + " others");
         }
         MemoryRegion added = register(memory);
-        registered.add(added);
-        table = table.with(added.address(), added.lengthBytes(), added.remoteKey());
+        registered.put(region.id(), added);
+        append(added.address(), added.lengthBytes(), added.remoteKey(), added.localKey());
+    }
+
+    /** Takes note of a region that was given back before this rail was opened: the next one has its number after it. */
+    public void registerAbsent() {
+        append(0, 0, 0, 0);
+    }
+
+    private void append(long address, long lengthBytes, int remoteKey, int localKey) {
+        table = table.with(address, lengthBytes, remoteKey);
         int[] keys = Arrays.copyOf(localKeys, localKeys.length + 1);
-        keys[region.id()] = added.localKey();
+        keys[localKeys.length] = localKey;
         localKeys = keys;
     }
 
@@ -239,7 +253,7 @@ public final class Rail implements AutoCloseable {
 
     /** Takes back the region registered last, which another rail could not register. */
     public void unregisterLast() {
-        registered.remove(registered.size() - 1).close();
+        close(localKeys.length - 1);
         localKeys = Arrays.copyOf(localKeys, localKeys.length - 1);
         table = table.withoutLast();
     }
@@ -253,12 +267,19 @@ public final class Rail implements AutoCloseable {
     public void unregister(Region region) {
         // First the table: what a peer learns from now on does not lead there.
         table = table.without(region.id());
-        registered.get(region.id()).close();
+        close(region.id());
     }
 
-    /** Returns the regions as they were registered, closed ones included; for tests that take one away. */
-    public List<MemoryRegion> registered() {
-        return registered;
+    private void close(int regionId) {
+        MemoryRegion closed = registered.get(regionId);
+        if (closed != null) {
+            closed.close();
+        }
+    }
+
+    /** Returns a region that is or was registered, by its id; for tests that take it away. */
+    public MemoryRegion registered(int regionId) {
+        return Objects.requireNonNull(registered.get(regionId), "absent");
     }
 
     /** Closes the device's objects, then the listener; what was created from them closes with them. */

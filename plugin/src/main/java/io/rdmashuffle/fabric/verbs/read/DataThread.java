@@ -21,6 +21,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -68,6 +69,7 @@ public final class DataThread implements Runnable, AutoCloseable {
     private final RequestPoster poster;
     private final PeerReadChannel.Host host = new ChannelHost();
     private volatile boolean sleeping;
+    private volatile @Nullable ReadFailedException lost;
     private volatile boolean closing;
     private volatile boolean ended;
     private long now;
@@ -155,6 +157,11 @@ public final class DataThread implements Runnable, AutoCloseable {
         return channels;
     }
 
+    /** Returns this thread's place among the fabric's data threads. */
+    public int lane() {
+        return lane;
+    }
+
     /** Returns the rail that reads go over. */
     public Rail rail() {
         return rail;
@@ -198,6 +205,15 @@ public final class DataThread implements Runnable, AutoCloseable {
     /** Returns whether reads can be handed over. For any thread. */
     public boolean isAlive() {
         return !ended && !closing;
+    }
+
+    /**
+     * Ends {@link #run} because the device is lost: what is outstanding or waits starts again on other lanes, if there
+     * are any that run. For any thread.
+     */
+    public void lose(ReadFailedException why) {
+        lost = why;
+        stop();
     }
 
     /** Fails what is outstanding and ends {@link #run}. For any thread. */
@@ -341,14 +357,15 @@ public final class DataThread implements Runnable, AutoCloseable {
         }
     }
 
-    /** Ends all reads; the last act of the data thread. */
+    /** Ends all reads, here at least; the last act of the data thread. */
     private void closeChannels() {
         runCommands();
         takeReads();
+        boolean retry = lost != null;
         ReadFailedException failure = closedFailure();
         channels.forEachOpen(each -> {
             try {
-                each.close(failure);
+                each.close(failure, retry);
             } catch (RuntimeException | Error e) {
                 LOG.error("Could not close the channel to {}", each.describePeer(), e);
             }
@@ -356,13 +373,18 @@ public final class DataThread implements Runnable, AutoCloseable {
         PendingRead late = inbox.close();
         while (late != null) {
             PendingRead after = late.next;
-            reads.fail(late, failure);
+            if (retry) {
+                late.channels().submitAfter(late, lane);
+            } else {
+                reads.fail(late, failure);
+            }
             late = after;
         }
     }
 
-    private static ReadFailedException closedFailure() {
-        return new ReadFailedException(Reason.CLOSED, "verbs fabric is closed");
+    private ReadFailedException closedFailure() {
+        ReadFailedException why = lost;
+        return why == null ? new ReadFailedException(Reason.CLOSED, "verbs fabric is closed") : why;
     }
 
     /** Closes the queue, after {@link #run} has returned. */

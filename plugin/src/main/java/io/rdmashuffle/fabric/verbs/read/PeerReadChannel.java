@@ -388,15 +388,21 @@ public final class PeerReadChannel implements Connection.Owner {
 
     /** Fails everything and lets nothing in any more. */
     public void close(ReadFailedException failure) {
+        close(failure, false);
+    }
+
+    /** Ends everything, to start again on another lane if that is wanted, and lets nothing in any more. */
+    void close(ReadFailedException failure, boolean retry) {
         closed = true;
         wanted = false;
         regions.reset();
-        drop(failure, false);
+        drop(failure, retry);
+        long now = nanoClock.getAsLong();
         while (!direct.isEmpty()) {
-            reads.fail(direct.take(), failure);
+            failed.restartOrFail(direct.take(), failure, retry, now);
         }
         while (!staged.isEmpty()) {
-            reads.fail(staged.take(), failure);
+            failed.restartOrFail(staged.take(), failure, retry, now);
         }
         host.closed(this);
     }

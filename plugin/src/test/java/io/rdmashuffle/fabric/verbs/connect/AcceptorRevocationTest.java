@@ -73,7 +73,7 @@ class AcceptorRevocationTest {
         long second = ask(handshake(1).encoded());
         long other = ask(from(33, 0).encoded());
         List<Integer> pairs = rig.rdma.queues().pairNumbers();
-        acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
+        rig.revoke(acceptor, ConnectRig.PEER_FABRIC_ID);
         assertThat(pairs.subList(0, 2)).as("at once").allSatisfy(this::assertInError);
         passLastReceives();
         assertThat(rig.rdma.isOpen(first)).isFalse();
@@ -81,7 +81,7 @@ class AcceptorRevocationTest {
         assertThat(rig.rdma.isOpen(other)).isTrue();
         assertThat(rig.rdma.queues().pairNumbers()).as("that of the other").hasSize(1);
         assertRefused(handshake(0).encoded(), Handshake.Refusal.NOT_A_MEMBER);
-        acceptor.admit(ConnectRig.PEER_FABRIC_ID);
+        rig.admissions.admit(ConnectRig.PEER_FABRIC_ID);
         ask(handshake(0).encoded());
         assertThat(rig.rdma.queues().pairNumbers()).hasSize(2);
     }
@@ -91,7 +91,7 @@ class AcceptorRevocationTest {
         ask(handshake(0).encoded());
         ask(handshake(1).encoded());
         rig.rdma.fail("ibv_destroy_qp", Errno.EIO);
-        acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
+        rig.revoke(acceptor, ConnectRig.PEER_FABRIC_ID);
         passLastReceives();
         rig.rdma.repair("ibv_destroy_qp");
         assertThat(rig.rdma.queues().pairNumbers()).hasSize(2).allSatisfy(this::assertInError);
@@ -100,10 +100,10 @@ class AcceptorRevocationTest {
 
     @Test
     void processesThatLeftAreRememberedUpToABound() {
-        for (int i = 0; i <= Acceptor.REMEMBERED_REVOKED; i++) {
-            acceptor.revoke(1000 + i);
+        for (int i = 0; i <= Admissions.REMEMBERED_REVOKED; i++) {
+            rig.revoke(acceptor, 1000 + i);
             // Twice is not two.
-            acceptor.revoke(1000 + i);
+            rig.revoke(acceptor, 1000 + i);
         }
         assertRefused(from(1001, 0).encoded(), Handshake.Refusal.NOT_A_MEMBER);
         ask(from(1000, 0).encoded());

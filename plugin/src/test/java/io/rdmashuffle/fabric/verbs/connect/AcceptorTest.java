@@ -195,7 +195,7 @@ class AcceptorTest {
             rig.rdma.queues().deliver(onlyPair(), question(1));
             acceptor.serve();
             stage(pool);
-            acceptor.revoke(ConnectRig.PEER_FABRIC_ID);
+            rig.revoke(acceptor, ConnectRig.PEER_FABRIC_ID);
             assertThat(rig.staging.returned()).as("while the queue pair exists").isEmpty();
             tellOfLastReceives();
             assertThat(rig.staging.returned()).hasSize(1);

@@ -35,6 +35,7 @@ final class ConnectRig implements AutoCloseable {
     final Rail rail;
     final CompletionQueue completions;
     final ConnectionIds ids = new ConnectionIds();
+    final Admissions admissions = new Admissions();
     final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5);
     final Listener listener = new Listener();
     final ManualStaging staging = new ManualStaging();
@@ -94,7 +95,13 @@ final class ConnectRig implements AutoCloseable {
     }
 
     Acceptor acceptor(Secret secret) {
-        return new Acceptor(ids, List.of(rail), FABRIC_ID, settings(secret), this::responder, clock::get);
+        return new Acceptor(ids, responder(rail), FABRIC_ID, settings(secret), admissions, clock::get);
+    }
+
+    /** Has a process leave, as far as an acceptor is concerned. */
+    void revoke(Acceptor acceptor, long fabricId) {
+        admissions.revoke(fabricId);
+        acceptor.endServed(fabricId);
     }
 
     /** Has a peer ask to connect; returns the id of the request. */

@@ -10,7 +10,6 @@ import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;
 import java.time.Duration;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
@@ -28,7 +27,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(LeakCheck.class)
 class ControlThreadTest {
     private ConnectRig rig;
-    private final ConcurrentLinkedQueue<AsyncEvent> deviceEvents = new ConcurrentLinkedQueue<>();
+    private final ConcurrentLinkedQueue<String> deviceEvents = new ConcurrentLinkedQueue<>();
     private ControlThread control;
 
     private boolean ran;
@@ -38,11 +37,22 @@ class ControlThreadTest {
         rig = new ConnectRig();
         control = new ControlThread(
                 rig.events,
-                List.of(rig.rail),
+                rig.rail,
                 ConnectRig.FABRIC_ID,
                 ConnectRig.settings(Secret.NONE),
                 rig.staging,
-                (rail, event) -> deviceEvents.add(event),
+                rig.admissions,
+                new RailEvents() {
+                    @Override
+                    public void pairFailed(AsyncEvent event) {
+                        deviceEvents.add("pair failed");
+                    }
+
+                    @Override
+                    public void lost(String why) {
+                        deviceEvents.add(why);
+                    }
+                },
                 rig.clock::get);
     }
 
@@ -54,6 +64,11 @@ class ControlThreadTest {
         }
         control.close();
         rig.close();
+    }
+
+    private void revoke() {
+        rig.admissions.revoke(ConnectRig.PEER_FABRIC_ID);
+        control.endServed(ConnectRig.PEER_FABRIC_ID);
     }
 
     private void step() {
@@ -126,7 +141,7 @@ class ControlThreadTest {
         rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         step();
         int pair = rig.rdma.queues().pairNumbers().get(0);
-        control.revoke(ConnectRig.PEER_FABRIC_ID);
+        revoke();
         step();
         assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_ERR);
         rig.pass(Duration.ofNanos(EndingPairs.LAST_RECEIVE_NANOS));
@@ -137,7 +152,7 @@ class ControlThreadTest {
         rig.rdma.event(again, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         step();
         assertThat(rig.rdma.rejectOf(again)).isNotNull();
-        control.admit(ConnectRig.PEER_FABRIC_ID);
+        rig.admissions.admit(ConnectRig.PEER_FABRIC_ID);
         long admitted = rig.rdma.requestedId();
         rig.rdma.event(admitted, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         step();
@@ -158,7 +173,7 @@ class ControlThreadTest {
         thread.start();
         await(() -> rig.rdma.acceptOf(id) != null);
         int pair = rig.rdma.queues().pairNumbers().get(0);
-        control.revoke(ConnectRig.PEER_FABRIC_ID);
+        revoke();
         await(() -> rig.rdma.queues().state(pair) == VerbsConstants.IBV_QPS_ERR);
         control.stop();
         thread.join(30_000);
@@ -166,13 +181,35 @@ class ControlThreadTest {
     }
 
     @Test
-    void deviceEventsArePassedOn() {
+    void deviceThatFailsOrGoesIsToldOfAndPortsAreNot() {
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ERR);
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_PORT_ACTIVE);
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_LID_CHANGE);
         step();
-        assertThat(deviceEvents.stream().map(AsyncEvent::type))
-                .containsExactly(AsyncEvent.Type.PORT_DOWN, AsyncEvent.Type.PORT_ACTIVE, AsyncEvent.Type.OTHER);
+        assertThat(deviceEvents).isEmpty();
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_QP_FATAL);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_DEVICE_FATAL);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_CQ_ERR);
+        rig.rdma.event(rig.rdma.lastId(), CmEvent.Type.DEVICE_REMOVAL);
+        step();
+        // Identifiers are told before the device's own events.
+        assertThat(deviceEvents).hasSize(4).startsWith("the device is being removed", "pair failed");
+    }
+
+    /** The disk answers when the rail is closed already. */
+    @Test
+    void whatComesAfterTheEndIsRunByItsBringer() {
+        long id = askPeer();
+        respond(id);
+        step();
+        EstablishedPair pair = rig.listener.connected.get(0);
+        ran = true;
+        control.stop();
+        control.run();
+        pair.pair().close();
+        control.closeIdentity(pair);
+        assertThat(rig.rdma.isOpen(id)).isFalse();
+        control.close();
     }
 
     @Test
@@ -202,22 +239,6 @@ class ControlThreadTest {
         assertThat(rig.listener.failed)
                 .singleElement()
                 .satisfies(failure -> assertThat(failure.reason()).isEqualTo(Reason.CLOSED));
-    }
-
-    @Test
-    void identityClosedAfterTheEndIsEndedByClose() {
-        long id = askPeer();
-        respond(id);
-        step();
-        EstablishedPair pair = rig.listener.connected.get(0);
-        ran = true;
-        control.stop();
-        control.run();
-        pair.pair().close();
-        control.closeIdentity(pair);
-        assertThat(rig.rdma.isOpen(id)).isTrue();
-        control.close();
-        assertThat(rig.rdma.isOpen(id)).isFalse();
     }
 
     @Test

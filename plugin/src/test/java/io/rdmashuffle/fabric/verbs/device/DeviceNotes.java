@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.device;
 
+import io.rdmashuffle.ffi.RawMemory;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
@@ -12,9 +13,19 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * @param rights access flags of regions that were registered
  * @param vectors of completion queues
  * @param rnrTimers of queue pairs that became ready to receive
+ * @param listenPorts that ids were bound to, 0 for any
  */
-public record DeviceNotes(List<Integer> rights, List<Integer> vectors, List<Integer> rnrTimers) {
+public record DeviceNotes(
+        List<Integer> rights, List<Integer> vectors, List<Integer> rnrTimers, List<Integer> listenPorts) {
     DeviceNotes() {
-        this(new CopyOnWriteArrayList<>(), new CopyOnWriteArrayList<>(), new CopyOnWriteArrayList<>());
+        this(
+                new CopyOnWriteArrayList<>(),
+                new CopyOnWriteArrayList<>(),
+                new CopyOnWriteArrayList<>(),
+                new CopyOnWriteArrayList<>());
+    }
+
+    void bound(long address) {
+        listenPorts.add(Short.toUnsignedInt(Short.reverseBytes(RawMemory.getShort(address + 2))));
     }
 }

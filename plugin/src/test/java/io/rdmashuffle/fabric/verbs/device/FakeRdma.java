@@ -107,7 +107,8 @@ public final class FakeRdma implements AutoCloseable {
         try {
             InetAddress address = InetAddress.getByName("192.0.2." + (1 + index));
             PortAttributes attributes = new PortAttributes(1, true, 4096, 1L << 30, 100, 0, true);
-            return Rail.open(index, new LocalPort("fake0", 1, address, List.of(), -1, attributes), events, 0, settings);
+            LocalPort port = new LocalPort("fake0", 1, address, List.of(), -1, attributes);
+            return Rail.open(index, port, 0, events, 0, settings);
         } catch (UnknownHostException e) {
             throw new IllegalStateException("a literal address", e);
         }
@@ -287,10 +288,11 @@ public final class FakeRdma implements AutoCloseable {
                 RawMemory.putLong(arguments[1], id);
                 yield 0;
             }
-            case "rdma_bind_addr", "rdma_resolve_addr" -> {
-                place(arguments[0]);
-                yield 0;
+            case "rdma_bind_addr" -> {
+                notes.bound(arguments[1]);
+                yield place(arguments[0]);
             }
+            case "rdma_resolve_addr" -> place(arguments[0]);
             case "rdma_connect" -> {
                 connects.put(arguments[0], CmParameters.read(arguments[1]));
                 yield 0;
@@ -323,13 +325,14 @@ public final class FakeRdma implements AutoCloseable {
     }
 
     /** Puts an id on the device, with 192.0.2.1:4791 at both ends. */
-    private void place(long id) {
+    private long place(long id) {
         RawMemory.putLong(id + rdma_cm_id.verbs, context);
         RawMemory.putByte(id + rdma_cm_id.port_num, (byte) 1);
         for (int address : new int[] {rdma_cm_id.route__addr__src_addr, rdma_cm_id.route__addr__dst_addr}) {
             RawMemory.putShort(id + address, (short) LibC.AF_INET);
             RawMemory.putBytes(id + address + 2, new byte[] {0x12, (byte) 0xb7, (byte) 192, 0, 2, 1}, 0, 6);
         }
+        return 0;
     }
 
     private long verbs(String name, long[] arguments) {

@@ -303,4 +303,29 @@ class PeerReadChannelEndsTest {
             assertThat(two.channels().get(1).connection()).isNotNull();
         }
     }
+
+    /** What is posted, what waits and what has not even been taken goes on; all of it once. */
+    @Test
+    void readsOfALostDeviceStartAgainOnTheNextLane() throws Exception {
+        try (ReadRig two = new ReadRig(directory, new Random(2), new FakeRdma(), 2, 2)) {
+            List<ReadRequest> requests = two.submit(5);
+            int pair = two.connect();
+            assertThat(two.queues().posted(pair)).hasSizeBetween(1, 4);
+            requests.addAll(two.submit(1));
+            two.threads().get(0).lose(new ReadFailedException(Reason.NOT_CONNECTED, "the device is gone"));
+            two.threads().get(0).run();
+            assertThat(two.outcomes().count()).isZero();
+            int other = two.connect();
+            while (two.outcomes().count() < requests.size()) {
+                two.queues().succeed(other, two.queues().posted(other).size());
+                two.settle();
+            }
+            assertThat(two.outcomes().successes()).isEqualTo(6);
+            ReadRequest late = two.submit(1).get(0);
+            assertThat(two.outcomes().hasEnded(late)).isTrue();
+            assertThat(two.outcomes().failures())
+                    .singleElement()
+                    .satisfies(failure -> assertThat(failure).hasMessageContaining("the device is gone"));
+        }
+    }
 }

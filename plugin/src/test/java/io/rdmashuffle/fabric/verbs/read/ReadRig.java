@@ -236,7 +236,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         for (int i = 0; i < 1000; i++) {
             boolean worked = false;
             for (DataThread thread : threads) {
-                worked |= thread.turn();
+                worked |= thread.isAlive() && thread.turn();
             }
             if (!worked) {
                 return;

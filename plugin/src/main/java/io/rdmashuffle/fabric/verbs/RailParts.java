@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.fabric.verbs.connect.Admissions;
+import io.rdmashuffle.fabric.verbs.connect.StagingService;
+import io.rdmashuffle.fabric.verbs.read.PendingReads;
+import io.rdmashuffle.verbs.VerbsLibrary;
+import java.util.function.LongSupplier;
+
+/**
+ * What all rails of a fabric share, and each keeps when it is opened anew.
+ *
+ * @param fabricId tells peers that a rail that is back is of the same process
+ * @param lost told that a rail is lost, on that rail's control thread
+ */
+record RailParts(
+        VerbsLibrary library,
+        long fabricId,
+        VerbsSettings settings,
+        PendingReads reads,
+        StagingService staging,
+        Admissions admissions,
+        Runnable lost,
+        LongSupplier nanoClock) {}

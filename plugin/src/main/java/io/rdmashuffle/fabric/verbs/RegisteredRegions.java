@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.memory.Region;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The pool's regions, and the rails that they are registered with.
+ *
+ * <p><b>Threading:</b> thread-safe, under one lock, which is held while one region is registered.
+ */
+final class RegisteredRegions {
+    /** By id; null for those that were given back. */
+    private final List<@Nullable Region> regions = new ArrayList<>();
+    /** Also one that is being opened anew: it knows the first {@link Rail#registrations} of them. */
+    private final List<Rail> rails = new ArrayList<>();
+
+    /**
+     * Registers a region with every rail, or with none.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if a rail's device or the limit of locked memory refuses
+     */
+    synchronized void add(Region region) {
+        List<Rail> registered = new ArrayList<>();
+        boolean complete = false;
+        try {
+            for (Rail rail : rails) {
+                if (rail.registrations() == regions.size()) {
+                    rail.register(region);
+                    registered.add(rail);
+                }
+            }
+            regions.add(region);
+            complete = true;
+        } finally {
+            if (!complete) {
+                registered.forEach(Rail::unregisterLast);
+            }
+        }
+    }
+
+    /** Deregisters a region with every rail; one that fails leaves it to be read over those that follow. */
+    synchronized void remove(Region region) {
+        regions.set(region.id(), null);
+        for (Rail rail : rails) {
+            if (region.id() < rail.registrations()) {
+                rail.unregister(region);
+            }
+        }
+    }
+
+    /**
+     * Registers all regions with a rail, one after another so that the pool can grow meanwhile; from now on the rail
+     * has every region that comes.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if the rail's device or the limit of locked memory refuses one; the
+     *     rail must be {@link #forget forgotten}
+     */
+    void include(Rail rail) {
+        synchronized (this) {
+            rails.add(rail);
+        }
+        while (registerNext(rail)) {
+            // The lock is free between two.
+        }
+    }
+
+    private synchronized boolean registerNext(Rail rail) {
+        int next = rail.registrations();
+        if (next == regions.size()) {
+            return false;
+        }
+        Region region = regions.get(next);
+        if (region == null) {
+            rail.registerAbsent();
+        } else {
+            rail.register(region);
+        }
+        return true;
+    }
+
+    /** Registers nothing more with a rail. */
+    synchronized void forget(Rail rail) {
+        rails.remove(rail);
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs;
+
+import io.rdmashuffle.fabric.FabricWork;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.verbs.connect.ControlThread;
+import io.rdmashuffle.fabric.verbs.connect.RailEvents;
+import io.rdmashuffle.fabric.verbs.device.LocalPort;
+import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.fabric.verbs.read.DataThread;
+import io.rdmashuffle.verbs.AsyncEvent;
+import io.rdmashuffle.verbs.EventChannel;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A rail and the threads that serve and read through it: opened together, lost together, closed together.
+ *
+ * <p><b>Threading:</b> {@link #start} and {@link #close} are for one thread, the rest for any.
+ *
+ * <p><b>Ownership:</b> owns event channel, rail, control thread and data threads; {@link #close} ends them in an order
+ * in which nothing is handed to a thread that has ended.
+ */
+final class RunningRail {
+    private static final Logger LOG = LoggerFactory.getLogger(RunningRail.class);
+    private static final long CLOSE_MILLIS = 10_000;
+
+    private final EventChannel events;
+    private final Rail rail;
+    private final ControlThread control;
+    private final List<DataThread> dataThreads = new ArrayList<>();
+    private final FabricThreads threads = new FabricThreads();
+    private final Runnable onLost;
+    private volatile @Nullable String whyLost;
+
+    private RunningRail(RailParts parts, EventChannel events, Rail rail) {
+        this.events = events;
+        this.rail = rail;
+        this.onLost = parts.lost();
+        VerbsSettings settings = parts.settings();
+        this.control = new ControlThread(
+                events,
+                rail,
+                parts.fabricId(),
+                settings.forConnecting(),
+                parts.staging(),
+                parts.admissions(),
+                new FromControl(),
+                parts.nanoClock());
+        for (int i = 0; i < settings.threads(); i++) {
+            dataThreads.add(new DataThread(
+                    rail.index() * settings.threads() + i,
+                    rail,
+                    control,
+                    parts.reads(),
+                    settings.pollTime(),
+                    settings.idleTimeout(),
+                    parts.nanoClock()));
+        }
+    }
+
+    /**
+     * Opens a port; nothing is served or read before {@link #start}.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if the device does not give what is needed
+     */
+    static RunningRail open(RailParts parts, int index, LocalPort port) {
+        return open(parts, index, port, 0, false);
+    }
+
+    /**
+     * Opens the port that has an address which another rail had, to listen where that did.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if there is no such port now, or not all that is needed
+     */
+    static RunningRail reopen(RailParts parts, int index, LocalPort before, int listenPort) {
+        return open(parts, index, before, listenPort, true);
+    }
+
+    private static RunningRail open(RailParts parts, int index, LocalPort port, int listenPort, boolean again) {
+        EventChannel events = EventChannel.open(parts.library());
+        Rail rail = null;
+        boolean complete = false;
+        try {
+            VerbsSettings settings = parts.settings();
+            LocalPort at = again ? port.foundAgain(events) : port;
+            int trafficClass = settings.tuning().trafficClass();
+            rail = Rail.open(index, at, listenPort, events, trafficClass, settings.forRails());
+            RunningRail opened = new RunningRail(parts, events, rail);
+            complete = true;
+            return opened;
+        } finally {
+            if (!complete) {
+                // What was created on the rail's device closes with it.
+                if (rail != null) {
+                    rail.close();
+                }
+                events.close();
+            }
+        }
+    }
+
+    /** What the control thread says of the device. */
+    private final class FromControl implements RailEvents {
+        @Override
+        public void pairFailed(AsyncEvent event) {
+            dataThreads.forEach(thread -> thread.deviceEvent(event));
+        }
+
+        @Override
+        public void lost(String why) {
+            if (whyLost != null) {
+                return;
+            }
+            whyLost = why;
+            ReadFailedException failure = new ReadFailedException(Reason.NOT_CONNECTED, rail.port() + ": " + why);
+            dataThreads.forEach(thread -> thread.lose(failure));
+            onLost.run();
+        }
+    }
+
+    /** Has peers connect, and starts the threads. */
+    void start() {
+        rail.listen();
+        threads.start("rdma-control-" + rail.index(), control);
+        for (DataThread thread : dataThreads) {
+            threads.start("rdma-read-" + thread.lane(), thread);
+        }
+    }
+
+    Rail rail() {
+        return rail;
+    }
+
+    ControlThread control() {
+        return control;
+    }
+
+    List<DataThread> dataThreads() {
+        return dataThreads;
+    }
+
+    /** Returns why the device is lost, null if it is not. */
+    @Nullable
+    String whyLost() {
+        return whyLost;
+    }
+
+    FabricWork work() {
+        return dataThreads.stream().map(DataThread::work).reduce(FabricWork.NONE, FabricWork::plus);
+    }
+
+    /**
+     * Ends what is outstanding, then threads, then what is open on the device. Returns false if a thread still runs: it
+     * may be inside the device, and what it uses stays, rather than being pulled away under it.
+     */
+    boolean close() {
+        control.stop();
+        if (threads.hasStarted(control)) {
+            control.awaitConnectingStopped(CLOSE_MILLIS);
+        }
+        dataThreads.forEach(DataThread::stop);
+        boolean ended = true;
+        for (DataThread thread : dataThreads) {
+            ended &= endAndClose(thread, thread::close);
+        }
+        ended &= endAndClose(control, control::close);
+        if (ended) {
+            quietly(rail::close);
+            quietly(events::close);
+        }
+        return ended;
+    }
+
+    /** Waits for the end of a part's thread and closes the part; returns false if the thread still runs. */
+    private boolean endAndClose(Runnable part, Runnable close) {
+        if (!threads.hasStarted(part)) {
+            // It has been stopped: this lets go of what it holds.
+            quietly(part);
+        } else if (!threads.join(part, CLOSE_MILLIS)) {
+            return false;
+        }
+        quietly(close);
+        return true;
+    }
+
+    private void quietly(Runnable close) {
+        try {
+            close.run();
+        } catch (RuntimeException e) {
+            LOG.warn("{}: a part of the verbs fabric did not close cleanly", rail.port(), e);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import java.nio.ByteBuffer;
+import java.util.LinkedHashSet;
+
+/**
+ * Which processes may not connect, and which requests to connect have been seen: what outlives the acceptor of a rail
+ * whose device is lost, and holds for all rails.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ */
+public final class Admissions {
+    /** A request is remembered for so many others after it, and refused when it is played back. */
+    private static final int REMEMBERED_NONCES = 1 << 16;
+
+    /** As the registry remembers them; an executor comes and goes a few times an hour at most. */
+    static final int REMEMBERED_REVOKED = 1 << 13;
+
+    private final LinkedHashSet<ByteBuffer> nonces = new LinkedHashSet<>();
+    /** Processes that have left the membership, by fabric id. */
+    private final LinkedHashSet<Long> revoked = new LinkedHashSet<>();
+
+    /** Takes note of a request; returns whether it is new. */
+    synchronized boolean isFirst(ByteBuffer nonce) {
+        if (nonces.size() == REMEMBERED_NONCES) {
+            nonces.remove(nonces.iterator().next());
+        }
+        return nonces.add(nonce);
+    }
+
+    /** Refuses the requests of a process until it is admitted. */
+    public synchronized void revoke(long fabricId) {
+        revoked.remove(fabricId);
+        if (revoked.size() == REMEMBERED_REVOKED) {
+            revoked.remove(revoked.iterator().next());
+        }
+        revoked.add(fabricId);
+    }
+
+    /** Takes the requests of a process again that was revoked. */
+    public synchronized void admit(long fabricId) {
+        revoked.remove(fabricId);
+    }
+
+    synchronized boolean isRevoked(long fabricId) {
+        return revoked.contains(fabricId);
+    }
+}

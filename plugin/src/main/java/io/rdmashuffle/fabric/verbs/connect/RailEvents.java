@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs.connect;
+
+import io.rdmashuffle.verbs.AsyncEvent;
+
+/**
+ * What the control thread tells of its rail's device.
+ *
+ * <p><b>Threading:</b> called on the control thread, which must not be kept waiting.
+ */
+public interface RailEvents {
+    /** A queue pair is in error, by an event that is about it. */
+    void pairFailed(AsyncEvent event);
+
+    /** Nothing on this rail ends any more but by its deadline: the device has failed, or is being removed. */
+    void lost(String why);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.verbs.device.LocalPort;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import java.net.NetworkInterface;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * A device that is taken away and given back while processes read over it, as by a reset of the firmware or a
+ * hot-unplug: {@code rdma link delete} waits until everything on it is closed.
+ */
+@Tag("rdma")
+@Tag("fault")
+@Timeout(300)
+@ExtendWith(LeakCheck.class)
+class VerbsRemovalTest {
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
+    private static final int BYTES = 100_000;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
+
+    private final Random random = new Random(11);
+    private final List<Node> nodes = new ArrayList<>();
+    private final List<Lease> leases = new ArrayList<>();
+
+    @AfterEach
+    void close() {
+        leases.forEach(Lease::close);
+        nodes.forEach(Node::close);
+    }
+
+    private Node node(List<PortSelector> ports) {
+        Node node = new Node(directory, TestVerbs.open(TestVerbs.settings(8 << 20, ports, 1, Optional.empty())));
+        nodes.add(node);
+        return node;
+    }
+
+    private Lease data(Node node) throws InterruptedException {
+        Lease lease = TestPools.filled(node.pool(), BYTES, random);
+        leases.add(lease);
+        return lease;
+    }
+
+    private static VerbsFabric fabric(Node node) {
+        return (VerbsFabric) node.fabric();
+    }
+
+    private static void assertReadable(Node reader, Peer peer, Lease lease) throws Exception {
+        BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ofSeconds(5)), TIMEOUT);
+        RemoteSlice all = new RemoteSlice(lease.region().id(), lease.offset(), BYTES);
+        try (RemoteBytes bytes = reads.read(peer, List.of(all))) {
+            assertThat(TestPools.bytes(bytes.memory(0)))
+                    .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
+        }
+    }
+
+    private static void await(String what, BooleanSupplier state) throws InterruptedException {
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
+        while (!state.getAsBoolean()) {
+            assertThat(System.nanoTime() - deadline).as(what).isNegative();
+            Thread.sleep(20);
+        }
+    }
+
+    /** A software device, which can be made anew. */
+    private record Link(String device, String kind, String netdev) {
+        static Link of(LocalPort port) throws Exception {
+            String kind = port.device().replaceAll("[0-9]+$", "");
+            Assumptions.assumeTrue(kind.equals("rxe") || kind.equals("siw"), "the device is not of software");
+            return new Link(
+                    port.device(),
+                    kind,
+                    NetworkInterface.getByInetAddress(port.address()).getName());
+        }
+
+        void delete() throws Exception {
+            run("rdma", "link", "delete", device);
+        }
+
+        void add() throws Exception {
+            run("rdma", "link", "add", device, "type", kind, "netdev", netdev);
+        }
+
+        private static void run(String... command) throws Exception {
+            Process process = new ProcessBuilder(command).inheritIO().start();
+            boolean ended = process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+            process.destroyForcibly();
+            assertThat(ended).as(String.join(" ", command)).isTrue();
+            assertThat(process.exitValue()).as(String.join(" ", command)).isZero();
+        }
+    }
+
+    @Test
+    void onlyDeviceIsLetGoAndUsedAgainWhenItIsBack() throws Exception {
+        Node owner = node(List.of());
+        Node reader = node(List.of());
+        Lease lease = data(owner);
+        byte[] announced = owner.fabric().localAddress();
+        Link link = Link.of(fabric(owner).rails().get(0).port());
+        try (Peer peer = reader.connect(owner)) {
+            assertReadable(reader, peer, lease);
+            long registrations = owner.fabric().registrations();
+            long work = reader.fabric().work().reads();
+            link.delete();
+            Lease meanwhile;
+            try {
+                ReadFailedException failure = null;
+                try {
+                    assertReadable(reader, peer, lease);
+                } catch (ReadFailedException e) {
+                    failure = e;
+                }
+                assertThat(failure).isNotNull();
+                assertThat(failure.reason()).isEqualTo(Reason.NOT_CONNECTED);
+                assertThat(reader.pool().usage().leases())
+                        .as("targets given back")
+                        .isZero();
+                // The second region comes while there is no device to register it with.
+                meanwhile = data(owner);
+                while (meanwhile.region().id() == lease.region().id()) {
+                    meanwhile = data(owner);
+                }
+            } finally {
+                link.add();
+            }
+            await(
+                    "both are back",
+                    () -> !fabric(owner).rails().isEmpty()
+                            && !fabric(reader).rails().isEmpty());
+            assertThat(owner.fabric().localAddress()).isEqualTo(announced);
+            assertReadable(reader, peer, lease);
+            assertReadable(reader, peer, meanwhile);
+            assertThat(owner.fabric().registrations()).isGreaterThan(registrations);
+            assertThat(reader.fabric().work().reads()).isGreaterThan(work);
+        }
+    }
+
+    @Test
+    void oneOfTwoRailsIsLostAndBackAndNoReadFails() throws Exception {
+        Node owner = node(TestVerbs.bothRails());
+        Node reader = node(TestVerbs.bothRails());
+        Lease lease = data(owner);
+        Link link = Link.of(fabric(owner).rails().get(1).port());
+        try (Peer peer = reader.connect(owner)) {
+            for (int round = 0; round < 3; round++) {
+                assertReadable(reader, peer, lease);
+                assertReadable(reader, peer, lease);
+                assertThat(((VerbsPeer) peer).channels())
+                        .hasSize(2)
+                        .allSatisfy(channel -> assertThat(channel.connection()).isNotNull());
+                Background reads = new Background(() -> assertReadable(reader, peer, lease));
+                try {
+                    link.delete();
+                    await("one rail is lost", () -> fabric(reader).rails().size() == 1);
+                    reads.awaitMore(4);
+                } finally {
+                    link.add();
+                }
+                await(
+                        "both rails are back",
+                        () -> fabric(owner).rails().size() == 2
+                                && fabric(reader).rails().size() == 2);
+                await("the channel over the second rail is connected again", () -> {
+                    var channels = ((VerbsPeer) peer).channels();
+                    return channels.get(1)
+                                    .target()
+                                    .rail()
+                                    .equals(fabric(reader).rails().get(1))
+                            && channels.get(1).connection() != null;
+                });
+                reads.end();
+            }
+        }
+        assertThat(reader.pool().usage().leases()).as("targets given back").isZero();
+    }
+
+    /** Reads that go on meanwhile, one after another. */
+    private static final class Background {
+        private interface Action {
+            void run() throws Exception;
+        }
+
+        private final Thread thread;
+        private volatile boolean ending;
+        private final AtomicInteger done = new AtomicInteger();
+        private volatile @Nullable Throwable failure;
+
+        Background(Action action) {
+            thread = new Thread(
+                    () -> {
+                        try {
+                            while (!ending) {
+                                action.run();
+                                done.incrementAndGet();
+                            }
+                        } catch (Throwable e) {
+                            failure = e;
+                        }
+                    },
+                    "background-reads");
+            thread.start();
+        }
+
+        void awaitMore(int reads) throws InterruptedException {
+            int before = done.get();
+            await("reads go on", () -> done.get() - before >= reads || failure != null);
+        }
+
+        void end() throws InterruptedException {
+            ending = true;
+            thread.join(TIMEOUT.toMillis());
+            assertThat(failure).isNull();
+            assertThat(thread.isAlive()).isFalse();
+        }
+    }
+}
