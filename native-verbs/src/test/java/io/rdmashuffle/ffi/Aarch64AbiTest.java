@@ -57,7 +57,7 @@ class Aarch64AbiTest extends AbiContract {
     }
 
     @Override
-    List<Long> evaluate(String name, List<String> expressions) throws Exception {
+    CCompiler.Result compile(String name, List<String> expressions) throws Exception {
         Requirements.verbsHeaders(directory);
         Path headers = headersOfRdma();
         StringBuilder source = new StringBuilder(INCLUDES)
@@ -65,17 +65,41 @@ class Aarch64AbiTest extends AbiContract {
         expressions.forEach(expression ->
                 source.append("    (long long) (").append(expression).append("),\n"));
         Path file = Files.writeString(directory.resolve(name + "-arm.c"), source.append("};\n"));
-        Path object = directory.resolve(name + "-arm.o");
-        Path values = directory.resolve(name + "-arm.bin");
         CCompiler.Result compiled = CCompiler.run(
-                directory, List.of(COMPILER, "-c", "-I", headers.toString(), "-o", object.toString(), file.toString()));
+                directory,
+                List.of(
+                        COMPILER,
+                        "-c",
+                        "-I",
+                        headers.toString(),
+                        "-o",
+                        object(name).toString(),
+                        file.toString()));
         Requirements.require(
                 compiled.ok() || !compiled.output().contains("Cannot run program"),
                 "no compiler for aarch64: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross");
+        return compiled;
+    }
+
+    private Path object(String name) {
+        return directory.resolve(name + "-arm.o");
+    }
+
+    @Override
+    List<Long> evaluate(String name, List<String> expressions) throws Exception {
+        CCompiler.Result compiled = compile(name, expressions);
         assertThat(compiled.ok()).as(compiled.output()).isTrue();
+        Path values = directory.resolve(name + "-arm.bin");
         CCompiler.Result copied = CCompiler.run(
                 directory,
-                List.of("aarch64-linux-gnu-objcopy", "-O", "binary", "-j", "probe", object.toString(), "" + values));
+                List.of(
+                        "aarch64-linux-gnu-objcopy",
+                        "-O",
+                        "binary",
+                        "-j",
+                        "probe",
+                        object(name).toString(),
+                        "" + values));
         assertThat(copied.ok()).as(copied.output()).isTrue();
         LongBuffer longs = ByteBuffer.wrap(Files.readAllBytes(values))
                 .order(ByteOrder.LITTLE_ENDIAN)

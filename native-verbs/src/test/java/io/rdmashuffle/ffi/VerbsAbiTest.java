@@ -13,7 +13,7 @@ class VerbsAbiTest extends AbiContract {
     }
 
     @Override
-    List<Long> evaluate(String name, List<String> expressions) throws Exception {
+    CCompiler.Result compile(String name, List<String> expressions) throws Exception {
         Requirements.verbsHeaders(directory);
         StringBuilder source = new StringBuilder(INCLUDES).append("int main(void) {\n");
         for (String expression : expressions) {
@@ -21,8 +21,13 @@ class VerbsAbiTest extends AbiContract {
                     .append(expression)
                     .append("));\n");
         }
-        CCompiler.Result result = CCompiler.program(
+        return CCompiler.program(
                 directory, name, source.append("    return 0;\n}\n").toString());
+    }
+
+    @Override
+    List<Long> evaluate(String name, List<String> expressions) throws Exception {
+        CCompiler.Result result = compile(name, expressions);
         assertThat(result.ok()).as(result.output()).isTrue();
         return result.output().lines().map(Long::valueOf).toList();
     }
