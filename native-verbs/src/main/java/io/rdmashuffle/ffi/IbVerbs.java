@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.ffi;
 
+import java.util.List;
 import jnr.ffi.annotations.In;
 import jnr.ffi.types.size_t;
 import jnr.ffi.types.ssize_t;
@@ -35,6 +36,14 @@ public interface IbVerbs {
      */
     static IbVerbs load() {
         return Holder.LIBRARY.functions();
+    }
+
+    /**
+     * Returns the names of the functions that the library of this machine lacks, in order; throws what {@link #load}
+     * throws.
+     */
+    static List<String> missing() {
+        return Holder.LIBRARY.missing();
     }
 
     /** Returns the first of a list of device addresses that a 0 ends, and stores their number at {@code numDevices}. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.ffi;
 
+import java.util.List;
 import jnr.ffi.annotations.In;
 import jnr.ffi.types.size_t;
 import jnr.ffi.types.u_int16_t;
@@ -31,6 +32,14 @@ public interface RdmaCm {
      */
     static RdmaCm load() {
         return Holder.LIBRARY.functions();
+    }
+
+    /**
+     * Returns the names of the functions that the library of this machine lacks, in order; throws what {@link #load}
+     * throws.
+     */
+    static List<String> missing() {
+        return Holder.LIBRARY.missing();
     }
 
     @uintptr_t

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.ffi;
 
+import com.kenai.jffi.Library;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.util.List;
+import java.util.stream.Stream;
 import jnr.ffi.LibraryLoader;
 import org.jspecify.annotations.Nullable;
 
@@ -13,12 +18,15 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> immutable. <b>Ownership:</b> a library stays loaded until the process ends.
  */
 final class SharedLibrary<T> {
+    private final Class<T> type;
     private final String soname;
     private final String remedy;
     private final @Nullable T functions;
     private final @Nullable Throwable failure;
 
-    private SharedLibrary(String soname, String remedy, @Nullable T functions, @Nullable Throwable failure) {
+    private SharedLibrary(
+            Class<T> type, String soname, String remedy, @Nullable T functions, @Nullable Throwable failure) {
+        this.type = type;
         this.soname = soname;
         this.remedy = remedy;
         this.functions = functions;
@@ -36,9 +44,9 @@ final class SharedLibrary<T> {
     static <T> SharedLibrary<T> bind(Class<T> type, String soname, String remedy) {
         try {
             T functions = LibraryLoader.create(type).failImmediately().load(soname);
-            return new SharedLibrary<>(soname, remedy, functions, null);
+            return new SharedLibrary<>(type, soname, remedy, functions, null);
         } catch (LinkageError | RuntimeException e) {
-            return new SharedLibrary<>(soname, remedy, null, e);
+            return new SharedLibrary<>(type, soname, remedy, null, e);
         }
     }
 
@@ -51,5 +59,20 @@ final class SharedLibrary<T> {
             throw error;
         }
         return functions;
+    }
+
+    /**
+     * Returns the names of the functions that the library lacks, in order: each of them is bound when it is first
+     * called, and throws {@link UnsatisfiedLinkError} then. Throws it here if there is no library.
+     */
+    List<String> missing() {
+        functions();
+        Library library = Library.getCachedInstance(soname, Library.LAZY | Library.LOCAL);
+        return Stream.of(type.getMethods())
+                .filter(method -> Modifier.isAbstract(method.getModifiers()))
+                .map(Method::getName)
+                .filter(name -> library == null || library.getSymbolAddress(name) == 0)
+                .sorted()
+                .toList();
     }
 }

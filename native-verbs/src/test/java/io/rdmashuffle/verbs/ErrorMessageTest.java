@@ -2,6 +2,7 @@
 package io.rdmashuffle.verbs;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNoException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.ffi.Errno;
@@ -11,6 +12,7 @@ import io.rdmashuffle.ffi.WorkLayout.ibv_send_wr;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.EnumSet;
+import java.util.List;
 import org.assertj.core.api.AbstractThrowableAssert;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterEach;
@@ -53,6 +55,17 @@ class ErrorMessageTest {
                 .hasMessageContaining(
                         "ibv_reg_mr(length=1073741824, access=[LOCAL_WRITE, REMOTE_READ]) on fake0: ENOMEM (12)")
                 .hasMessageMatching(".*; raise RLIMIT_MEMLOCK \\(ulimit -l, now (\\d+ bytes|unlimited bytes)\\)");
+    }
+
+    @Test
+    void librariesThatLackFunctionsAreNamedWithThem() {
+        assertThatThrownBy(() ->
+                        VerbsLibrary.requireComplete("librdmacm.so.1", List.of("rdma_establish", "rdma_init_qp_attr")))
+                .isInstanceOf(RdmaUnavailableException.class)
+                .hasMessage("librdmacm.so.1 lacks rdma_establish, rdma_init_qp_attr; install rdma-core 23 or newer");
+        assertThatNoException()
+                .as("rdma-core before 32")
+                .isThrownBy(() -> VerbsLibrary.requireComplete("libibverbs.so.1", List.of("_ibv_query_gid_table")));
     }
 
     @Test

@@ -80,12 +80,6 @@ public final class VerbsFabric implements Fabric {
             return fabric;
         } catch (NativeException e) {
             throw new RdmaUnavailableException(String.valueOf(e.getMessage()), e);
-        } catch (UnsatisfiedLinkError e) {
-            // A function is looked for when it is first called, and the loader's message often does not name it.
-            throw new RdmaUnavailableException(
-                    "libibverbs.so.1 or librdmacm.so.1 lacks a function (" + e.getMessage()
-                            + "); install rdma-core 23 or newer",
-                    e);
         }
     }
 
