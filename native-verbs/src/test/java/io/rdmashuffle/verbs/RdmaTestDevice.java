@@ -6,6 +6,7 @@ import io.rdmashuffle.ffi.Requirements;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.util.Comparator;
+import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Assumptions;
 
@@ -45,6 +46,14 @@ public record RdmaTestDevice(VerbsLibrary library, String name, InetAddress addr
                     .findFirst()
                     .orElseThrow()
                     .open();
+        }
+    }
+
+    /** Returns the row of the address in the table of GIDs, of RoCE v2 if there is a choice. */
+    public int gidIndex() {
+        try (Context context = open()) {
+            return Objects.requireNonNull(DirectPairs.attributes(context, this).gid())
+                    .index();
         }
     }
 

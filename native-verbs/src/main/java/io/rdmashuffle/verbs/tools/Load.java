@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.verbs.tools;
+
+import io.rdmashuffle.verbs.SendRequests;
+import io.rdmashuffle.verbs.WorkCompletions;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The client's side of Bandwidth: keeps so many operations outstanding, each on its own piece of memory.
+ *
+ * <pre>
+ *  0                        depth x bytes
+ *  +---------+-----+---------+--------+
+ *  |piece 0  | ... |piece n-1| report |
+ *  +---------+-----+---------+--------+
+ * </pre>
+ *
+ * <p><b>Threading:</b> one thread.
+ *
+ * <p><b>Ownership:</b> the creator closes it, and the link after it.
+ */
+final class Load implements AutoCloseable {
+    /** Seldom enough to cost nothing; well below the least timeout of a server, which is a second. */
+    private static final long REPORT_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
+
+    private static final long REPORT = -1;
+
+    private final Link link;
+    private final Side side;
+    private final Plan plan;
+    private final Target target;
+    private final Arrivals arrivals;
+    private final SendRequests chain;
+    private boolean reporting;
+    private long reportedAt = System.nanoTime();
+
+    /** What the client's side needs. */
+    static Side.Needs needs(Plan plan) {
+        return new Side.Needs((long) plan.depth() * plan.bytes() + Report.BYTES, plan.depth() + 1, 1, Set.of());
+    }
+
+    Load(Link link, Plan plan, Target target, Duration timeout) {
+        this.link = link;
+        this.side = link.side();
+        this.plan = plan;
+        this.target = target;
+        this.arrivals = new Arrivals(link, plan.depth() + 1, timeout, false);
+        this.chain = new SendRequests(plan.depth() + 1, 1);
+    }
+
+    /** Does so many operations; returns the nanoseconds until the last one was complete. */
+    long run(int count) throws IOException {
+        long started = System.nanoTime();
+        int posted = Math.min(count, plan.depth());
+        chain.clear();
+        for (int slot = 0; slot < posted; slot++) {
+            add(slot);
+        }
+        post();
+        String what = plan.work() + " of " + plan.bytes() + " bytes";
+        for (int done = 0; done < count; ) {
+            WorkCompletions completions = arrivals.await(what);
+            chain.clear();
+            for (int i = 0; i < completions.count(); i++) {
+                long id = completions.workRequestId(i);
+                if (id == REPORT) {
+                    reporting = false;
+                    continue;
+                }
+                done++;
+                if (posted < count) {
+                    add((int) id);
+                    posted++;
+                }
+            }
+            if (plan.work() != Plan.Work.SEND && System.nanoTime() - reportedAt > REPORT_NANOS && !reporting) {
+                addReport(new Report(false, done, 0));
+            }
+            post();
+        }
+        return System.nanoTime() - started;
+    }
+
+    /** Tells the server the result, and waits until it has it. */
+    void finish(long operations, long nanos) throws IOException {
+        awaitReport();
+        chain.clear();
+        addReport(new Report(true, operations, nanos));
+        post();
+        awaitReport();
+    }
+
+    private void awaitReport() throws IOException {
+        while (reporting) {
+            arrivals.await("completion of a SEND");
+            reporting = false;
+        }
+    }
+
+    private void add(int slot) {
+        long offset = (long) slot * plan.bytes();
+        long local = side.at(offset);
+        int key = side.localKey();
+        long remote = target.address() + offset;
+        switch (plan.work()) {
+            case READ -> chain.read(slot, local, plan.bytes(), key, remote, target.remoteKey(), true);
+            case WRITE -> chain.write(slot, local, plan.bytes(), key, remote, target.remoteKey(), true);
+            default -> chain.send(slot, local, plan.bytes(), key, true);
+        }
+    }
+
+    private void addReport(Report report) {
+        long address = side.at((long) plan.depth() * plan.bytes());
+        report.write(address);
+        chain.send(REPORT, address, Report.BYTES, side.localKey(), true);
+        reporting = true;
+        reportedAt = System.nanoTime();
+    }
+
+    private void post() throws IOException {
+        if (chain.size() > 0 && side.pair().post(chain) < chain.size()) {
+            throw new IOException("the send queue of " + side.pair() + " to " + link.peer() + " is full");
+        }
+    }
+
+    @Override
+    public void close() {
+        arrivals.close();
+        chain.close();
+    }
+}
