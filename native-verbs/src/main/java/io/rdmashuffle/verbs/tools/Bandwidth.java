@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How fast READs, WRITEs or SENDs between two hosts are, with several of them outstanding. The counterpart of
- * perftest's ib_read_bw, ib_write_bw and ib_send_bw.
+ * perftest's ib_read_bw, ib_write_bw and ib_send_bw. On iWARP a WRITE is complete when TCP has it.
  *
  * <p><b>Threading:</b> the main thread does everything; but for a server of READs and WRITEs it polls without sleeping.
  */
@@ -139,7 +139,7 @@ public final class Bandwidth {
         InetAddress source =
                 name == null ? null : LocalAddress.ofDevice(library, name).address();
         try (ManagedLink link = ManagedLink.connect(
-                        library, source, to, timeout, Load.needs(plan), plan.encode(), this::requireHeldBack);
+                        library, source, to, timeout, Load.needs(plan), plan.encode(), this::prepare);
                 Load load = new Load(link, plan, Target.decode(link.told()), timeout)) {
             out.println("server " + link.peer() + ", " + link.path());
             out.println(plan + ", the first " + skip + " not measured");
@@ -154,11 +154,12 @@ public final class Bandwidth {
     }
 
     /** On iWARP a SEND that finds no receive ends the connection. */
-    private void requireHeldBack(Side side) {
+    private void prepare(Side side) {
         if (plan.work() == Plan.Work.SEND && side.context().transport() == Transport.IWARP) {
             throw new IllegalStateException("on iWARP nothing holds a sender back until its peer has posted a receive:"
                     + " --operation send cannot be measured on "
                     + side.context().deviceName());
         }
+        Load.prepare(side, plan);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.tools;
 
+import io.rdmashuffle.verbs.ReceiveRequests;
 import io.rdmashuffle.verbs.SendRequests;
 import io.rdmashuffle.verbs.WorkCompletions;
 import java.io.IOException;
@@ -13,9 +14,9 @@ import java.util.concurrent.TimeUnit;
  *
  * <pre>
  *  0                        depth x bytes
- *  +---------+-----+---------+--------+
- *  |piece 0  | ... |piece n-1| report |
- *  +---------+-----+---------+--------+
+ *  +---------+-----+---------+--------+--------+
+ *  |piece 0  | ... |piece n-1| report | answer |
+ *  +---------+-----+---------+--------+--------+
  * </pre>
  *
  * <p><b>Threading:</b> one thread.
@@ -27,6 +28,7 @@ final class Load implements AutoCloseable {
     private static final long REPORT_NANOS = TimeUnit.MILLISECONDS.toNanos(300);
 
     private static final long REPORT = -1;
+    private static final long ANSWER = -2;
 
     private final Link link;
     private final Side side;
@@ -35,11 +37,23 @@ final class Load implements AutoCloseable {
     private final Arrivals arrivals;
     private final SendRequests chain;
     private boolean reporting;
+    private boolean answered;
     private long reportedAt = System.nanoTime();
 
     /** What the client's side needs. */
     static Side.Needs needs(Plan plan) {
-        return new Side.Needs((long) plan.depth() * plan.bytes() + Report.BYTES, plan.depth() + 1, 1, Set.of());
+        return new Side.Needs((long) plan.depth() * plan.bytes() + 2 * Report.BYTES, plan.depth() + 1, 1, Set.of());
+    }
+
+    /** Posts the receive for the server's answer to the last report, before it can send. */
+    static void prepare(Side side, Plan plan) {
+        try (ReceiveRequests answer = new ReceiveRequests(1)) {
+            side.pair().post(answer.add(ANSWER, reportAt(side, plan) + Report.BYTES, Report.BYTES, side.localKey()));
+        }
+    }
+
+    private static long reportAt(Side side, Plan plan) {
+        return side.at((long) plan.depth() * plan.bytes());
     }
 
     Load(Link link, Plan plan, Target target, Duration timeout) {
@@ -47,7 +61,7 @@ final class Load implements AutoCloseable {
         this.side = link.side();
         this.plan = plan;
         this.target = target;
-        this.arrivals = new Arrivals(link, plan.depth() + 1, timeout, false);
+        this.arrivals = new Arrivals(link, plan.depth() + 2, timeout, false);
         this.chain = new SendRequests(plan.depth() + 1, 1);
     }
 
@@ -84,19 +98,24 @@ final class Load implements AutoCloseable {
         return System.nanoTime() - started;
     }
 
-    /** Tells the server the result, and waits until it has it. */
+    /** Tells the server the result, and waits until it has it: on iWARP a SEND is complete when TCP has it. */
     void finish(long operations, long nanos) throws IOException {
-        awaitReport();
+        while (reporting) {
+            take("completion of a report");
+        }
         chain.clear();
         addReport(new Report(true, operations, nanos));
         post();
-        awaitReport();
+        while (reporting || !answered) {
+            take("answer to the last report");
+        }
     }
 
-    private void awaitReport() throws IOException {
-        while (reporting) {
-            arrivals.await("completion of a SEND");
-            reporting = false;
+    private void take(String what) throws IOException {
+        WorkCompletions completions = arrivals.await(what);
+        for (int i = 0; i < completions.count(); i++) {
+            reporting &= completions.workRequestId(i) != REPORT;
+            answered |= completions.workRequestId(i) == ANSWER;
         }
     }
 
@@ -113,7 +132,7 @@ final class Load implements AutoCloseable {
     }
 
     private void addReport(Report report) {
-        long address = side.at((long) plan.depth() * plan.bytes());
+        long address = reportAt(side, plan);
         report.write(address);
         chain.send(REPORT, address, Report.BYTES, side.localKey(), true);
         reporting = true;

@@ -4,7 +4,8 @@ package io.rdmashuffle.verbs.tools;
 import io.rdmashuffle.ffi.RawMemory;
 
 /**
- * What a client of Bandwidth tells its server while it measures, so that silence means something, and at the end.
+ * What a client of Bandwidth tells its server while it measures, so that silence means something, and
+ * at the end; the server sends the last one back.
  *
  * <pre>
  *  0        8              16       24

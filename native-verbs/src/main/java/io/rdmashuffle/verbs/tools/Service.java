@@ -3,6 +3,7 @@ package io.rdmashuffle.verbs.tools;
 
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.ReceiveRequests;
+import io.rdmashuffle.verbs.SendRequests;
 import io.rdmashuffle.verbs.WorkCompletions;
 import java.io.IOException;
 import java.time.Duration;
@@ -82,7 +83,7 @@ final class Service implements AutoCloseable {
         chain.add(slot, receivedAt(side, plan, slot), receiveBytes(plan), side.localKey());
     }
 
-    /** Takes messages until the client reports that it is done. */
+    /** Takes messages until the client reports that it is done; tells it that the report has come. */
     Report run() throws IOException {
         int left = plan.work() == Plan.Work.SEND ? plan.count() : 0;
         String what = left > 0 ? "message of " + plan.bytes() + " bytes" : "report of the client";
@@ -96,12 +97,23 @@ final class Service implements AutoCloseable {
                 } else {
                     Report report = Report.read(receivedAt(side, plan, slot));
                     if (report.last()) {
+                        answer(slot);
                         return report;
                     }
                 }
                 add(chain, side, plan, slot);
             }
             side.pair().post(chain);
+        }
+    }
+
+    /** Sends the report back: until it has it, the client does not close. */
+    private void answer(int slot) {
+        try (SendRequests answer = new SendRequests(1, 1)) {
+            side.pair().post(answer.send(0, receivedAt(side, plan, slot), Report.BYTES, side.localKey(), true));
+            arrivals.await("completion of the answer");
+        } catch (IOException e) {
+            // the client has gone, with or without the answer: the result is known all the same
         }
     }
 

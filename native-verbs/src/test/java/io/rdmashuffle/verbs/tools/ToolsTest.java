@@ -98,6 +98,12 @@ class ToolsTest {
         }
     }
 
+    private void assertPrinted(Pattern figures) {
+        Matcher found = figures.matcher(printed());
+        assertThat(found.find()).as("%s", printed()).isTrue();
+        assertPositive(found);
+    }
+
     @Test
     void pingpongByLibrdmacm() throws Exception {
         Running server = java("Pingpong", "--listen", listenAnywhere());
@@ -113,9 +119,10 @@ class ToolsTest {
     void pingpongByASocket() throws Exception {
         device.assumeInfiniBand("queue pairs that connect without rdma_cm");
         Running server = java("Pingpong", "--listen", "127.0.0.1:0", "--connect", "socket", "--device", device.name());
-        Running client = java("Pingpong", address(server), "--connect", "socket");
-        assertPositive(client.awaitLine(LATENCY));
-        assertThat(client.awaitEnd()).isEqualTo(Program.OK);
+        assertThat(here(Pingpong.PROGRAM, address(server), "--connect", "socket"))
+                .as("%s", printed())
+                .isEqualTo(Program.OK);
+        assertPrinted(LATENCY);
         assertThat(server.awaitEnd()).isEqualTo(Program.OK);
     }
 
@@ -124,9 +131,10 @@ class ToolsTest {
         device.assumeInfiniBand("queue pairs that connect without rdma_cm");
         Running server = c();
         awaitListening(Integer.parseInt(C_PORT));
-        int code = here(Pingpong.PROGRAM, "127.0.0.1:" + C_PORT, "--connect", "socket", "--device", device.name());
+        assertThat(here(Pingpong.PROGRAM, "127.0.0.1:" + C_PORT, "--connect", "socket", "--device", device.name()))
+                .as("%s", printed())
+                .isEqualTo(Program.OK);
         assertThat(printed()).contains("1000 messages of 4096 bytes there and back, every byte as it was sent");
-        assertThat(code).isEqualTo(Program.OK);
         assertThat(server.awaitEnd()).isZero();
         assertThat(server.output()).contains("1000 iters in");
     }
@@ -178,9 +186,10 @@ class ToolsTest {
             assertThat(printed()).contains("on iWARP nothing holds a sender back");
             return;
         }
-        Running client = java("Bandwidth", address(server), "--operation", operation, "--iterations", "500");
-        assertPositive(client.awaitLine(BANDWIDTH));
-        assertThat(client.awaitEnd()).isEqualTo(Program.OK);
+        assertThat(here(Bandwidth.PROGRAM, address(server), "--operation", operation, "--iterations", "500"))
+                .as("%s", printed())
+                .isEqualTo(Program.OK);
+        assertPrinted(BANDWIDTH);
         assertPositive(server.awaitLine(BANDWIDTH));
         assertThat(server.awaitEnd()).isEqualTo(Program.OK);
         assertThat(server.output()).contains(operation.toUpperCase(Locale.ROOT) + " of 65536 bytes, 16 outstanding");
