@@ -32,6 +32,7 @@ public final class WorkTally {
 
     /** Returns what has been counted. */
     public FabricWork work() {
-        return new FabricWork(reads.sum(), doorbells.sum(), completions.sum(), wakeUps.sum());
+        long read = reads.sum();
+        return new FabricWork(read, doorbells.sum(), completions.sum(), wakeUps.sum(), read > 0 ? 1 : 0);
     }
 }

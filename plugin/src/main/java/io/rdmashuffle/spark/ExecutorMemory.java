@@ -250,6 +250,7 @@ final class ExecutorMemory implements AutoCloseable {
         values.put(ShuffleCounter.DOORBELLS, work.doorbells());
         values.put(ShuffleCounter.COMPLETIONS, work.completions());
         values.put(ShuffleCounter.WAKE_UPS, work.wakeUps());
+        values.put(ShuffleCounter.LANES, work.lanes());
     }
 
     @Override

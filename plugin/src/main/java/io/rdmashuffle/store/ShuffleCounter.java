@@ -29,6 +29,8 @@ public enum ShuffleCounter {
     COMPLETIONS("completions"),
     /** How often a thread that waited for them was woken, or looked again. */
     WAKE_UPS("wakeUps"),
+    /** Threads that have told devices to read: {@code fabric.verbs.threads} for each port, once all have had reads. */
+    LANES("lanes"),
     /** Shuffle bytes that a peer served from its pool through Spark's block transfer. */
     NETTY_BYTES("netty"),
     /** Shuffle bytes that lay in ordinary shuffle files, wherever those files are. */

@@ -18,8 +18,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -31,7 +29,8 @@ import org.junit.jupiter.api.io.TempDir;
 /**
  * What every fabric promises; each provider runs it by extending it.
  *
- * <p>Providers under test complete on one thread, so that a listener that waits holds everything else up.
+ * <p>Providers under test complete on {@link #threads} threads, which requests go round, so that as many listeners that
+ * wait hold everything else up.
  */
 @Tag("contract")
 @Timeout(120)
@@ -49,8 +48,13 @@ public abstract class FabricContract {
     protected Node reader;
     protected Node owner;
 
-    /** Creates a fabric of one completion thread with this bound. */
+    /** Creates a fabric of {@link #threads} completion threads with this bound. */
     protected abstract Fabric fabric(long maxBytesInFlight);
+
+    /** Returns how many threads complete reads. */
+    protected int threads() {
+        return 1;
+    }
 
     /** Returns whether {@link Peer#view} shows bytes where they lie. */
     protected abstract boolean inPlace();
@@ -249,10 +253,9 @@ public abstract class FabricContract {
     @Test
     void tooManyBytesInFlightAreRefusedUntilSomeHaveArrived() throws Exception {
         Lease data = source(owner, 64_000);
-        Hold hold = new Hold();
+        Hold hold = new Hold(threads());
         try (Peer peer = reader.connect(owner)) {
-            ReadRequest first = request(slice(data, 0, 64));
-            assertThat(peer.read(batch(List.of(first), hold))).isTrue();
+            assertThat(peer.read(batch(oneForEachThread(data), hold))).isTrue();
             hold.awaitEntered();
             Completions completions = new Completions();
             ReadRequest second = request(slice(data, 0, 60_000));
@@ -270,13 +273,20 @@ public abstract class FabricContract {
         }
     }
 
+    private List<ReadRequest> oneForEachThread(Lease data) throws InterruptedException {
+        List<ReadRequest> requests = new ArrayList<>();
+        for (int i = 0; i < threads(); i++) {
+            requests.add(request(slice(data, 0, 64)));
+        }
+        return requests;
+    }
+
     @Test
     void closingTheFabricEndsEverythingInFlightOnce() throws Exception {
         Lease data = source(owner, 64_000);
-        Hold hold = new Hold();
+        Hold hold = new Hold(threads());
         try (Peer peer = reader.connect(owner)) {
-            assertThat(peer.read(batch(List.of(request(slice(data, 0, 64))), hold)))
-                    .isTrue();
+            assertThat(peer.read(batch(oneForEachThread(data), hold))).isTrue();
             hold.awaitEntered();
             Completions completions = new Completions();
             List<ReadRequest> requests = new ArrayList<>();
@@ -411,39 +421,5 @@ public abstract class FabricContract {
         source(owner, 100_000);
         assertThat(owner.fabric().registrations())
                 .isEqualTo(owner.pool().regions().size());
-    }
-
-    /** A listener that keeps the fabric's thread until it is told to go on. */
-    static final class Hold implements ReadListener {
-        private final CountDownLatch entered = new CountDownLatch(1);
-        private final CountDownLatch released = new CountDownLatch(1);
-
-        void awaitEntered() throws InterruptedException {
-            assertThat(entered.await(30, TimeUnit.SECONDS)).isTrue();
-        }
-
-        void release() {
-            released.countDown();
-        }
-
-        @Override
-        public void succeeded(ReadRequest request) {
-            request.target().close();
-            hold();
-        }
-
-        @Override
-        public void failed(ReadRequest request, ReadFailedException failure) {
-            hold();
-        }
-
-        private void hold() {
-            entered.countDown();
-            try {
-                assertThat(released.await(60, TimeUnit.SECONDS)).isTrue();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
-        }
     }
 }

@@ -184,7 +184,7 @@ class HouseTest {
                 .hasSizeGreaterThan(10)
                 .allSatisfy(script -> assertThat(Files.readString(script))
                         .as("first lines of %s", script)
-                        .containsPattern("\\A(#!.*\\n)?# SPDX-License-Identifier: Apache-2.0\\n"));
+                        .containsPattern("\\A(#!.*\\n)?(#|//) SPDX-License-Identifier: Apache-2.0\\n"));
     }
 
     @Test

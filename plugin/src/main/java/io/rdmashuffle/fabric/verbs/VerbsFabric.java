@@ -211,6 +211,11 @@ public final class VerbsFabric implements Fabric {
         return running().map(RunningRail::rail).toList();
     }
 
+    /** Returns the data threads of the rails that are not lost. */
+    List<DataThread> dataThreads() {
+        return running().flatMap(rail -> rail.dataThreads().stream()).toList();
+    }
+
     @Override
     public synchronized void close() {
         if (closed) {

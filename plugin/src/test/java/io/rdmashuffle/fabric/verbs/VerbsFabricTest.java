@@ -3,14 +3,16 @@ package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricContract;
+import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 
-/** The verbs fabric keeps what every fabric promises. */
+/** The verbs fabric keeps what every fabric promises, with one data thread. */
 @Tag("rdma")
 class VerbsFabricTest extends FabricContract {
     @Override
     protected Fabric fabric(long maxBytesInFlight) {
-        return TestVerbs.open(TestVerbs.settings(maxBytesInFlight));
+        return TestVerbs.open(TestVerbs.settings(maxBytesInFlight, List.of(), threads(), Optional.empty()));
     }
 
     @Override

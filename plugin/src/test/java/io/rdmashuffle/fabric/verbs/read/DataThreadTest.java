@@ -92,6 +92,7 @@ class DataThreadTest {
 
     @Test
     void workIsCounted() throws Exception {
+        assertThat(rig.thread().work().lanes()).isZero();
         List<ReadRequest> requests = rig.submit(3);
         int pair = rig.connect();
         rig.queues().succeed(pair, requests.size());
@@ -102,6 +103,7 @@ class DataThreadTest {
         assertThat(work.completions())
                 .as("of the query, its response and the READs")
                 .isBetween(3L, 5L);
+        assertThat(work.lanes()).isOne();
     }
 
     @Test

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.verbs;
+
+import org.junit.jupiter.api.Tag;
+
+/** The verbs fabric keeps what every fabric promises, with four data threads. */
+@Tag("rdma")
+class FourLanesFabricTest extends VerbsFabricTest {
+    @Override
+    protected int threads() {
+        return 4;
+    }
+}
