@@ -19,6 +19,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.SparkSession;
 import org.jspecify.annotations.Nullable;
@@ -37,6 +38,17 @@ import picocli.CommandLine.Option;
 public final class DeviceJobs extends Tool {
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
     private static final long EXECUTORS_SECONDS = 600;
+    private static final List<ShuffleCounter> REMOTE = List.of(
+            ShuffleCounter.SHM_BYTES,
+            ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.NETTY_BYTES,
+            ShuffleCounter.FILE_BYTES);
+    private static final List<ShuffleCounter> BY_PATH = List.of(
+            ShuffleCounter.LOCAL_BYTES,
+            ShuffleCounter.SHM_BYTES,
+            ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.NETTY_BYTES,
+            ShuffleCounter.FILE_BYTES);
 
     @Option(
             names = "--fabric",
@@ -44,6 +56,21 @@ public final class DeviceJobs extends Tool {
             defaultValue = "verbs",
             description = "which way bytes must take; sort is Spark's own shuffle")
     private ShuffleMode fabric = ShuffleMode.VERBS;
+
+    @Option(
+            names = "--path",
+            converter = ShuffleModeConverter.class,
+            description = "what every remote byte must have taken: shm, verbs or netty; verbs with --fabric verbs")
+    private @Nullable ShuffleMode path;
+
+    @Option(names = "--libraries", description = "folder from which executors must have loaded a library of rdma-core")
+    private @Nullable Path libraries;
+
+    @Option(
+            names = "--removal",
+            description =
+                    "devices are taken away and given back meanwhile: regions are registered again, for other threads")
+    private boolean removal;
 
     @Option(names = "--jobs", split = ",", defaultValue = "groupBy,teraSort,q3,q7", description = "which jobs")
     private List<String> jobs = List.of();
@@ -109,6 +136,7 @@ public final class DeviceJobs extends Tool {
                         result.equals(wanted) ? result : result + " instead of " + wanted);
             }
             checkBytes();
+            checkLibraries(spark);
         }
         write(results);
         failures.forEach(failure -> System.out.println("FAILED " + failure));
@@ -136,32 +164,31 @@ public final class DeviceJobs extends Tool {
         }
     }
 
-    /** With RDMA as the only way, every remote byte must have taken it, and regions are registered once. */
+    /** Every remote byte must have taken the path asked for, and over RDMA regions are registered once. */
     private void checkBytes() {
         if (!(SparkEnv.get().shuffleManager() instanceof RdmaShuffleManager manager)) {
             return;
         }
         ClusterStatistics statistics = manager.statistics(ANSWER_TIMEOUT);
         Map<String, Long> bytes = new LinkedHashMap<>();
-        for (ShuffleCounter counter : List.of(
-                ShuffleCounter.LOCAL_BYTES,
-                ShuffleCounter.SHM_BYTES,
-                ShuffleCounter.VERBS_BYTES,
-                ShuffleCounter.NETTY_BYTES,
-                ShuffleCounter.FILE_BYTES)) {
+        for (ShuffleCounter counter : BY_PATH) {
             bytes.put(counter.label(), statistics.total(counter));
         }
         long registrations = statistics.total(ShuffleCounter.REGION_REGISTRATIONS);
         System.out.println("bytes by path " + bytes + ", registrations " + registrations + " in "
                 + statistics.byExecutor().size() + " processes");
-        if (fabric == ShuffleMode.VERBS) {
-            long elsewhere = statistics.total(ShuffleCounter.SHM_BYTES)
-                    + statistics.total(ShuffleCounter.NETTY_BYTES)
-                    + statistics.total(ShuffleCounter.FILE_BYTES);
+        ShuffleMode wanted = path == null && fabric == ShuffleMode.VERBS ? fabric : path;
+        if (wanted != null) {
+            long elsewhere = REMOTE.stream()
+                    .filter(counter -> !counter.label().equals(wanted.toString()))
+                    .mapToLong(statistics::total)
+                    .sum();
             check(
-                    "every remote byte by RDMA READ",
-                    statistics.total(ShuffleCounter.VERBS_BYTES) > 0 && elsewhere == 0,
+                    "every remote byte by " + wanted,
+                    bytes.getOrDefault(wanted.toString(), 0L) > 0 && elsewhere == 0,
                     bytes.toString());
+        }
+        if (wanted == ShuffleMode.VERBS) {
             check(
                     "rows in slabs, ahead of tasks",
                     statistics.total(ShuffleCounter.SLABS) > 0 && statistics.total(ShuffleCounter.READS) > 0,
@@ -170,9 +197,12 @@ public final class DeviceJobs extends Tool {
                             + statistics.total(ShuffleCounter.READS) + " READs, "
                             + statistics.total(ShuffleCounter.INDEX_READS) + " of them of indexes, with "
                             + statistics.total(ShuffleCounter.DOORBELLS) + " doorbells");
+            if (!removal) {
+                checkLanes(statistics);
+            }
             check(
-                    "registrations as many as regions",
-                    registrations > 0 && registrations <= 4L * executors,
+                    removal ? "regions registered again" : "registrations as many as regions",
+                    removal ? registrations > 2L * executors : registrations > 0 && registrations <= 4L * executors,
                     registrations + " registrations");
         }
         if (onDisk) {
@@ -183,6 +213,34 @@ public final class DeviceJobs extends Tool {
                     disk > memory && statistics.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK) > 0,
                     disk + " bytes at most on disk, " + memory + " in memory");
         }
+    }
+
+    /** Each executor that read anything has done so on all of its data threads; one port is used. */
+    private void checkLanes(ClusterStatistics statistics) {
+        long threads = SparkEnv.get().conf().getInt("spark.shuffle.rdma.fabric.verbs.threads", 1);
+        List<Long> lanes = statistics.byExecutor().values().stream()
+                .filter(counters -> counters.getOrDefault(ShuffleCounter.VERBS_BYTES, 0L) > 0)
+                .map(counters -> counters.getOrDefault(ShuffleCounter.LANES, 0L))
+                .toList();
+        check(
+                "reads on all data threads",
+                !lanes.isEmpty() && lanes.stream().allMatch(used -> used == threads),
+                lanes + " of " + threads + " in executors that read");
+    }
+
+    private void checkLibraries(SparkSession spark) {
+        Path folder = libraries;
+        if (folder == null) {
+            return;
+        }
+        Map<String, Set<String>> loaded = LoadedLibraries.byExecutor(spark);
+        check(
+                "libraries of " + folder.getFileName(),
+                loaded.size() == executors
+                        && loaded.values().stream()
+                                .allMatch(files -> files.stream()
+                                        .anyMatch(file -> Path.of(file).startsWith(folder))),
+                loaded.toString());
     }
 
     private void check(String what, boolean right, String detail) {

@@ -26,7 +26,9 @@ final class JobResults {
 
     private final SparkSession spark;
     private final long rows;
+    private final Path data;
     private final QueryCatalogue queries = QueryCatalogue.load();
+    private boolean tablesCreated;
 
     /**
      * Prepares to run jobs.
@@ -36,7 +38,7 @@ final class JobResults {
      */
     JobResults(SparkSession spark, Path data, long rows) throws IOException {
         this.spark = spark;
-        TpcdsSchema.createTables(spark, data);
+        this.data = data;
         this.rows = rows;
     }
 
@@ -92,6 +94,10 @@ final class JobResults {
     }
 
     private String query(String name) throws IOException {
+        if (!tablesCreated) {
+            TpcdsSchema.createTables(spark, data);
+            tablesCreated = true;
+        }
         List<Row> found = spark.sql(queries.text(name)).collectAsList();
         CRC32 checksum = new CRC32();
         found.stream()

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Usage: rxe-over.sh FOLDER COMMAND...; run by bin/rxe, as root. Runs COMMAND with the rdma-core of FOLDER, which rxe-suite.sh has
+# unpacked, in place of this machine's, in mounts of its own: nothing is changed for others, and what the command writes to the
+# root file system is forgotten.
+set -euo pipefail
+if [ "${RXE_OVER:-}" != here ]; then
+  RXE_OVER=here exec unshare --mount --propagation private "$0" "$@"
+fi
+unset RXE_OVER
+FOLDER=$1
+shift
+WORK=/dev/shm/rxe-over.$$
+mkdir "$WORK"
+mount -t tmpfs over "$WORK"
+mkdir "$WORK"/{changes,work,root}
+mount -t overlay -o "lowerdir=/,upperdir=$WORK/changes,workdir=$WORK/work" over "$WORK/root"
+rm -rf "$WORK/root/etc/libibverbs.d" "$WORK"/root/usr/lib/*/libibverbs "$WORK"/root/usr/lib/*/lib{ibverbs,rdmacm}.so* \
+  "$WORK/root/usr/include/infiniband"
+cp -a --remove-destination "$FOLDER/." "$WORK/root"
+bound=()
+while read -r target; do
+  [[ $target != / && $target != /dev/shm/rxe-over.* ]] || continue
+  for parent in "${bound[@]}"; do [[ $target != "$parent"/* ]] || continue 2; done
+  mount --rbind "$target" "$WORK/root$target"
+  bound+=("$target")
+done < <(awk '{ print $5 }' /proc/self/mountinfo | sort -u)
+# shellcheck disable=SC2016
+exec chroot "$WORK/root" /bin/bash -c 'cd "$1" && shift && exec "$@"' over "$PWD" "$@"
