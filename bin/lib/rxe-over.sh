@@ -15,6 +15,7 @@ mkdir "$WORK"
 mount -t tmpfs over "$WORK"
 mkdir "$WORK"/{changes,work,root}
 mount -t overlay -o "lowerdir=/,upperdir=$WORK/changes,workdir=$WORK/work" over "$WORK/root"
+# Among the headers below rdma are the kernel's, which stay.
 rm -rf "$WORK/root/etc/libibverbs.d" "$WORK"/root/usr/lib/*/libibverbs "$WORK"/root/usr/lib/*/lib{ibverbs,rdmacm}.so* \
   "$WORK/root/usr/include/infiniband"
 cp -a --remove-destination "$FOLDER/." "$WORK/root"

@@ -21,7 +21,8 @@ import io.rdmashuffle.ffi.VerbsConstants;
  * @param maxReadsAsInitiator READs and atomics outstanding on one queue pair, asked for by this side
  * @param maxReadsAsTarget READs and atomics outstanding on one queue pair, asked for by the peer
  * @param atomics whether compare-and-swap and fetch-and-add work
- * @param memoryWindows whether memory windows can be allocated
+ * @param memoryWindows whether the kernel says that memory windows can be allocated; the device's part of an older
+ *     rdma-core may not know them: EOPNOTSUPP
  * @param onDemandPaging whether READs on reliable connections may use unpinned memory
  * @param ports number of ports
  * @param maxPiecesOfRead pieces of local memory in one READ; iWARP devices often have 1 where others have
