@@ -29,7 +29,10 @@ public enum ShuffleCounter {
     COMPLETIONS("completions"),
     /** How often a thread that waited for them was woken, or looked again. */
     WAKE_UPS("wakeUps"),
-    /** Threads that have told devices to read: {@code fabric.verbs.threads} for each port, once all have had reads. */
+    /**
+     * Threads that have told devices to read: {@code fabric.verbs.threads} for each port once all have had reads, and
+     * as many more each time that a port has come back.
+     */
     LANES("lanes"),
     /** Shuffle bytes that a peer served from its pool through Spark's block transfer. */
     NETTY_BYTES("netty"),

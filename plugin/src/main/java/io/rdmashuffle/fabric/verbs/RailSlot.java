@@ -133,11 +133,8 @@ final class RailSlot {
         if (now - runningSince >= STEADY_NANOS) {
             pauseNanos = FIRST_PAUSE_NANOS;
         }
-        givenUp = !end(lost);
+        endOrGiveUp(lost);
         DeviceList.releaseRemoved(parts.library());
-        if (givenUp) {
-            LOG.warn("{}: not opened again in this process, since a thread of it does not end", port);
-        }
         pause();
     }
 
@@ -159,7 +156,7 @@ final class RailSlot {
         } finally {
             if (!complete) {
                 if (opened != null) {
-                    givenUp = !end(opened);
+                    endOrGiveUp(opened);
                 }
                 pause();
             }
@@ -179,6 +176,13 @@ final class RailSlot {
     private void pause() {
         nextAttempt = parts.nanoClock().getAsLong() + pauseNanos;
         pauseNanos = Math.min(2 * pauseNanos, LAST_PAUSE_NANOS);
+    }
+
+    private void endOrGiveUp(RunningRail rail) {
+        givenUp = !end(rail);
+        if (givenUp) {
+            LOG.warn("{}: not opened again in this process, since a thread of it does not end", port);
+        }
     }
 
     private boolean end(RunningRail rail) {

@@ -260,7 +260,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     /** Ends what data threads had still to end; after {@link #run} has returned. */
     @Override
     public void close() {
-        runCommands();
+        runLateCommands();
         waits.close();
     }
 }
