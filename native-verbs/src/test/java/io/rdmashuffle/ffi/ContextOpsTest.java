@@ -76,7 +76,7 @@ class ContextOpsTest {
                                  struct ibv_sge *list, uint32_t n) {
                 note(11, pd, advice, list, flags); seen[5] = n; return EFAULT;
             }
-            void *fake_context(int ops, size_t shorter, int extended) {
+            void *fake_context(int ops, size_t reach, int extended) {
                 memset(&fake, 0, sizeof fake);
                 if (ops) {
                     fake.context.ops.poll_cq = poll_cq;
@@ -91,7 +91,7 @@ class ContextOpsTest {
                     fake.query_port = query_port;
                     fake.advise_mr = advise_mr;
                 }
-                fake.sz = sizeof fake - shorter;
+                fake.sz = reach;
                 fake.context.abi_compat = extended ? __VERBS_ABI_IS_EXTENDED : 0;
                 return &fake.context;
             }
@@ -99,6 +99,8 @@ class ContextOpsTest {
 
     private static final long CQ = 0x1122334455667788L;
     private static final long QP = 0x8877665544332211L;
+    /** How far in front of its end the context reaches; one of a newer rdma-core may reach farther. */
+    private static final long REACH = VerbsLayout.verbs_context.SIZEOF;
 
     @TempDir
     Path directory;
@@ -112,7 +114,7 @@ class ContextOpsTest {
     /** What the C code exports. */
     public interface Fake {
         @uintptr_t
-        long fake_context(int ops, @size_t long shorter, int extended);
+        long fake_context(int ops, @size_t long reach, int extended);
 
         long seen_at(int index);
     }
@@ -136,7 +138,7 @@ class ContextOpsTest {
 
     @Test
     void queuesAreCalledThroughTheContext() {
-        ContextOps ops = ContextOps.of(fake.fake_context(1, 0, 1));
+        ContextOps ops = ContextOps.of(fake.fake_context(1, REACH, 1));
         assertThat(ops.ibv_poll_cq(CQ, 2, at)).isEqualTo(2);
         assertCalled(1, CQ, 2, at);
         assertThat(memory.getLong(VerbsLayout.ibv_wc.SIZEOF + VerbsLayout.ibv_wc.wr_id))
@@ -158,7 +160,7 @@ class ContextOpsTest {
 
     @Test
     void memoryWindowsAreAllocatedAndErrnoSurvivesHotCalls() {
-        ContextOps ops = ContextOps.of(fake.fake_context(1, 0, 1));
+        ContextOps ops = ContextOps.of(fake.fake_context(1, REACH, 1));
         assertThat(ops.ibv_alloc_mw(QP, VerbsConstants.IBV_MW_TYPE_1)).isEqualTo(0xFEDCBA9876543210L);
         assertCalled(6, QP, VerbsConstants.IBV_MW_TYPE_1, 0);
         assertThat(ops.ibv_alloc_mw(QP, VerbsConstants.IBV_MW_TYPE_2)).isZero();
@@ -170,7 +172,7 @@ class ContextOpsTest {
 
     @Test
     void aWindowIsBoundOnlyAsTheHeaderAllows() {
-        ContextOps ops = ContextOps.of(fake.fake_context(1, 0, 1));
+        ContextOps ops = ContextOps.of(fake.fake_context(1, REACH, 1));
         long window = at + 512;
         long region = at + 1024;
         RawMemory.putInt(window + VerbsLayout.ibv_mw.type, VerbsConstants.IBV_MW_TYPE_2);
@@ -188,7 +190,7 @@ class ContextOpsTest {
 
     @Test
     void extendedFunctionsAreFoundInFrontOfTheContext() {
-        long context = fake.fake_context(1, 0, 1);
+        long context = fake.fake_context(1, REACH, 1);
         assertThat(ContextOps.ibv_query_device_ex(context, 0, at)).isZero();
         assertCalled(9, context, 0, at);
         assertThat(fake.seen_at(4)).isEqualTo(VerbsLayout.ibv_device_attr_ex.SIZEOF);
@@ -205,31 +207,31 @@ class ContextOpsTest {
 
     @Test
     void adviceIsGivenThroughTheExtendedContext() {
-        ContextOps ops = ContextOps.of(fake.fake_context(1, 0, 1));
+        ContextOps ops = ContextOps.of(fake.fake_context(1, REACH, 1));
         assertThat(ops.ibv_advise_mr(QP, VerbsConstants.IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0x80000001, at, 7))
                 .isEqualTo(Errno.EFAULT.number());
         assertCalled(11, QP, VerbsConstants.IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, at);
         assertThat(fake.seen_at(4)).isEqualTo(0x80000001L);
         assertThat(fake.seen_at(5)).isEqualTo(7);
         long offset = VerbsLayout.verbs_context.advise_mr;
-        assertThat(ContextOps.of(fake.fake_context(1, offset, 1)).ibv_advise_mr(QP, 0, 0, at, 1))
+        assertThat(ContextOps.of(fake.fake_context(1, REACH - offset, 1)).ibv_advise_mr(QP, 0, 0, at, 1))
                 .isEqualTo(Errno.EFAULT.number());
-        assertThat(ContextOps.of(fake.fake_context(1, offset + 1, 1)).ibv_advise_mr(QP, 0, 0, at, 1))
+        assertThat(ContextOps.of(fake.fake_context(1, REACH - offset - 1, 1)).ibv_advise_mr(QP, 0, 0, at, 1))
                 .isEqualTo(Errno.EOPNOTSUPP.number());
     }
 
     @Test
     void whatIsNotThereIsNotSupported() {
         int missing = Errno.EOPNOTSUPP.number();
-        assertThat(ContextOps.ibv_query_device_ex(fake.fake_context(1, 0, 0), 0, at))
+        assertThat(ContextOps.ibv_query_device_ex(fake.fake_context(1, REACH, 0), 0, at))
                 .isEqualTo(missing);
         // Reaching just as far as the function, and one byte less.
         long offset = VerbsLayout.verbs_context.query_device_ex;
-        assertThat(ContextOps.ibv_query_device_ex(fake.fake_context(1, offset, 1), 0, at))
+        assertThat(ContextOps.ibv_query_device_ex(fake.fake_context(1, REACH - offset, 1), 0, at))
                 .isZero();
-        assertThat(ContextOps.ibv_query_device_ex(fake.fake_context(1, offset + 1, 1), 0, at))
+        assertThat(ContextOps.ibv_query_device_ex(fake.fake_context(1, REACH - offset - 1, 1), 0, at))
                 .isEqualTo(missing);
-        long context = fake.fake_context(0, 0, 1);
+        long context = fake.fake_context(0, REACH, 1);
         assertThat(ContextOps.ibv_query_device_ex(context, 0, at)).isEqualTo(missing);
         assertThat(ContextOps.ibv_query_port(context, 1, at)).isEqualTo(missing);
         ContextOps ops = ContextOps.of(context);
@@ -246,7 +248,7 @@ class ContextOpsTest {
     @Test
     void hotCallsLeaveNoGarbage() {
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-        ContextOps ops = ContextOps.of(fake.fake_context(1, 0, 1));
+        ContextOps ops = ContextOps.of(fake.fake_context(1, REACH, 1));
         int calls = 100_000;
         long allocated = 0;
         for (int round = 0; round < 2; round++) {
