@@ -17,5 +17,5 @@ suites: ## Spark's own test suites with ours
 format: ## lay the Java sources out as the build wants them
 	mvn -B -q spotless:apply
 
-docs: ## write docs/configuration.md anew
-	mvn -B -q -pl plugin -am test -Dtest=ConfigurationDocTest -Dsurefire.failIfNoSpecifiedTests=false -Dregenerate.docs=true
+docs: ## write docs/configuration.md and the table of docs/metrics.md anew
+	mvn -B -q -pl plugin -am test -Dtest=ConfigurationDocTest,MetricsDocTest -Dsurefire.failIfNoSpecifiedTests=false -Dregenerate.docs=true

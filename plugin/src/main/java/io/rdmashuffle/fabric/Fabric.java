@@ -64,6 +64,16 @@ public interface Fabric extends RegionListener, AutoCloseable {
     /** Returns what reads have cost since the start. */
     FabricWork work();
 
+    /** Returns what is under way, and what has gone wrong since the start. */
+    default FabricLoad load() {
+        return FabricLoad.NONE;
+    }
+
+    /** Returns how long reads that a device has done took, from when they were handed over until their last byte. */
+    default Latencies readLatencies() {
+        return Latencies.NONE;
+    }
+
     /** Fails what is outstanding, then ends threads and releases the device; idempotent. */
     @Override
     void close();

@@ -162,6 +162,9 @@ public final class Pool implements AutoCloseable {
             Request request = Request.of(purpose, minimum, preferred, regions.longestLease());
             lease = request == null ? null : takeOrWait(request, patience);
             full = lease == null && request != null && !retired && !growth.isUnderWay();
+            if (full && purpose == Purpose.MAP_OUTPUT) {
+                regions.countRefusal();
+            }
         } finally {
             lock.unlock();
         }

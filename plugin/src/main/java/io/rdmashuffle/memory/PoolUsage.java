@@ -15,6 +15,7 @@ import java.util.Map;
  * @param leases leases outstanding
  * @param regions regions that exist
  * @param setAsideBytes bytes of those that map outputs cannot take
+ * @param refusals requests of map outputs, since the start, that a pool that could not grow had no room for
  * @param usedByPurpose bytes leased for each purpose; purposes without a lease are missing
  */
 public record PoolUsage(
@@ -25,6 +26,7 @@ public record PoolUsage(
         int leases,
         int regions,
         long setAsideBytes,
+        long refusals,
         Map<Purpose, Long> usedByPurpose) {
     public PoolUsage {
         usedByPurpose = Map.copyOf(usedByPurpose);
@@ -36,6 +38,7 @@ public record PoolUsage(
         private long usedBytes;
         private long peakBytes;
         private int leases;
+        private long refusals;
 
         void bytesTaken(Purpose purpose, long bytes) {
             usedBytes += bytes;
@@ -56,9 +59,21 @@ public record PoolUsage(
             leases--;
         }
 
+        void refused() {
+            refusals++;
+        }
+
         PoolUsage snapshot(long capBytes, long capacityBytes, int regions, long setAsideBytes) {
             return new PoolUsage(
-                    capBytes, capacityBytes, usedBytes, peakBytes, leases, regions, setAsideBytes, usedByPurpose);
+                    capBytes,
+                    capacityBytes,
+                    usedBytes,
+                    peakBytes,
+                    leases,
+                    regions,
+                    setAsideBytes,
+                    refusals,
+                    usedByPurpose);
         }
     }
 }

@@ -76,6 +76,11 @@ final class Regions {
         return longestLease;
     }
 
+    /** Counts a request of a map output that found no room. */
+    void countRefusal() {
+        accountant.refused();
+    }
+
     /** Returns the numbers of this moment, of a pool that may come to have so many bytes. */
     PoolUsage usage(long attainableBytes) {
         return accountant.snapshot(attainableBytes, capacityBytes, all.size(), setAsideBytes);

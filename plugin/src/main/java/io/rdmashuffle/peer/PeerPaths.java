@@ -14,14 +14,18 @@ import io.rdmashuffle.registry.MembershipListener;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,6 +45,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     /** Under this name a member announces where its directory is, beside the addresses of its fabrics. */
     public static final String DIRECTORY_ADDRESS = "directory";
 
+    /** Stands for Spark's block transfer where others are names of fabrics. */
+    public static final String NO_FABRIC = "netty";
+
     private static final Logger LOG = LoggerFactory.getLogger(PeerPaths.class);
 
     private final List<Fabric> fabrics;
@@ -50,7 +57,8 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     private final Duration quarantine;
     private final Duration retryTimeout;
     private final Map<String, Route> routes = new ConcurrentHashMap<>();
-    private final Set<String> explained = ConcurrentHashMap.newKeySet();
+    private final Map<String, String> explained = new ConcurrentHashMap<>();
+    private final LongAdder quarantines = new LongAdder();
     private volatile boolean closed;
 
     /** Who knows where members can be reached. <b>Threading:</b> safe. */
@@ -112,6 +120,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     public void failed(PeerPath path, Exception cause) {
         Route route = routes.get(path.executorId());
         if (route != null && route.quarantine(path)) {
+            quarantines.increment();
             // It may have come back under another address.
             members.recheck(path.executorId());
             LOG.warn(
@@ -140,6 +149,44 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return routes.values().stream()
                 .flatMap(route -> route.shuffleIds().stream())
                 .collect(Collectors.toSet());
+    }
+
+    /** Returns the executors that are not read from one-sidedly for a while, since a path to them failed. */
+    public List<String> quarantined() {
+        return executorIds(Route::isQuarantined);
+    }
+
+    /** Returns how often a path was given up for a while. */
+    public long quarantines() {
+        return quarantines.sum();
+    }
+
+    /**
+     * Returns the executors that this one has looked for a path to, by the name of the fabric that reaches them; those
+     * that none reaches, for good or for a while, come under the name of {@link #NO_FABRIC}.
+     */
+    public Map<String, List<String>> executorsByFabric() {
+        Map<String, List<String>> byFabric = new TreeMap<>();
+        routes.forEach((executorId, route) -> {
+            String fabric = route.fabric();
+            if (fabric != null) {
+                byFabric.computeIfAbsent(fabric, name -> new ArrayList<>()).add(executorId);
+            }
+        });
+        return byFabric;
+    }
+
+    /** Returns why a fabric did not reach the first peer that it did not reach, by its name. */
+    public Map<String, String> reasonsAgainst() {
+        return Map.copyOf(explained);
+    }
+
+    private List<String> executorIds(Predicate<Route> those) {
+        return routes.entrySet().stream()
+                .filter(entry -> those.test(entry.getValue()))
+                .map(Map.Entry::getKey)
+                .sorted()
+                .toList();
     }
 
     /** Returns how many indexes of peers, or parts of them, were read by copying. */
@@ -200,9 +247,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         /** The same, for who does not wait while it is looked for. */
         private volatile @Nullable PeerPath known;
 
-        private boolean unreachable;
+        private volatile boolean unreachable;
         private boolean retired;
-        private long quarantinedUntil = System.nanoTime();
+        private volatile long quarantinedUntil = System.nanoTime();
 
         Route(String executorId) {
             this.executorId = executorId;
@@ -229,6 +276,21 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             close();
             quarantinedUntil = System.nanoTime() + quarantine.toNanos();
             return true;
+        }
+
+        /** Not synchronized, as the next: who looks at all routes does not wait for one that is looked for. */
+        boolean isQuarantined() {
+            return System.nanoTime() - quarantinedUntil < 0;
+        }
+
+        /** Returns by what this executor is reached, null while that is not known. */
+        @Nullable
+        String fabric() {
+            PeerPath found = known;
+            if (found != null) {
+                return found.counter().label();
+            }
+            return unreachable || isQuarantined() ? NO_FABRIC : null;
         }
 
         synchronized void forget(int shuffleId) {
@@ -288,7 +350,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         /** Says why at INFO for the first peer that a fabric does not reach; the others are like it. */
         private void explain(Fabric fabric, String reason) {
-            if (explained.add(fabric.name())) {
+            if (explained.putIfAbsent(fabric.name(), reason) == null) {
                 LOG.info(
                         "Fabric {} does not reach every peer: {} (spark.shuffle.rdma.fabric.mode)",
                         fabric.name(),

@@ -5,7 +5,9 @@ import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.FabricWork;
+import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.DiskSettings;
 import io.rdmashuffle.memory.DiskTier;
@@ -13,6 +15,7 @@ import io.rdmashuffle.memory.DiskUsage;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.PoolUsage;
+import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
@@ -24,13 +27,13 @@ import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.text.Quantities;
 import java.io.File;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.jspecify.annotations.Nullable;
@@ -58,6 +61,7 @@ final class ExecutorMemory implements AutoCloseable {
 
     private final UUID incarnation = UUID.randomUUID();
     private final List<Fabric> fabrics;
+    private final @Nullable String whyNotRdma;
     private final TieredPool pool;
     private final PoolLimits limits;
     private final MapOutputDirectory directory;
@@ -67,14 +71,15 @@ final class ExecutorMemory implements AutoCloseable {
     private boolean closed;
 
     private ExecutorMemory(
-            List<Fabric> fabrics,
+            FabricChoice.Opened opened,
             TieredPool pool,
             PoolSizing sizing,
             SparkConf conf,
             ShuffleConfig config,
             ShuffleCounters counters)
             throws InterruptedException {
-        this.fabrics = fabrics;
+        this.fabrics = opened.fabrics();
+        this.whyNotRdma = opened.whyNotRdma();
         this.pool = pool;
         PoolSettings settings = sizing.settings();
         this.limits = new PoolLimits(settings.capBytes(), settings.regionBytes(), config.directCompressAbove());
@@ -129,12 +134,16 @@ final class ExecutorMemory implements AutoCloseable {
     static ExecutorMemory create(SparkConf conf, ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
         PoolSizing sizing = PoolSizing.on(conf, config);
         DiskTier disk = config.diskEnabled() ? diskTier(config) : null;
-        List<Fabric> fabrics = hasPeers ? FabricChoice.open(conf, config, sizing.settings(), disk) : new ArrayList<>();
+        FabricChoice.Opened opened =
+                hasPeers ? FabricChoice.open(conf, config, sizing.settings(), disk) : FabricChoice.Opened.nothing();
+        List<Fabric> fabrics = opened.fabrics();
         Pool pool = null;
         try {
-            pool = sizing.create(new FabricRegions(config.fabricMode(), fabrics));
+            AtomicReference<@Nullable String> whyNotRdma = new AtomicReference<>(opened.whyNotRdma());
+            pool = sizing.create(new FabricRegions(config.fabricMode(), fabrics, whyNotRdma::set));
             TieredPool tiers = new TieredPool(pool, disk);
-            ExecutorMemory memory = new ExecutorMemory(List.copyOf(fabrics), tiers, sizing, conf, config, counters);
+            opened = new FabricChoice.Opened(List.copyOf(fabrics), whyNotRdma.get());
+            ExecutorMemory memory = new ExecutorMemory(opened, tiers, sizing, conf, config, counters);
             memory.announce(sizing, config);
             return memory;
         } catch (InterruptedException e) {
@@ -200,6 +209,17 @@ final class ExecutorMemory implements AutoCloseable {
         return fabrics;
     }
 
+    /** Returns why RDMA is not used, in words for the user; null if it is. */
+    @Nullable
+    String whyNotRdma() {
+        return whyNotRdma;
+    }
+
+    /** Returns how long READs have taken. */
+    Latencies readLatencies() {
+        return fabrics.stream().map(Fabric::readLatencies).reduce(Latencies.NONE, Latencies::plus);
+    }
+
     TieredPool pool() {
         return pool;
     }
@@ -251,6 +271,27 @@ final class ExecutorMemory implements AutoCloseable {
         values.put(ShuffleCounter.COMPLETIONS, work.completions());
         values.put(ShuffleCounter.WAKE_UPS, work.wakeUps());
         values.put(ShuffleCounter.LANES, work.lanes());
+        addPoolGauges(values, usage);
+        addLoad(values, fabrics.stream().map(Fabric::load).reduce(FabricLoad.NONE, FabricLoad::plus));
+    }
+
+    private static void addPoolGauges(Map<ShuffleCounter, Long> values, PoolUsage usage) {
+        values.put(ShuffleCounter.POOL_FULL, usage.refusals());
+        values.put(ShuffleCounter.POOL_CAP_BYTES, usage.capBytes());
+        for (Purpose purpose : Purpose.values()) {
+            ShuffleCounter counter = ShuffleCounter.valueOf("POOL_" + purpose.name() + "_BYTES");
+            values.put(counter, usage.usedByPurpose().getOrDefault(purpose, 0L));
+        }
+    }
+
+    private static void addLoad(Map<ShuffleCounter, Long> values, FabricLoad load) {
+        values.put(ShuffleCounter.READS_IN_FLIGHT, load.readsInFlight());
+        values.put(ShuffleCounter.IN_FLIGHT_BYTES, load.bytesInFlight());
+        values.put(ShuffleCounter.READS_RETRIED, load.readsRetried());
+        values.put(ShuffleCounter.READS_FAILED, load.readsFailed());
+        values.put(ShuffleCounter.CONNECTIONS, load.connections());
+        values.put(ShuffleCounter.CONNECTIONS_OPENED, load.connectionsOpened());
+        values.put(ShuffleCounter.CONNECTIONS_LOST, load.connectionsLost());
     }
 
     @Override

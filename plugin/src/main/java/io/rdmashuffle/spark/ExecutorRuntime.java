@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
@@ -9,6 +10,8 @@ import io.rdmashuffle.shuffle.read.ReadServices;
 import io.rdmashuffle.shuffle.write.CompressionChoice;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
 import io.rdmashuffle.spark.compat.SparkLine;
+import io.rdmashuffle.spark.metrics.Readings;
+import io.rdmashuffle.spark.metrics.RegisteredSource;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -53,6 +56,7 @@ final class ExecutorRuntime implements AutoCloseable {
     private final Supplier<Set<Integer>> shufflesInFiles;
     private final IntConsumer unregister;
     private final ShuffleCounters counters = new ShuffleCounters();
+    private final RegisteredSource metrics = new RegisteredSource(this::readings);
     /** One for all writers, since each learns from the others. */
     private final CompressionChoice compression;
 
@@ -113,8 +117,10 @@ final class ExecutorRuntime implements AutoCloseable {
                     held = ExecutorMemory.create(conf, config, counters, !isLocal);
                     memory = held;
                     upkeep = upkeepOf(held);
-                    demotion =
-                            new PoolUpkeep("demotion", List.of(held::demote, this::joinWithOutputs), DEMOTION_INTERVAL);
+                    demotion = new PoolUpkeep(
+                            "demotion",
+                            List.of(held::demote, this::joinWithOutputs, metrics::ensureRegistered),
+                            DEMOTION_INTERVAL);
                 }
             }
         }
@@ -261,8 +267,17 @@ final class ExecutorRuntime implements AutoCloseable {
         if (joined != null) {
             values.put(ShuffleCounter.PEER_MAPPINGS, joined.paths().openRegions());
             values.put(ShuffleCounter.INDEX_READS, joined.paths().indexReads());
+            values.put(ShuffleCounter.PEERS_QUARANTINED, (long)
+                    joined.paths().quarantined().size());
+            values.put(ShuffleCounter.QUARANTINES, joined.paths().quarantines());
         }
         return values;
+    }
+
+    /** Returns what the metrics of this process show. */
+    Readings readings() {
+        ExecutorMemory held = memory;
+        return new Readings(statistics(), held == null ? Latencies.NONE : held.readLatencies());
     }
 
     private void requireOpen() {
@@ -286,6 +301,7 @@ final class ExecutorRuntime implements AutoCloseable {
                                     + entry.getKey().format(entry.getValue()))
                             .collect(Collectors.joining(", ")));
         }
+        closeOrWarn(metrics);
         closeOrWarn(cleaner);
         closeOrWarn(upkeep);
         closeOrWarn(demotion);

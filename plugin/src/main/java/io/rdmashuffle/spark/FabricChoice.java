@@ -18,6 +18,7 @@ import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.ServiceLoader;
 import org.apache.spark.SecurityManager;
@@ -42,11 +43,25 @@ final class FabricChoice {
     private FabricChoice() {}
 
     /**
+     * What was opened.
+     *
+     * @param fabrics best first; the caller's, to change and to close
+     * @param whyNotRdma in words for the user; null if RDMA is among them
+     */
+    record Opened(List<Fabric> fabrics, @Nullable String whyNotRdma) {
+        /** Of a process without peers. */
+        static Opened nothing() {
+            return new Opened(new ArrayList<>(), "this application has one process");
+        }
+    }
+
+    /**
      * Opens the fabrics of an executor; the caller closes them.
      *
      * @param disk what peers of the same host may read beside memory; null if there is no disk tier
      */
-    static List<Fabric> open(SparkConf conf, ShuffleConfig config, PoolSettings pool, @Nullable DiskTier disk) {
+    static Opened open(SparkConf conf, ShuffleConfig config, PoolSettings pool, @Nullable DiskTier disk) {
+        String whyNotRdma = null;
         List<Fabric> fabrics = new ArrayList<>();
         FabricMode mode = config.fabricMode();
         if (mode != FabricMode.NETTY) {
@@ -61,9 +76,12 @@ final class FabricChoice {
                 fabrics.add(verbs(conf, config, pool));
             } catch (RdmaUnavailableException | RuntimeException e) {
                 explain(mode, e);
+                whyNotRdma = String.valueOf(e.getMessage());
             }
+        } else {
+            whyNotRdma = "spark.shuffle.rdma.fabric.mode=" + mode.name().toLowerCase(Locale.ROOT);
         }
-        return fabrics;
+        return new Opened(fabrics, whyNotRdma);
     }
 
     private static List<Fabric> provided(SparkConf conf, ShuffleConfig config, @Nullable DiskTier disk) {

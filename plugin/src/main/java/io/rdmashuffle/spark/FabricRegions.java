@@ -7,6 +7,7 @@ import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.RegionListener;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * Registers the pool's regions with every fabric. One that refuses the very first is not used at all; one that refuses
@@ -17,8 +18,9 @@ import java.util.List;
  * <p><b>Ownership:</b> a fabric that is not used is closed here, and taken out of the list.
  *
  * @param fabrics may be shortened
+ * @param whyNot told why, in words for the user
  */
-record FabricRegions(FabricMode mode, List<Fabric> fabrics) implements RegionListener {
+record FabricRegions(FabricMode mode, List<Fabric> fabrics, Consumer<String> whyNot) implements RegionListener {
     @Override
     public void regionAdded(Region region) {
         for (Fabric fabric : List.copyOf(fabrics)) {
@@ -29,6 +31,7 @@ record FabricRegions(FabricMode mode, List<Fabric> fabrics) implements RegionLis
                     throw e;
                 }
                 FabricChoice.explain(mode, e);
+                whyNot.accept(String.valueOf(e.getMessage()));
                 fabrics.remove(fabric);
                 fabric.close();
             }

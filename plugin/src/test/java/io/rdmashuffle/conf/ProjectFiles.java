@@ -5,10 +5,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** Finds files of the source tree, whether a test runs in the module or in the root of the project. */
-final class ProjectFiles {
+public final class ProjectFiles {
     private ProjectFiles() {}
 
-    static Path path(String relative) {
+    public static Path path(String relative) {
         Path folder = Path.of("").toAbsolutePath();
         while (folder != null && !Files.exists(folder.resolve("config/checkstyle.xml"))) {
             folder = folder.getParent();

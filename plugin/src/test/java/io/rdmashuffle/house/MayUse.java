@@ -27,6 +27,8 @@ record MayUse(Set<String> ours, Set<String> libraries) {
             "Spark", List.of("org.apache.spark.", "scala.", "io.netty."),
             "SLF4J", List.of("org.slf4j"),
             "Kryo", List.of("com.esotericsoftware.kryo"),
+            "Dropwizard", List.of("com.codahale.metrics"),
+            "Jackson", List.of("com.fasterxml.jackson"),
             "jnr-ffi", List.of("jnr."),
             "jffi", List.of("com.kenai.jffi"),
             "Unsafe", List.of("sun.misc"));

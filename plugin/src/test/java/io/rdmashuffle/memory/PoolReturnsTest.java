@@ -92,6 +92,18 @@ class PoolReturnsTest {
     }
 
     @Test
+    void requestsOfMapOutputsThatFindNoRoomAreCounted() throws Exception {
+        try (Pool pool = TestPools.create(directory, MIB, MIB);
+                Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB)) {
+            assertThat(all.lengthBytes()).isEqualTo(MIB);
+            assertThat(pool.usage().refusals()).isZero();
+            assertThat(pool.reserve(Purpose.RECEIVE, 64, 64, Patience.NONE)).isNull();
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.NONE)).isNull();
+            assertThat(pool.usage().refusals()).isEqualTo(1);
+        }
+    }
+
+    @Test
     void whoWaitsGetsNothingFromAPoolThatCloses() throws Exception {
         Pool pool = TestPools.create(directory, MIB, MIB);
         Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
@@ -105,21 +117,29 @@ class PoolReturnsTest {
     @Test
     void usageTellsWhatIsLeasedForWhatAndWhatWasAtMost() throws Exception {
         try (Pool pool = TestPools.create(directory, 2 * MIB, MIB)) {
-            assertThat(pool.usage()).isEqualTo(new PoolUsage(2 * MIB, MIB, 0, 0, 0, 1, 0, Map.of()));
+            assertThat(pool.usage()).isEqualTo(new PoolUsage(2 * MIB, MIB, 0, 0, 0, 1, 0, 0, Map.of()));
             Lease index = TestPools.reserve(pool, Purpose.INDEX, 100);
             Lease output = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 4096);
             Lease other = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 64);
             assertThat(pool.usage())
                     .isEqualTo(new PoolUsage(
-                            2 * MIB, MIB, 4288, 4288, 3, 1, 0, Map.of(Purpose.INDEX, 128L, Purpose.MAP_OUTPUT, 4160L)));
+                            2 * MIB,
+                            MIB,
+                            4288,
+                            4288,
+                            3,
+                            1,
+                            0,
+                            0,
+                            Map.of(Purpose.INDEX, 128L, Purpose.MAP_OUTPUT, 4160L)));
             output.trim(64);
             assertThat(other.extend(1000)).isEqualTo(1024);
             index.close();
             assertThat(pool.usage())
-                    .isEqualTo(new PoolUsage(2 * MIB, MIB, 1152, 4288, 2, 1, 0, Map.of(Purpose.MAP_OUTPUT, 1152L)));
+                    .isEqualTo(new PoolUsage(2 * MIB, MIB, 1152, 4288, 2, 1, 0, 0, Map.of(Purpose.MAP_OUTPUT, 1152L)));
             output.close();
             other.close();
-            assertThat(pool.usage()).isEqualTo(new PoolUsage(2 * MIB, MIB, 0, 4288, 0, 1, 0, Map.of()));
+            assertThat(pool.usage()).isEqualTo(new PoolUsage(2 * MIB, MIB, 0, 4288, 0, 1, 0, 0, Map.of()));
         }
     }
 

@@ -85,7 +85,11 @@ class PeerPathsTest {
         try (PeerPaths paths = paths(Duration.ofHours(1))) {
             PeerPath found = Objects.requireNonNull(paths.to("7"));
             assertThat(paths.known()).containsExactly(found);
+            assertThat(paths.executorsByFabric()).isEqualTo(Map.of("shm", List.of("7")));
             paths.failed(found, new IOException("lost"));
+            assertThat(paths.quarantined()).containsExactly("7");
+            assertThat(paths.quarantines()).isEqualTo(1);
+            assertThat(paths.executorsByFabric()).isEqualTo(Map.of(PeerPaths.NO_FABRIC, List.of("7")));
             assertThat(paths.to("7")).isNull();
             assertThat(paths.known("7")).isNull();
             assertThat(paths.known()).isEmpty();

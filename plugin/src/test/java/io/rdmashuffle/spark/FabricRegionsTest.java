@@ -31,7 +31,7 @@ class FabricRegionsTest {
     private final FakeFabric sound = new FakeFabric(1);
 
     private Pool pool(List<Fabric> fabrics) {
-        FabricRegions regions = new FabricRegions(FabricMode.AUTO, fabrics);
+        FabricRegions regions = new FabricRegions(FabricMode.AUTO, fabrics, why -> {});
         return TestPools.create(directory, 4 * REGION_BYTES, REGION_BYTES, regions);
     }
 

@@ -17,7 +17,7 @@ class PoolLimitsTest {
     private final PoolLimits limits = new PoolLimits(1000, 1000, 50);
 
     private static PoolUsage usage(long usedBytes, long receiveBytes, long setAsideBytes) {
-        return new PoolUsage(1000, 1000, usedBytes, 0, 0, 1, setAsideBytes, Map.of(Purpose.RECEIVE, receiveBytes));
+        return new PoolUsage(1000, 1000, usedBytes, 0, 0, 1, setAsideBytes, 0, Map.of(Purpose.RECEIVE, receiveBytes));
     }
 
     /** A quarter that is set aside would keep the pool from ever being half full of map outputs. */
@@ -35,7 +35,7 @@ class PoolLimitsTest {
         assertThat(limits.fits(usage(100, 0, 0), 901)).isFalse();
         assertThat(limits.fits(usage(100, 0, 200), 701)).isFalse();
         assertThat(limits.fits(usage(300, 200, 200), 700)).isTrue();
-        PoolUsage staging = new PoolUsage(1000, 1000, 300, 0, 0, 1, 200, Map.of(Purpose.STAGING, 200L));
+        PoolUsage staging = new PoolUsage(1000, 1000, 300, 0, 0, 1, 200, 0, Map.of(Purpose.STAGING, 200L));
         assertThat(limits.fits(staging, 700)).isTrue();
         assertThat(limits.fits(staging, 701)).isFalse();
     }

@@ -31,12 +31,13 @@ public final class MemberList {
     /**
      * Writes the list.
      *
-     * @param arguments the file to write; what the path of a class file that is left out contains; folders of compiled
-     *     classes
+     * @param arguments the file to write; what the paths of class files that are left out contain, comma-separated;
+     *     folders of compiled classes
      */
     public static void main(String[] arguments) throws IOException {
         List<Path> folders = Arrays.stream(arguments).skip(2).map(Path::of).toList();
-        References references = References.of(folders, file -> !file.toString().contains(arguments[1]));
+        List<String> leftOut = List.of(arguments[1].split(","));
+        References references = References.of(folders, file -> leftOut.stream().noneMatch(file.toString()::contains));
         Path list = Path.of(arguments[0]);
         Files.createDirectories(list.getParent());
         Files.write(list, new MemberList(references).lines(references));

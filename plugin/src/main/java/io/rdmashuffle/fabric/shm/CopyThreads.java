@@ -51,6 +51,11 @@ final class CopyThreads implements AutoCloseable {
         this.threads = pool;
     }
 
+    /** Returns the bytes that wait or are being copied. */
+    long bytesInFlight() {
+        return limit.inFlightBytes();
+    }
+
     /** Queues a batch unless that would exceed the bytes in flight. */
     boolean submit(ReadBatch batch, Source source) {
         if (!limit.tryAcquire(batch.lengthBytes())) {

@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric.shm;
 
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.Peer;
@@ -164,6 +165,11 @@ public final class ShmFabric implements Fabric {
     @Override
     public FabricWork work() {
         return FabricWork.NONE;
+    }
+
+    @Override
+    public FabricLoad load() {
+        return new FabricLoad(0, copyThreads.bytesInFlight(), 0, 0, 0, 0, 0);
     }
 
     @Override

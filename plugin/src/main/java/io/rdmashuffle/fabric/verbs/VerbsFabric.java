@@ -2,7 +2,9 @@
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.FabricWork;
+import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.verbs.connect.Admissions;
@@ -204,6 +206,16 @@ public final class VerbsFabric implements Fabric {
     @Override
     public FabricWork work() {
         return slots.stream().map(RailSlot::work).reduce(FabricWork.NONE, FabricWork::plus);
+    }
+
+    @Override
+    public FabricLoad load() {
+        return reads.load();
+    }
+
+    @Override
+    public Latencies readLatencies() {
+        return reads.meter().latencies();
     }
 
     /** Returns the rails that are not lost. */

@@ -42,6 +42,11 @@ final class BlockAnswers {
         }
     }
 
+    /** Counts a block that is answered in another way, since what was read did not have its checksum. */
+    void countChecksumFailure() {
+        counters.add(ShuffleCounter.CHECKSUM_FAILURES, 1);
+    }
+
     void failed(String blockId, Throwable cause) {
         if (pending.remove(blockId)) {
             listener.onBlockFetchFailure(blockId, cause);

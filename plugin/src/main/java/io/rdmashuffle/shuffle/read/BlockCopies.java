@@ -142,6 +142,7 @@ public final class BlockCopies implements AutoCloseable {
             ManagedBuffer buffer = new SliceManagedBuffer(bytes.slices(), bytes::close);
             try {
                 if (verify && !isIntact(block, bytes)) {
+                    answers.countChecksumFailure();
                     LOG.warn(
                             "Wrong checksum of block {} read from executor {}: fetching it over Spark's block transfer",
                             block.blockId(),

@@ -303,6 +303,7 @@ final class DirectBlockReader implements AutoCloseable {
             return true;
         }
         if (outcome == Outcome.DAMAGED) {
+            tally.countChecksumFailure();
             LOG.warn(
                     "Wrong checksum of {} in the pool of executor {}",
                     block.id(),

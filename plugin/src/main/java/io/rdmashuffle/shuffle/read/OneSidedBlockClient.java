@@ -125,6 +125,9 @@ public final class OneSidedBlockClient extends BlockStoreClient {
         Outcome outcome;
         try {
             outcome = found.check(verify);
+            if (outcome == Outcome.DAMAGED) {
+                answers.countChecksumFailure();
+            }
         } catch (IOException e) {
             LOG.warn("Cannot read block {} in the disk tier of executor {}", blockId, path.executorId(), e);
             outcome = Outcome.DAMAGED;

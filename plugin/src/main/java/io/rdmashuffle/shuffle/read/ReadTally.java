@@ -54,6 +54,11 @@ final class ReadTally {
         bytesFromDisk += lengthBytes;
     }
 
+    /** Counts a block whose bytes did not have their checksum. */
+    void countChecksumFailure() {
+        counters.add(ShuffleCounter.CHECKSUM_FAILURES, 1);
+    }
+
     private boolean isNext(ShuffleBlockId block) {
         return last != null && block.mapId() == last.mapId() && block.reduceId() > last.reduceId();
     }

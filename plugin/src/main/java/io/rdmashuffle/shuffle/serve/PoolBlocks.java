@@ -126,6 +126,7 @@ public final class PoolBlocks implements ShuffleBlocks {
         try {
             StoredRange block = output.stored(key.start(), key.end());
             if (verify && !block.isIntact()) {
+                counters.add(ShuffleCounter.CHECKSUM_FAILURES, 1);
                 throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
             }
             return SliceManagedBuffer.unheld(block.pieces(), output);

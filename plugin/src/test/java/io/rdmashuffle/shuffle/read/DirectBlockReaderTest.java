@@ -135,6 +135,7 @@ class DirectBlockReaderTest {
         List<WantedBlock> gone = new ArrayList<>();
         int place = 0;
         int found = 0;
+        long damages = 0;
         for (long mapId = 0; mapId < 200; mapId++) {
             WantedBlock block = want(mapId);
             int length = 1 + random.nextInt(random.nextInt(10) == 0 ? 100_000 : 300);
@@ -146,6 +147,7 @@ class DirectBlockReaderTest {
                 place += length;
                 if (damaged) {
                     gone.add(block);
+                    damages++;
                 } else {
                     expected.write(bytes);
                     found++;
@@ -160,7 +162,8 @@ class DirectBlockReaderTest {
         assertThat(source.isClosed()).isTrue();
         assertThat(metrics.remoteBlocksFetched()).isEqualTo(found);
         assertThat(metrics.remoteBytesRead()).isEqualTo(expected.size());
-        assertThat(counters.snapshot().get(ShuffleCounter.SHM_BYTES)).isEqualTo(expected.size());
+        assertThat(counters.snapshot()).containsEntry(ShuffleCounter.SHM_BYTES, (long) expected.size());
+        assertThat(counters.snapshot()).containsEntry(ShuffleCounter.CHECKSUM_FAILURES, damages);
     }
 
     @Test

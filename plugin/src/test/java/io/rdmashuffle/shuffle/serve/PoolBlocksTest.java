@@ -241,6 +241,7 @@ class PoolBlocksTest {
         assertThatThrownBy(() -> resolver.getBlockData(block, HERE))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("overwritten");
+        assertThat(counted(ShuffleCounter.CHECKSUM_FAILURES)).isEqualTo(1);
         assertThat(bytes(resolver.getBlockData(ShuffleBlockId.apply(SHUFFLE, map, 0), HERE)))
                 .isEqualTo(output.partitions()[0]);
         assertThat(bytes(resolver(false, new SparkConf(false)).getBlockData(block, HERE)))

@@ -138,12 +138,17 @@ public final class DataThread implements Runnable, AutoCloseable {
 
         @Override
         public boolean register(Connection connection) {
-            return connections.add(connection);
+            boolean added = connections.add(connection);
+            if (added) {
+                reads.meter().connectionOpened();
+            }
+            return added;
         }
 
         @Override
         public void unregister(Connection connection) {
             connections.remove(connection);
+            reads.meter().connectionClosed();
         }
 
         @Override

@@ -52,6 +52,7 @@ final class FailedReads {
         boolean expired = read.isExpired(now);
         boolean mayRetry = read.rewindForRetry(now);
         if (retry && mayRetry) {
+            reads.meter().retried();
             read.channels().submitAfter(read, lane);
         } else {
             boolean late = expired && retry && failure.reason().isFaultOfPath();

@@ -362,6 +362,7 @@ public final class PeerReadChannel implements Connection.Owner {
 
     private void pauseAndDrop(ReadFailedException failure) {
         pause.startAfterFailure(nanoClock.getAsLong());
+        reads.meter().connectionLost();
         drop(failure, true);
     }
 

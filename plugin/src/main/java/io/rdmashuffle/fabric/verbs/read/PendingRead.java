@@ -32,6 +32,7 @@ public final class PendingRead {
     private int slice;
     private long sliceOffset;
     private long targetOffset;
+    private long startedNanos;
     private int outstanding;
     private int attempts;
     private int queries;
@@ -51,7 +52,8 @@ public final class PendingRead {
         void submitAfter(PendingRead read, int failedLane);
     }
 
-    void start(ReadBatch ofBatch, ReadRequest read, Channels to) {
+    void start(ReadBatch ofBatch, ReadRequest read, Channels to, long nowNanos) {
+        startedNanos = nowNanos;
         batch = ofBatch;
         request = read;
         channels = to;
@@ -98,6 +100,11 @@ public final class PendingRead {
             throw new IllegalStateException("a pending read that was not started");
         }
         return value;
+    }
+
+    /** Returns when this was handed over. */
+    long startedNanos() {
+        return startedNanos;
     }
 
     long deadlineNanos() {

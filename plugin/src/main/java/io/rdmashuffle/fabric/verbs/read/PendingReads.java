@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
+import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadMeter;
 import io.rdmashuffle.fabric.ReadRequest;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -24,11 +26,22 @@ public final class PendingReads {
     private static final int KEPT = 4096;
 
     private final InFlightLimit limit;
+    private final ReadMeter meter = new ReadMeter();
     private final ArrayBlockingQueue<PendingRead> free = new ArrayBlockingQueue<>(KEPT);
 
     /** Bounds the bytes being read at once. */
     public PendingReads(long maxBytesInFlight) {
         this.limit = new InFlightLimit(maxBytesInFlight);
+    }
+
+    /** Returns what counts reads and the connections that they go over. */
+    public ReadMeter meter() {
+        return meter;
+    }
+
+    /** Returns what is under way, and what has gone wrong since the start. */
+    public FabricLoad load() {
+        return meter.load(limit.inFlightBytes());
     }
 
     /** Counts a batch in, or returns false if it does not fit now. */
@@ -45,7 +58,8 @@ public final class PendingReads {
     public PendingRead lend(ReadBatch batch, ReadRequest request, PendingRead.Channels channels) {
         PendingRead kept = free.poll();
         PendingRead read = kept == null ? new PendingRead() : kept;
-        read.start(batch, request, channels);
+        read.start(batch, request, channels, System.nanoTime());
+        meter.begun();
         return read;
     }
 
@@ -69,6 +83,7 @@ public final class PendingReads {
      * pool would lend its bytes again.
      */
     void abandon(PendingRead read, ReadFailedException failure) {
+        meter.failed();
         limit.release(cost(read.request()));
         try {
             read.abandon(failure);
@@ -79,6 +94,11 @@ public final class PendingReads {
 
     private void end(PendingRead read, @Nullable ReadFailedException failure) {
         limit.release(cost(read.request()));
+        if (failure == null) {
+            meter.succeeded(System.nanoTime() - read.startedNanos());
+        } else {
+            meter.failed();
+        }
         try {
             boolean first = failure == null ? read.succeed() : read.fail(failure);
             if (!first) {

@@ -119,7 +119,10 @@ class RegionTableFuzzTest {
                 PendingRead read = new PendingRead();
                 ReadRequest request = new ReadRequest(List.of(slice(run.random(), mutations)), target);
                 read.start(
-                        new ReadBatch(List.of(request), Long.MAX_VALUE, new Completions()), request, new NoChannels());
+                        new ReadBatch(List.of(request), Long.MAX_VALUE, new Completions()),
+                        request,
+                        new NoChannels(),
+                        0);
                 Supplier<String> what = () -> request.sources() + " after " + answers.size() + " answers";
                 run.attempt(what, ControlMemory.SLOT_BYTES, () -> {
                     Lookup verdict = regions.lookUp(read);

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric;
+
+import java.util.concurrent.atomic.AtomicLongArray;
+import java.util.concurrent.atomic.LongAdder;
+
+/**
+ * Counts how reads over connections begin and end, and how long they take.
+ *
+ * <p><b>Threading:</b> thread-safe; counting takes no lock and makes no garbage.
+ */
+public final class ReadMeter {
+    private final LongAdder begun = new LongAdder();
+    private final LongAdder ended = new LongAdder();
+    private final LongAdder failed = new LongAdder();
+    private final LongAdder retried = new LongAdder();
+    private final LongAdder opened = new LongAdder();
+    private final LongAdder closed = new LongAdder();
+    private final LongAdder lost = new LongAdder();
+    private final AtomicLongArray latencies = new AtomicLongArray(Latencies.BUCKETS);
+
+    /** Counts a read that begins. */
+    public void begun() {
+        begun.increment();
+    }
+
+    /** Counts a read that has succeeded after so long. */
+    public void succeeded(long nanos) {
+        ended.increment();
+        latencies.incrementAndGet(Latencies.bucket(nanos));
+    }
+
+    /** Counts a read that has failed for good. */
+    public void failed() {
+        ended.increment();
+        failed.increment();
+    }
+
+    /** Counts a read that starts again. */
+    public void retried() {
+        retried.increment();
+    }
+
+    /** Counts a connection that is open now. */
+    public void connectionOpened() {
+        opened.increment();
+    }
+
+    /** Counts the end of a connection, whatever the reason. */
+    public void connectionClosed() {
+        closed.increment();
+    }
+
+    /** Counts a connection that is given up after an error or a deadline, beside its end. */
+    public void connectionLost() {
+        lost.increment();
+    }
+
+    /** Returns what has been counted, beside the bytes in flight, which are counted elsewhere. */
+    public FabricLoad load(long bytesInFlight) {
+        // What ends is read first, so that no difference is below zero.
+        long reads = ended.sum();
+        long connections = closed.sum();
+        long made = opened.sum();
+        return new FabricLoad(
+                begun.sum() - reads, bytesInFlight, retried.sum(), failed.sum(), made - connections, made, lost.sum());
+    }
+
+    /** Returns how long reads that succeeded have taken. */
+    public Latencies latencies() {
+        long[] counts = new long[Latencies.BUCKETS];
+        for (int i = 0; i < counts.length; i++) {
+            counts[i] = latencies.get(i);
+        }
+        return Latencies.of(counts);
+    }
+}

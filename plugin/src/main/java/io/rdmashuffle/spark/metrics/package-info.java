@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * The shuffle's counters as Spark's metrics system shows them.
+ *
+ * <p>May use {@code fabric}, {@code store}, Spark, Dropwizard and SLF4J. Must never fail an application, be called on
+ * the way of a block, or ask another process when a sink asks for a value.
+ */
+@NullMarked
+package io.rdmashuffle.spark.metrics;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.conf.ProjectFiles;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+@Tag("unit")
+class MetricsDocTest {
+    private static final String BEGIN =
+            "<!-- generated from io.rdmashuffle.store.ShuffleCounter; write anew with:" + " make docs -->\n";
+    private static final String END = "<!-- end of what is generated -->";
+
+    @Test
+    void pageListsEachMetric() throws IOException {
+        Path page = ProjectFiles.path("docs/metrics.md");
+        String text = Files.readString(page);
+        int from = text.indexOf(BEGIN) + BEGIN.length();
+        int to = text.indexOf(END);
+        assertThat(from).as("docs/metrics.md has the line: %s", BEGIN).isLessThanOrEqualTo(to);
+        String rendered = text.substring(0, from) + table() + text.substring(to);
+        if (Boolean.getBoolean("regenerate.docs")) {
+            Files.writeString(page, rendered);
+        }
+        assertThat(page)
+                .as("docs/metrics.md is out of date; write its table anew with: make docs")
+                .content()
+                .isEqualTo(rendered);
+    }
+
+    private static String table() {
+        StringBuilder text = new StringBuilder("| Metric | Unit | Kind | Meaning |\n|---|---|---|---|\n");
+        for (ShuffleCounter counter : ShuffleCounter.values()) {
+            text.append("| `%s` | %s | %s | %s |\n"
+                    .formatted(counter.metric(), counter.unit(), counter.kind().word(), counter.meaning()));
+        }
+        return text.append("| `%s` | us | histogram | %s |\n"
+                        .formatted(ShuffleSource.READ_LATENCY, ShuffleSource.READ_LATENCY_MEANING))
+                .toString();
+    }
+}
