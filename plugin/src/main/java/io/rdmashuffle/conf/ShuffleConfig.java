@@ -248,7 +248,8 @@ public final class ShuffleConfig {
             REGISTRY_SWEEP_INTERVAL,
             PEER_QUARANTINE,
             MIGRATION_TIMEOUT);
-    private static final List<ConfigEntry<?>> ENTRIES = Stream.of(FABRIC, VerbsConfig.ENTRIES, OTHERS)
+    private static final List<ConfigEntry<?>> ENTRIES = Stream.of(
+                    FABRIC, VerbsConfig.ENTRIES, OTHERS, MetricsConfig.ENTRIES)
             .<ConfigEntry<?>>flatMap(List::stream)
             .toList();
 

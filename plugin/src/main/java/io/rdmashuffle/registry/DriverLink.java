@@ -41,11 +41,17 @@ final class DriverLink {
     /** Returns the driver's answer; null at once during a pause, and null where there is none, which begins a pause. */
     @Nullable
     RegistryMessage ask(RegistryMessage request) {
+        return ask(request, timeout);
+    }
+
+    /** Likewise, in less time than usual. */
+    @Nullable
+    RegistryMessage ask(RegistryMessage request, Duration atMost) {
         if (isPaused()) {
             return null;
         }
         try {
-            RegistryMessage answer = channel.ask(request, timeout);
+            RegistryMessage answer = channel.ask(request, atMost);
             answered();
             return answer;
         } catch (RegistryUnavailableException | RuntimeException e) {

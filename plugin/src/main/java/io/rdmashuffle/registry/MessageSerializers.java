@@ -14,6 +14,8 @@ import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
@@ -59,7 +61,9 @@ final class MessageSerializers {
             Relay.class,
             Taken.class,
             CompressionRequest.class,
-            CompressionReply.class);
+            CompressionReply.class,
+            ReportRequest.class,
+            Report.class);
 
     static final int MAX_MEMBERS = 65_536;
     static final int MAX_COUNTERS = 1024;
@@ -101,7 +105,9 @@ final class MessageSerializers {
         kryo.register(StatisticsRequest.class, serializer((out, m) -> {}, in -> new StatisticsRequest()), id++);
         kryo.register(
                 StatisticsReply.class,
-                serializer(MessageSerializers::writeCounters, MessageSerializers::readCounters),
+                serializer(
+                        (out, m) -> ReportSerializer.writeCounters(out, m.counters()),
+                        in -> new StatisticsReply(ReportSerializer.readCounters(in))),
                 id++);
         kryo.register(
                 ShufflesHeld.class,
@@ -148,7 +154,9 @@ final class MessageSerializers {
         kryo.register(
                 CompressionReply.class,
                 serializer((out, m) -> out.writeBoolean(m.compressed()), in -> new CompressionReply(in.readBoolean())),
-                id);
+                id++);
+        kryo.register(ReportRequest.class, serializer((out, m) -> {}, in -> new ReportRequest()), id++);
+        kryo.register(Report.class, serializer(ReportSerializer::write, ReportSerializer::read), id);
     }
 
     private static void writeRelay(Output out, Relay relay) {
@@ -203,23 +211,6 @@ final class MessageSerializers {
 
     private static LookupReply readReply(Input in) {
         return new LookupReply(readVersion(in), readName(in), in.readBoolean() ? readMember(in) : null);
-    }
-
-    private static void writeCounters(Output out, StatisticsReply reply) {
-        BoundedFields.writeCount(out, reply.counters().size(), MAX_COUNTERS, "counters");
-        reply.counters().forEach((name, value) -> {
-            writeName(out, name);
-            out.writeVarLong(value, false);
-        });
-    }
-
-    private static StatisticsReply readCounters(Input in) {
-        int count = BoundedFields.readCount(in, MAX_COUNTERS, "counters");
-        Map<String, Long> counters = new HashMap<>();
-        for (int i = 0; i < count; i++) {
-            counters.put(readName(in), in.readVarLong(false));
-        }
-        return new StatisticsReply(counters);
     }
 
     private static void writeShuffles(Output out, Set<Integer> shuffleIds) {

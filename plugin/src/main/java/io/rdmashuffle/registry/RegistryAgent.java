@@ -7,8 +7,10 @@ import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
+import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
+import io.rdmashuffle.registry.RegistryMessage.Taken;
 import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
@@ -201,6 +203,11 @@ public final class RegistryAgent implements AutoCloseable {
         return driver.ask(new CompressionRequest(shuffleId)) instanceof CompressionReply reply
                 ? Optional.of(reply.compressed())
                 : Optional.empty();
+    }
+
+    /** Gives the driver a report; returns whether it has taken it in time. */
+    public boolean report(Report report, Duration timeout) {
+        return driver.ask(report, timeout) instanceof Taken;
     }
 
     /** Returns the peers in the view, this executor not among them. */

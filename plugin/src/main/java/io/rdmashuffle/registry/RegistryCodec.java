@@ -19,7 +19,7 @@ import java.util.zip.CRC32C;
  *  +---------------+----+----+---------------+---------------+----------------------------+
  *  | magic "RSRG"  |ver |type| body length   | CRC32C        | body: fields through Kryo  |
  *  +---------------+----+----+---------------+---------------+----------------------------+
- *    big endian     1    1..17 int32, bytes    of bytes 4..9 and the body
+ *    big endian     1    1..19 int32, bytes    of bytes 4..9 and the body
  * </pre>
  *
  * <p>Kryo is used with registration required and one explicit serializer per message; the type is chosen by the header,

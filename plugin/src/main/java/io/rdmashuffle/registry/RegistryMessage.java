@@ -113,6 +113,38 @@ public sealed interface RegistryMessage {
     /** Driver's answer, the same for every executor that asks about the same shuffle. */
     record CompressionReply(boolean compressed) implements RegistryMessage {}
 
+    /** Driver to executor: your report, please. Answered by {@link Report}. */
+    record ReportRequest() implements RegistryMessage {}
+
+    /**
+     * What an executor tells of itself, unasked, which is answered by {@link Taken}, or when it is asked.
+     *
+     * @param host where it runs
+     * @param last whether it has stopped
+     * @param counters by name
+     * @param readLatencies how many READs took how long
+     * @param paths in which it reaches others, as far as it has looked
+     * @param quarantined some of the executors that it does not read from one-sidedly for a while
+     * @param whyNotRdma in words for the user; empty if RDMA is used
+     */
+    record Report(
+            String executorId,
+            String host,
+            boolean last,
+            Map<String, Long> counters,
+            List<Long> readLatencies,
+            List<PathGroup> paths,
+            List<String> quarantined,
+            String whyNotRdma)
+            implements RegistryMessage {
+        public Report {
+            counters = Map.copyOf(counters);
+            readLatencies = List.copyOf(readLatencies);
+            paths = List.copyOf(paths);
+            quarantined = List.copyOf(quarantined);
+        }
+    }
+
     /**
      * A change of the membership, and its bytes as the driver wrote them: whoever passes it on copies these.
      *

@@ -9,8 +9,11 @@ import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.NetworkCompression;
@@ -30,6 +33,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
@@ -63,6 +67,7 @@ final class DriverEndpoint implements AutoCloseable {
     private final RegistryServer registry;
     private final Map<String, RpcEndpointRef> endpoints = new ConcurrentHashMap<>();
     private final RegistryWire wire;
+    private final Consumer<Report> reports;
     /** Encodes updates and sends them. */
     private final ScheduledExecutorService flusher =
             Executors.newSingleThreadScheduledExecutor(new DaemonThreads("registry"));
@@ -72,8 +77,14 @@ final class DriverEndpoint implements AutoCloseable {
     private final RpcEndpointRef self;
     private final RemovalListener removals = new RemovalListener();
 
-    DriverEndpoint(SparkContext context, RpcEnv rpcEnv, RegistryWire wire) {
+    /**
+     * Starts.
+     *
+     * @param reports takes what executors report
+     */
+    DriverEndpoint(SparkContext context, RpcEnv rpcEnv, RegistryWire wire, Consumer<Report> reports) {
         this.wire = wire;
+        this.reports = reports;
         this.context = context;
         this.rpcEnv = rpcEnv;
         this.tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
@@ -90,15 +101,7 @@ final class DriverEndpoint implements AutoCloseable {
 
     /** Asks all members at once for their counters and waits for those that answer in time. */
     ClusterStatistics collectStatistics(Duration timeout) {
-        Map<String, Future<RegistryEnvelope>> answers = new LinkedHashMap<>();
-        for (Member member : registry.members()) {
-            RpcEndpointRef endpoint = endpoints.get(member.executorId());
-            if (endpoint != null) {
-                answers.put(
-                        member.executorId(),
-                        RegistryAsk.start(endpoint, codec, new StatisticsRequest(), null, timeout));
-            }
-        }
+        Map<String, Future<RegistryEnvelope>> answers = askAll(new StatisticsRequest(), timeout);
         Map<String, Map<ShuffleCounter, Long>> counters = new HashMap<>();
         Set<String> silent = new HashSet<>(answers.keySet());
         answers.forEach((executorId, answer) -> {
@@ -113,6 +116,33 @@ final class DriverEndpoint implements AutoCloseable {
             }
         });
         return new ClusterStatistics(counters, silent, messagesReceived());
+    }
+
+    /** Asks all members at once for their reports, and passes on those that come in time. */
+    void collectReports(Duration timeout) {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        askAll(new ReportRequest(), timeout).forEach((executorId, answer) -> {
+            Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+            try {
+                if (RegistryAsk.await(answer, codec, left) instanceof Report report) {
+                    reports.accept(report);
+                }
+            } catch (Exception e) {
+                // Scala throws RpcTimeoutException and SparkException without declaring them.
+                LOG.debug("No report of executor {}: it has stopped, or does not answer", executorId, e);
+            }
+        });
+    }
+
+    private Map<String, Future<RegistryEnvelope>> askAll(RegistryMessage question, Duration timeout) {
+        Map<String, Future<RegistryEnvelope>> answers = new LinkedHashMap<>();
+        for (Member member : registry.members()) {
+            RpcEndpointRef endpoint = endpoints.get(member.executorId());
+            if (endpoint != null) {
+                answers.put(member.executorId(), RegistryAsk.start(endpoint, codec, question, null, timeout));
+            }
+        }
+        return answers;
     }
 
     private static Map<ShuffleCounter, Long> byCounter(Map<String, Long> named) {
@@ -172,6 +202,10 @@ final class DriverEndpoint implements AutoCloseable {
     }
 
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
+        if (message instanceof Report report) {
+            reports.accept(report);
+            return new Taken();
+        }
         if (message instanceof CompressionRequest request) {
             // Of one that has been removed nothing is kept, whatever its stragglers write.
             return new CompressionReply(

@@ -7,11 +7,14 @@ import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.DriverChannel;
 import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.PathGroup;
 import io.rdmashuffle.registry.RegistryAgent;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
 import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
@@ -27,6 +30,7 @@ import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -53,6 +57,7 @@ final class ExecutorNetwork implements AutoCloseable {
     private final RpcEnv rpcEnv;
     private final RegistryCodec codec = new RegistryCodec();
     private final Supplier<Map<ShuffleCounter, Long>> statistics;
+    private final Supplier<Report> report;
     private final RpcEndpointRef self;
     private final PeerTransfer transfer;
     private final PeerMessages messages;
@@ -71,6 +76,7 @@ final class ExecutorNetwork implements AutoCloseable {
      *
      * @param spark the calls that differ between versions of Spark
      * @param statistics this executor's counters, for the driver
+     * @param report this executor's, when the driver asks for it
      * @param wire carries questions to the driver
      */
     ExecutorNetwork(
@@ -80,9 +86,11 @@ final class ExecutorNetwork implements AutoCloseable {
             ExecutorMemory memory,
             ShuffleCounters counters,
             Supplier<Map<ShuffleCounter, Long>> statistics,
+            Supplier<Report> report,
             RegistryWire wire) {
         this.rpcEnv = env.rpcEnv();
         this.statistics = statistics;
+        this.report = report;
         BlockTransferService blocks = env.blockManager().blockTransferService();
         this.transfer = new PeerTransfer(blocks, codec);
         this.agent = new RegistryAgent(
@@ -135,6 +143,28 @@ final class ExecutorNetwork implements AutoCloseable {
     void announce() {
         agent.announce(member);
         messages.repairSoon();
+    }
+
+    /** Gives the driver a report of this executor; returns whether it has taken it in time. */
+    boolean report(Report report, Duration timeout) {
+        return agent.report(report, timeout);
+    }
+
+    /** Returns how many executors are reached in which way. */
+    List<PathGroup> pathGroups() {
+        return paths.executorsByFabric().entrySet().stream()
+                .map(entry -> PathGroup.of(entry.getKey(), entry.getValue()))
+                .toList();
+    }
+
+    /** Returns some of the executors that are not read from one-sidedly for a while. */
+    List<String> someQuarantined() {
+        return paths.quarantined().stream().limit(PathGroup.MAX_NAMED).toList();
+    }
+
+    /** Returns how many executors are known, this one not among them. */
+    int peers() {
+        return agent.peers().size();
     }
 
     /** Returns what other executors reach. */
@@ -243,6 +273,8 @@ final class ExecutorNetwork implements AutoCloseable {
             Map<String, Long> named = new HashMap<>();
             statistics.get().forEach((counter, value) -> named.put(counter.name(), value));
             return new StatisticsReply(named);
+        } else if (message instanceof ReportRequest) {
+            return report.get();
         }
         return null;
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.conf.MetricsConfig;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.Latencies;
+import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
@@ -16,11 +18,14 @@ import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.IntConsumer;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
@@ -48,6 +53,11 @@ final class ExecutorRuntime implements AutoCloseable {
      */
     private static final Duration DEMOTION_INTERVAL = Duration.ofSeconds(1);
 
+    /** An executor that stops is not held up by a driver that does not answer. */
+    private static final Duration LAST_REPORT_TIMEOUT = Duration.ofSeconds(2);
+
+    private static final int MAX_REASON = 1000;
+
     private final SparkLine spark;
     private final SparkConf conf;
     private final ShuffleConfig config;
@@ -55,6 +65,7 @@ final class ExecutorRuntime implements AutoCloseable {
     private final RegistryWire wire;
     private final Supplier<Set<Integer>> shufflesInFiles;
     private final IntConsumer unregister;
+    private final Predicate<Report> ownDriver;
     private final ShuffleCounters counters = new ShuffleCounters();
     private final RegisteredSource metrics = new RegisteredSource(this::readings);
     /** One for all writers, since each learns from the others. */
@@ -65,6 +76,8 @@ final class ExecutorRuntime implements AutoCloseable {
     private @Nullable RemovedShuffleCleaner cleaner;
     private @Nullable PoolUpkeep upkeep;
     private @Nullable PoolUpkeep demotion;
+    private @Nullable PoolUpkeep reports;
+    private @Nullable ExecutorReporter reporter;
     private boolean closed;
 
     /**
@@ -75,6 +88,7 @@ final class ExecutorRuntime implements AutoCloseable {
      * @param wire carries questions to the driver
      * @param shufflesInFiles shuffles of which this process has written Spark's files
      * @param unregister removes a shuffle from this process
+     * @param ownDriver takes reports if this process is the whole application
      */
     ExecutorRuntime(
             SparkLine spark,
@@ -83,7 +97,8 @@ final class ExecutorRuntime implements AutoCloseable {
             boolean isLocal,
             RegistryWire wire,
             Supplier<Set<Integer>> shufflesInFiles,
-            IntConsumer unregister) {
+            IntConsumer unregister,
+            Predicate<Report> ownDriver) {
         this.spark = spark;
         this.conf = conf;
         this.config = config;
@@ -91,6 +106,7 @@ final class ExecutorRuntime implements AutoCloseable {
         this.wire = wire;
         this.shufflesInFiles = shufflesInFiles;
         this.unregister = unregister;
+        this.ownDriver = ownDriver;
         this.compression = new CompressionChoice(config.diskCompress(), !conf.contains("spark.io.compression.codec"));
     }
 
@@ -149,7 +165,14 @@ final class ExecutorRuntime implements AutoCloseable {
                 if (joined == null) {
                     requireOpen();
                     joined = new ExecutorNetwork(
-                            spark, SparkEnv.get(), config, memory(), counters, this::statistics, wire);
+                            spark,
+                            SparkEnv.get(),
+                            config,
+                            memory(),
+                            counters,
+                            this::statistics,
+                            () -> report(false),
+                            wire);
                     network = joined;
                     if (!isLocal) {
                         joined.announce();
@@ -159,10 +182,24 @@ final class ExecutorRuntime implements AutoCloseable {
                                 unregister,
                                 config.registrySweepInterval());
                     }
+                    beginReports(joined);
                 }
             }
         }
         return joined;
+    }
+
+    private void beginReports(ExecutorNetwork joined) {
+        ExecutorReporter made = new ExecutorReporter(
+                this::report,
+                report -> isLocal
+                        ? ownDriver.test(report)
+                        : joined.report(report, report.last() ? LAST_REPORT_TIMEOUT : config.registryTimeout()),
+                joined::peers,
+                config.get(MetricsConfig.INTERVAL),
+                System::nanoTime);
+        reporter = made;
+        reports = new PoolUpkeep("report", List.of(made), ExecutorReporter.TICK);
     }
 
     /** An executor that has outputs only because others gave it theirs has to be found, and to hear of removals. */
@@ -277,7 +314,29 @@ final class ExecutorRuntime implements AutoCloseable {
     /** Returns what the metrics of this process show. */
     Readings readings() {
         ExecutorMemory held = memory;
-        return new Readings(statistics(), held == null ? Latencies.NONE : held.readLatencies());
+        return Readings.of(statistics(), held == null ? Latencies.NONE : held.readLatencies());
+    }
+
+    /** Returns what this process tells the driver. */
+    Report report(boolean last) {
+        Readings readings = readings();
+        Map<String, Long> named = new HashMap<>();
+        for (ShuffleCounter counter : ShuffleCounter.values()) {
+            named.put(counter.name(), readings.get(counter));
+        }
+        ExecutorMemory held = memory;
+        ExecutorNetwork joined = network;
+        String whyNotRdma = held == null ? null : held.whyNotRdma();
+        SparkEnv env = SparkEnv.get();
+        return new Report(
+                env.executorId(),
+                env.blockManager().blockManagerId().host(),
+                last,
+                named,
+                Arrays.stream(readings.readLatencies().counts()).boxed().toList(),
+                joined == null ? List.of() : joined.pathGroups(),
+                joined == null ? List.of() : joined.someQuarantined(),
+                whyNotRdma == null ? "" : whyNotRdma.substring(0, Math.min(MAX_REASON, whyNotRdma.length())));
     }
 
     private void requireOpen() {
@@ -302,6 +361,10 @@ final class ExecutorRuntime implements AutoCloseable {
                             .collect(Collectors.joining(", ")));
         }
         closeOrWarn(metrics);
+        closeOrWarn(reports);
+        if (reporter != null) {
+            reporter.reportLast();
+        }
         closeOrWarn(cleaner);
         closeOrWarn(upkeep);
         closeOrWarn(demotion);

@@ -4,6 +4,7 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
@@ -29,6 +30,7 @@ import java.util.concurrent.ConcurrentMap;
 import java.util.stream.Collectors;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.BaseShuffleHandle;
@@ -68,6 +70,9 @@ import scala.reflect.ClassTag$;
 public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(RdmaShuffleManager.class);
 
+    /** How long the end of an application with an event log may wait for its executors' last reports. */
+    private static final Duration LAST_REPORTS_TIMEOUT = Duration.ofSeconds(2);
+
     private final SparkConf conf;
     private final ShuffleConfig config;
     private final boolean isDriver;
@@ -88,6 +93,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     private final ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle;
 
     private @Nullable DriverEndpoint registry;
+    private @Nullable DriverReports reports;
+    private boolean hasBegunReports;
     private boolean stopped;
 
     /**
@@ -137,7 +144,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                     () -> mapIdsByShuffle.keySet().stream()
                             .map(Integer.class::cast)
                             .collect(Collectors.toSet()),
-                    this::unregisterShuffle);
+                    this::unregisterShuffle,
+                    this::take);
             this.runtime = executor;
             this.resolver = spark.resolver(
                     conf,
@@ -194,6 +202,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
 
     @Override
     public <K, V, C> ShuffleHandle registerShuffle(int shuffleId, ShuffleDependency<K, V, C> dependency) {
+        beginReports(dependency.rdd().sparkContext());
         if (reasonAgainstPool == null) {
             limits.reasonAgainst(dependency.partitioner().numPartitions())
                     .ifPresent(reason -> LOG.warn("Shuffle {} uses Spark's shuffle files: {}", shuffleId, reason));
@@ -307,6 +316,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                 return;
             }
             stopped = true;
+            ExecutorRuntime.closeOrWarn(reports);
             if (runtime != null) {
                 runtime.close();
                 ExecutorRuntime.closeOrWarn(registry);
@@ -346,7 +356,46 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     private synchronized void startRegistry(ShuffleDependency<?, ?, ?> dependency) {
         if (registry == null && !stopped) {
             registry = new DriverEndpoint(
-                    dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv(), wire);
+                    dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv(), wire, report -> {
+                        boolean unused = take(report);
+                    });
+        }
+    }
+
+    /** Metrics, events and user interface are not worth an application: what fails there is said, and done without. */
+    private synchronized void beginReports(SparkContext context) {
+        if (hasBegunReports || stopped) {
+            return;
+        }
+        hasBegunReports = true;
+        try {
+            reports = new DriverReports(
+                    context, config, ApplicationSettings.of(config, reasonAgainstPool), this::collectReports);
+        } catch (RuntimeException | LinkageError e) {
+            LOG.warn("The RDMA shuffle has no metrics of the driver, no events and no tab in the user interface", e);
+        }
+    }
+
+    private synchronized @Nullable DriverReports begunReports() {
+        return reports;
+    }
+
+    private boolean take(Report report) {
+        DriverReports begun = begunReports();
+        if (begun != null) {
+            begun.take(report);
+        }
+        return true;
+    }
+
+    private void collectReports() {
+        ExecutorRuntime running = runtime;
+        DriverEndpoint started = startedRegistry();
+        if (started != null) {
+            started.collectReports(LAST_REPORTS_TIMEOUT);
+        }
+        if (running != null && isLocal && running.hasMemory()) {
+            boolean unused = take(running.report(true));
         }
     }
 }

@@ -45,6 +45,7 @@ final class RegistryAsk {
 
     private static RpcTimeout rpcTimeout(Duration timeout) {
         return new RpcTimeout(
-                new FiniteDuration(timeout.toMillis(), TimeUnit.MILLISECONDS), "spark.shuffle.rdma.registry.timeout");
+                new FiniteDuration(Math.max(1, timeout.toMillis()), TimeUnit.MILLISECONDS),
+                "spark.shuffle.rdma.registry.timeout");
     }
 }

@@ -38,6 +38,7 @@ final class ConfigurationDocument {
             "direct", "Bare records",
             "fetch", "Fetching blocks",
             "registry", "The driver's registry of executors",
+            "metrics", "Metrics, events and the user interface",
             "peer", "Peers that failed",
             "migration", "Outputs of decommissioned executors");
 

@@ -129,6 +129,25 @@ class ShuffleConfigTest {
         assertThat(config.poolHighWaterMark()).isEqualTo(60);
     }
 
+    private static void putVerbs(Map<String, String> settings) {
+        settings.put(PREFIX + "fabric.verbs.devices", "mlx5_0:1:3, mlx5_1");
+        settings.put(PREFIX + "fabric.verbs.threads", "2");
+        settings.put(PREFIX + "fabric.verbs.pollTime", "50us");
+        settings.put(PREFIX + "fabric.verbs.initiatorDepth", "8");
+        settings.put(PREFIX + "fabric.verbs.queueDepth", "256");
+        settings.put(PREFIX + "fabric.verbs.readSize", "2m");
+        settings.put(PREFIX + "fabric.verbs.mtu", "4096");
+        settings.put(PREFIX + "fabric.verbs.trafficClass", "106");
+        settings.put(PREFIX + "fabric.verbs.serviceLevel", "3");
+        settings.put(PREFIX + "fabric.verbs.ackTimeout", "18");
+        settings.put(PREFIX + "fabric.verbs.retryCount", "5");
+        settings.put(PREFIX + "fabric.verbs.connectTimeout", "6s");
+        settings.put(PREFIX + "fabric.verbs.idleTimeout", "9min");
+        settings.put(PREFIX + "fabric.verbs.onDemandPaging", "true");
+        settings.put(PREFIX + "fabric.verbs.relaxedOrdering", "false");
+        settings.put(PREFIX + "fabric.verbs.completionVector", "7");
+    }
+
     private static void putPool(Map<String, String> settings) {
         settings.put(PREFIX + "pool.maxSize", "8g");
         settings.put(PREFIX + "pool.initialSize", "0");
@@ -163,27 +182,16 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "registry.sweepInterval", "30s");
         settings.put(PREFIX + "peer.quarantine", "1m");
         settings.put(PREFIX + "migration.timeout", "5min");
-        settings.put(PREFIX + "fabric.verbs.devices", "mlx5_0:1:3, mlx5_1");
-        settings.put(PREFIX + "fabric.verbs.threads", "2");
-        settings.put(PREFIX + "fabric.verbs.pollTime", "50us");
-        settings.put(PREFIX + "fabric.verbs.initiatorDepth", "8");
-        settings.put(PREFIX + "fabric.verbs.queueDepth", "256");
-        settings.put(PREFIX + "fabric.verbs.readSize", "2m");
-        settings.put(PREFIX + "fabric.verbs.mtu", "4096");
-        settings.put(PREFIX + "fabric.verbs.trafficClass", "106");
-        settings.put(PREFIX + "fabric.verbs.serviceLevel", "3");
-        settings.put(PREFIX + "fabric.verbs.ackTimeout", "18");
-        settings.put(PREFIX + "fabric.verbs.retryCount", "5");
-        settings.put(PREFIX + "fabric.verbs.connectTimeout", "6s");
-        settings.put(PREFIX + "fabric.verbs.idleTimeout", "9min");
-        settings.put(PREFIX + "fabric.verbs.onDemandPaging", "true");
-        settings.put(PREFIX + "fabric.verbs.relaxedOrdering", "false");
-        settings.put(PREFIX + "fabric.verbs.completionVector", "7");
+        settings.put(PREFIX + "metrics.interval", "20s");
+        settings.put(PREFIX + "metrics.eventInterval", "2min");
+        putVerbs(settings);
 
         ShuffleConfig config = ShuffleConfig.read(settings);
 
         assertThat(settings).hasSameSizeAs(ShuffleConfig.entries());
         assertVerbs(config.verbs());
+        assertThat(config.get(MetricsConfig.INTERVAL)).isEqualTo(Duration.ofSeconds(20));
+        assertThat(config.get(MetricsConfig.EVENT_INTERVAL)).isEqualTo(Duration.ofMinutes(2));
         assertThat(config.fabricMode()).isEqualTo(FabricMode.SHM);
         assertThat(config.fabricMaxBytesInFlight()).isEqualTo(2L << 20);
         assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(7));

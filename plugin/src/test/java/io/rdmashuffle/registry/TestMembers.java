@@ -9,6 +9,8 @@ import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
@@ -40,7 +42,7 @@ final class TestMembers {
     }
 
     static RegistryMessage randomMessage(Random random) {
-        return switch (random.nextInt(17)) {
+        return switch (random.nextInt(19)) {
             case 0 -> new Announce(randomMember(random));
             case 1 -> new AnnounceRefused(randomText(random));
             case 2 -> new Snapshot(randomVersion(random), randomMembers(random));
@@ -59,12 +61,32 @@ final class TestMembers {
             case 13 -> new Taken();
             case 14 -> new CompressionRequest(random.nextInt(Integer.MAX_VALUE));
             case 15 -> new CompressionReply(random.nextBoolean());
+            case 16 -> new ReportRequest();
+            case 17 -> randomReport(random);
             default -> {
                 Map<String, Long> counters = new HashMap<>();
                 randomNames(random).forEach(name -> counters.put(name, random.nextLong()));
                 yield new StatisticsReply(counters);
             }
         };
+    }
+
+    private static Report randomReport(Random random) {
+        Map<String, Long> counters = new HashMap<>();
+        randomNames(random).forEach(name -> counters.put(name, random.nextLong()));
+        List<PathGroup> paths = new ArrayList<>();
+        for (int i = random.nextInt(3); i > 0; i--) {
+            paths.add(new PathGroup(randomText(random), random.nextInt(Integer.MAX_VALUE), randomNames(random)));
+        }
+        return new Report(
+                randomText(random),
+                randomText(random),
+                random.nextBoolean(),
+                counters,
+                random.longs(random.nextInt(60), 0, Long.MAX_VALUE).boxed().toList(),
+                paths,
+                randomNames(random),
+                randomText(random));
     }
 
     private static Relay randomRelay(Random random) {

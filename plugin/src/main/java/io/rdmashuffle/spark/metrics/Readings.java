@@ -10,19 +10,20 @@ import java.util.Map;
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param counters counters that are missing are zero
+ * @param counters by counter
  * @param readLatencies how long READs have taken
  */
-public record Readings(Map<ShuffleCounter, Long> counters, Latencies readLatencies) {
+public record Readings(CounterValues counters, Latencies readLatencies) {
     /** Nothing. */
-    public static final Readings NONE = new Readings(Map.of(), Latencies.NONE);
+    public static final Readings NONE = new Readings(CounterValues.ZERO, Latencies.NONE);
 
-    public Readings {
-        counters = Map.copyOf(counters);
+    /** Returns readings of counters of which those that are missing are zero. */
+    public static Readings of(Map<ShuffleCounter, Long> counters, Latencies readLatencies) {
+        return new Readings(CounterValues.of(counters), readLatencies);
     }
 
     /** Returns one counter. */
     public long get(ShuffleCounter counter) {
-        return counters.getOrDefault(counter, 0L);
+        return counters.get(counter);
     }
 }

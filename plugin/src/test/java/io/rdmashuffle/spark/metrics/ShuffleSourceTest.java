@@ -36,7 +36,7 @@ class ShuffleSourceTest {
         long[] latencies = new long[Latencies.BUCKETS];
         latencies[5] = 99; // 4 to 6 us
         latencies[7] = 1; // 8 to 12 us
-        return new Readings(counters, Latencies.of(latencies));
+        return Readings.of(counters, Latencies.of(latencies));
     }
 
     private Object value(ShuffleCounter counter) {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.conf.MetricsConfig;
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.spark.metrics.ApplicationInfo;
+import io.rdmashuffle.spark.metrics.ApplicationReports;
+import io.rdmashuffle.spark.metrics.ExecutorReport;
+import io.rdmashuffle.spark.metrics.RegisteredSource;
+import io.rdmashuffle.spark.metrics.ReportStore;
+import io.rdmashuffle.spark.metrics.SparkListenerRdmaShuffleApplication;
+import io.rdmashuffle.spark.metrics.SparkListenerRdmaShuffleExecutor;
+import org.apache.spark.SparkContext;
+import org.apache.spark.scheduler.EventLoggingListener;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+
+/**
+ * What the driver makes of its executors' reports: metrics, the data of the user interface, events for Spark's
+ * listeners
+ * and its event log.
+ *
+ * <p>When the application ends it asks executors once more, on the thread that writes the event log and for two seconds
+ * at most, since Spark stops to take events soon after. A Spark that lacks what this needs does without it.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns its metrics and listeners; {@link #close()} takes them away.
+ */
+final class DriverReports implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DriverReports.class);
+
+    private final SparkContext context;
+    private final ApplicationReports reports;
+    private final RegisteredSource source;
+    private final Runnable askAll;
+    private final SparkListener removals = new Removals();
+    private final SparkListener end = new End();
+
+    /**
+     * Begins.
+     *
+     * @param askAll asks executors for their reports and gives them to {@link #take}, within two seconds
+     */
+    DriverReports(SparkContext context, ShuffleConfig config, ApplicationInfo info, Runnable askAll) {
+        this.context = context;
+        this.askAll = askAll;
+        ReportStore store = new ReportStore(context.statusStore().store());
+        this.reports = new ApplicationReports(
+                store,
+                report -> context.listenerBus().post(new SparkListenerRdmaShuffleExecutor(report)),
+                config.get(MetricsConfig.EVENT_INTERVAL));
+        this.source = new RegisteredSource(reports::totals);
+        store.put(info);
+        context.listenerBus().post(new SparkListenerRdmaShuffleApplication(info));
+        source.ensureRegistered();
+        context.addSparkListener(removals);
+        if (context.eventLogger().isDefined()) {
+            context.listenerBus().addToEventLogQueue(end);
+        }
+    }
+
+    /** Takes what an executor has reported. */
+    void take(Report report) {
+        reports.take(ExecutorReport.of(report, System.currentTimeMillis()));
+    }
+
+    @Override
+    public void close() {
+        source.close();
+        context.removeSparkListener(removals);
+        context.removeSparkListener(end);
+    }
+
+    private final class Removals extends SparkListener {
+        @Override
+        public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+            reports.removed(event.executorId());
+        }
+    }
+
+    /** On the thread that writes the event log, which is not closed before this has returned. */
+    private final class End extends SparkListener {
+        @Override
+        public void onApplicationEnd(SparkListenerApplicationEnd event) {
+            Option<EventLoggingListener> log = context.eventLogger();
+            try {
+                askAll.run();
+                // Spark's bus may take no event by now.
+                reports.tellRest(report -> log.get().onOtherEvent(new SparkListenerRdmaShuffleExecutor(report)));
+            } catch (RuntimeException e) {
+                LOG.warn("The event log lacks the last reports of the RDMA shuffle", e);
+            }
+        }
+    }
+}

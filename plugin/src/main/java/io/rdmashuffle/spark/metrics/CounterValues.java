@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.metrics;
+
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonValue;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A value for each {@link ShuffleCounter}, in little memory: the driver keeps those of every executor. As JSON an
+ * object of those that are not zero, by label; labels that are not known are ignored.
+ *
+ * <p><b>Threading:</b> immutable.
+ */
+@SuppressWarnings("EnumOrdinal") // Places in an array that no other process sees.
+public final class CounterValues {
+    /** All zero. */
+    public static final CounterValues ZERO = new CounterValues(new long[0]);
+
+    private static final ShuffleCounter[] COUNTERS = ShuffleCounter.values();
+
+    private final long[] values;
+
+    private CounterValues(long[] values) {
+        this.values = values;
+    }
+
+    /** Returns values by counter; those that are missing are zero. */
+    public static CounterValues of(Map<ShuffleCounter, Long> byCounter) {
+        long[] values = new long[COUNTERS.length];
+        byCounter.forEach((counter, value) -> values[counter.ordinal()] = value);
+        return new CounterValues(values);
+    }
+
+    /** Returns values by the names of counters, as they are reported. */
+    public static CounterValues ofNames(Map<String, Long> byName) {
+        long[] values = new long[COUNTERS.length];
+        for (ShuffleCounter counter : COUNTERS) {
+            values[counter.ordinal()] = byName.getOrDefault(counter.name(), 0L);
+        }
+        return new CounterValues(values);
+    }
+
+    /** Returns values by label. */
+    @JsonCreator(mode = JsonCreator.Mode.DELEGATING)
+    public static CounterValues ofLabels(Map<String, Number> byLabel) {
+        long[] values = new long[COUNTERS.length];
+        for (ShuffleCounter counter : COUNTERS) {
+            Number value = byLabel.get(counter.label());
+            values[counter.ordinal()] = value == null ? 0 : value.longValue();
+        }
+        return new CounterValues(values);
+    }
+
+    /** Returns those that are not zero by label. */
+    @JsonValue
+    public Map<String, Long> byLabel() {
+        Map<String, Long> byLabel = new LinkedHashMap<>();
+        for (ShuffleCounter counter : COUNTERS) {
+            if (get(counter) != 0) {
+                byLabel.put(counter.label(), get(counter));
+            }
+        }
+        return byLabel;
+    }
+
+    /** Returns one value. */
+    public long get(ShuffleCounter counter) {
+        return counter.ordinal() < values.length ? values[counter.ordinal()] : 0;
+    }
+
+    /** Returns the sums, with those counters of the other that match. */
+    public CounterValues plus(CounterValues more, Predicate<ShuffleCounter> which) {
+        long[] sums = new long[COUNTERS.length];
+        for (ShuffleCounter counter : COUNTERS) {
+            sums[counter.ordinal()] = get(counter) + (which.test(counter) ? more.get(counter) : 0);
+        }
+        return new CounterValues(sums);
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof CounterValues that
+                && Arrays.stream(COUNTERS).allMatch(counter -> get(counter) == that.get(counter));
+    }
+
+    @Override
+    public int hashCode() {
+        return byLabel().hashCode();
+    }
+
+    @Override
+    public String toString() {
+        return byLabel().toString();
+    }
+}
