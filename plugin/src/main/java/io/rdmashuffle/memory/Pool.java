@@ -162,7 +162,7 @@ public final class Pool implements AutoCloseable {
             Request request = Request.of(purpose, minimum, preferred, regions.longestLease());
             lease = request == null ? null : takeOrWait(request, patience);
             full = lease == null && request != null && !retired && !growth.isUnderWay();
-            if (full && purpose == Purpose.MAP_OUTPUT) {
+            if (purpose == Purpose.MAP_OUTPUT && (full || request == null)) {
                 regions.countRefusal();
             }
         } finally {

@@ -15,7 +15,8 @@ import java.util.Map;
  * @param leases leases outstanding
  * @param regions regions that exist
  * @param setAsideBytes bytes of those that map outputs cannot take
- * @param refusals requests of map outputs, since the start, that a pool that could not grow had no room for
+ * @param refusals requests of map outputs, since the start, that found no room in a pool that could not grow, or
+ *     never would
  * @param usedByPurpose bytes leased for each purpose; purposes without a lease are missing
  */
 public record PoolUsage(

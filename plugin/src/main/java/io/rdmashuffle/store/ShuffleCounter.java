@@ -60,7 +60,10 @@ public enum ShuffleCounter {
             "mapOutputsMigrated",
             TOTAL,
             "Map outputs taken over from executors that were decommissioned, into the pool or as files."),
-    POOL_FULL("poolFull", TOTAL, "Requests of map outputs for memory that the pool, at its cap, had no room for."),
+    POOL_FULL(
+            "poolFull",
+            TOTAL,
+            "Requests of map outputs for memory that the pool, at its cap, had no room for in one piece."),
     POOL_CAP_BYTES(
             "poolCap",
             GAUGE,

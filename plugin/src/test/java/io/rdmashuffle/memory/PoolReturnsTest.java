@@ -100,6 +100,10 @@ class PoolReturnsTest {
             assertThat(pool.reserve(Purpose.RECEIVE, 64, 64, Patience.NONE)).isNull();
             assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.NONE)).isNull();
             assertThat(pool.usage().refusals()).isEqualTo(1);
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 2 * MIB, 2 * MIB, Patience.NONE))
+                    .as("longer than the pool")
+                    .isNull();
+            assertThat(pool.usage().refusals()).isEqualTo(2);
         }
     }
 
