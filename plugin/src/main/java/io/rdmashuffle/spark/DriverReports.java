@@ -11,11 +11,13 @@ import io.rdmashuffle.spark.metrics.RegisteredSource;
 import io.rdmashuffle.spark.metrics.ReportStore;
 import io.rdmashuffle.spark.metrics.SparkListenerRdmaShuffleApplication;
 import io.rdmashuffle.spark.metrics.SparkListenerRdmaShuffleExecutor;
+import io.rdmashuffle.spark.ui.ShuffleTab;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.EventLoggingListener;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.ui.SparkUI;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
@@ -59,9 +61,21 @@ final class DriverReports implements AutoCloseable {
         store.put(info);
         context.listenerBus().post(new SparkListenerRdmaShuffleApplication(info));
         source.ensureRegistered();
+        attachTab();
         context.addSparkListener(removals);
         if (context.eventLogger().isDefined()) {
             context.listenerBus().addToEventLogQueue(end);
+        }
+    }
+
+    private void attachTab() {
+        try {
+            Option<SparkUI> ui = context.ui();
+            if (ui.isDefined()) {
+                ShuffleTab.attachTo(ui.get());
+            }
+        } catch (RuntimeException | LinkageError e) {
+            LOG.warn("The user interface has no tab of the RDMA shuffle", e);
         }
     }
 

@@ -22,9 +22,9 @@ import java.util.regex.Pattern;
  * @param libraries as they are called in {@link #LIBRARIES}
  */
 record MayUse(Set<String> ours, Set<String> libraries) {
-    /** What a library is called, and where its classes lie. Netty and Scala come with Spark. */
+    /** What a library is called, and where its classes lie. Netty, Scala and servlets come with Spark. */
     static final Map<String, List<String>> LIBRARIES = Map.of(
-            "Spark", List.of("org.apache.spark.", "scala.", "io.netty."),
+            "Spark", List.of("org.apache.spark.", "scala.", "io.netty.", "jakarta.servlet."),
             "SLF4J", List.of("org.slf4j"),
             "Kryo", List.of("com.esotericsoftware.kryo"),
             "Dropwizard", List.of("com.codahale.metrics"),
