@@ -9,20 +9,16 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.regex.Pattern;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The memory limit of the control group that this process is in, or of one around it that has less: a container's, a
  * YARN container's, a systemd service's.
  *
- * <p><b>Threading:</b> stateless.
+ * <p><b>Threading:</b> stateless. Writes no log: {@code doctor} runs where SLF4J is not.
  *
  * <p><b>Source:</b> cgroups(7) (/proc/pid/cgroup, memory.max, memory.limit_in_bytes), proc(5) (/proc/pid/mountinfo).
  */
 final class CgroupMemory {
-    private static final Logger LOG = LoggerFactory.getLogger(CgroupMemory.class);
-
     /** "No limit" is a word, or with version 1 a number of 19 digits, near 2^63. */
     private static final Pattern LIMIT = Pattern.compile("\\d{1,18}");
 
@@ -139,7 +135,6 @@ final class CgroupMemory {
         try {
             return Files.exists(file) ? Files.readAllLines(file) : List.of();
         } catch (IOException e) {
-            LOG.debug("Cannot read {}", file, e);
             return List.of();
         }
     }

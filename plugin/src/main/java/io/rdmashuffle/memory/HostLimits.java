@@ -98,7 +98,7 @@ public record HostLimits(
         if (times == 0 || memlockBytes.isEmpty()) {
             return Optional.empty();
         }
-        long needed = Math.addExact(Math.multiplyExact(settings.capBytes(), times), QUEUES_BYTES);
+        long needed = pinnedBytes(settings.capBytes(), times);
         if (needed <= memlockBytes.getAsLong()) {
             return Optional.empty();
         }
@@ -111,6 +111,16 @@ public record HostLimits(
                 times,
                 needed,
                 memlockBytes.getAsLong()));
+    }
+
+    /** Returns what is pinned at most: a pool, as many times over as there are ports, and queues of connections. */
+    public static long pinnedBytes(long capBytes, int times) {
+        return Math.addExact(Math.multiplyExact(capBytes, times), QUEUES_BYTES);
+    }
+
+    /** Returns the memory limit of the container that this process is in, as a file system tells it; empty if none. */
+    public static OptionalLong containerBytes(Path fileSystem) {
+        return CgroupMemory.limit(fileSystem);
     }
 
     /**
@@ -142,7 +152,7 @@ public record HostLimits(
     }
 
     /** Returns whether this process has CAP_IPC_LOCK (14), for which the limit does not hold; see capabilities(7). */
-    static boolean mayLockAnything(String status) {
+    public static boolean mayLockAnything(String status) {
         return status.lines()
                 .filter(line -> line.startsWith("CapEff:"))
                 .map(line -> Long.parseUnsignedLong(
@@ -150,7 +160,8 @@ public record HostLimits(
                 .anyMatch(capabilities -> (capabilities >>> 14 & 1) != 0);
     }
 
-    static OptionalLong memlock(String limits) {
+    /** Reads the soft limit of locked memory out of /proc/self/limits; empty if there is none. */
+    public static OptionalLong memlock(String limits) {
         Matcher line = limits.lines()
                 .map(MEMLOCK::matcher)
                 .filter(Matcher::matches)

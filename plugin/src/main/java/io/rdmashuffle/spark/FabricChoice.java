@@ -3,6 +3,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricProvider;
@@ -120,10 +121,7 @@ final class FabricChoice {
 
     /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
     static Optional<String> reasonAgainstRdma(SparkConf conf) {
-        return isEncryptedOnTheWire(conf) && !conf.getBoolean("spark.io.encryption.enabled", false)
-                ? Optional.of("Spark encrypts its connections and RDMA would not;"
-                        + " spark.io.encryption.enabled=true encrypts the blocks themselves")
-                : Optional.empty();
+        return new SparkSettings(key -> conf.get(key, null)).reasonAgainstRdma();
     }
 
     /** Returns the fabric if this process may lock as much memory as it will pin; if not, closes it. */
@@ -134,12 +132,6 @@ final class FabricChoice {
             throw new RdmaUnavailableException(shortage);
         }
         return fabric;
-    }
-
-    private static boolean isEncryptedOnTheWire(SparkConf conf) {
-        return conf.getBoolean("spark.network.crypto.enabled", false)
-                || conf.getBoolean("spark.authenticate.enableSaslEncryption", false)
-                || conf.getBoolean("spark.ssl.rpc.enabled", false);
     }
 
     /** Returns the application's secret, empty if Spark does not authenticate. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.conf.SparkSettings;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.api.ShuffleDataIO;
@@ -21,7 +22,7 @@ public final class PoolDataIO implements ShuffleDataIO {
     private static final Logger LOG = LoggerFactory.getLogger(PoolDataIO.class);
 
     /** Spark's setting that names this class. */
-    static final String KEY = "spark.shuffle.sort.io.plugin.class";
+    static final String KEY = SparkSettings.DATA_IO_KEY;
 
     private final SparkConf conf;
 

@@ -3,6 +3,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.ffi.NativeAccess;
 import java.nio.ByteOrder;
 import java.util.Optional;
@@ -42,21 +43,9 @@ final class SortFallback {
         if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
             return Optional.of("this machine is big-endian; the layout of registered memory is little-endian");
         }
-        if (conf.getBoolean("spark.shuffle.service.enabled", false)) {
-            return Optional.of(
-                    "spark.shuffle.service.enabled=true: the external service serves files, not an executor's"
-                            + " memory; set it to false (dynamic allocation then needs"
-                            + " spark.dynamicAllocation.shuffleTracking.enabled=true)");
-        }
-        if (conf.getBoolean("spark.shuffle.push.enabled", false)) {
-            return Optional.of("spark.shuffle.push.enabled=true merges files on external services; set it to false");
-        }
-        if (conf.getBoolean("spark.shuffle.useOldFetchProtocol", false)) {
-            return Optional.of("spark.shuffle.useOldFetchProtocol=true; set it to false");
-        }
-        String dataIo = conf.get(PoolDataIO.KEY, PoolDataIO.class.getName());
-        if (!dataIo.equals(PoolDataIO.class.getName())) {
-            return Optional.of(PoolDataIO.KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
+        Optional<String> setting = new SparkSettings(key -> conf.get(key, null)).reasonForSort();
+        if (setting.isPresent()) {
+            return setting;
         }
         Optional<String> reasonAgainstNative = NativeAccess.reasonAgainst();
         if (reasonAgainstNative.isPresent()) {

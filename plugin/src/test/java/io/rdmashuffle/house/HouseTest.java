@@ -143,22 +143,32 @@ class HouseTest {
     @Test
     void onlySparkKnowsWhichProvidersThereAre() {
         noClasses()
-                .that(not(resideInAPackage("io.rdmashuffle.fabric.*..")).and(not(resideInAPackage(ROOT + "spark"))))
+                .that(not(resideInAnyPackage(ROOT + "fabric.*..", ROOT + "spark", ROOT + "doctor.host")))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("io.rdmashuffle.fabric.*..")
-                .because("spark chooses the fabrics; everything else sees the interface")
+                .because("spark chooses the fabrics, and the doctor says what it would choose")
                 .check(CLASSES);
     }
 
     @Test
     void onlyTheFabricItselfKnowsWhatIsBelowIt() {
         noClasses()
-                .that(not(resideInAPackage("io.rdmashuffle.fabric.verbs..")))
+                .that(not(resideInAnyPackage(ROOT + "fabric.verbs..", ROOT + "doctor.host")))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("io.rdmashuffle.fabric.verbs.*")
                 .allowEmptyShould(true)
+                .check(CLASSES);
+    }
+
+    /** {@code java -jar} has neither Spark nor SLF4J on its class path. */
+    @Test
+    void theDoctorOfAHostRunsWithoutSpark() {
+        noClasses()
+                .that(resideInAnyPackage(ROOT + "main", ROOT + "doctor.host", ROOT + "doctor.report"))
+                .should()
+                .transitivelyDependOnClassesThat(resideInAnyPackage("org.apache.spark..", "scala..", "org.slf4j.."))
                 .check(CLASSES);
     }
 

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
@@ -78,5 +79,12 @@ class FabricChoiceTest {
         assertThat(FabricChoice.secret(authenticated))
                 .hasValueSatisfying(secret -> assertThat(secret).asString(UTF_8).isEqualTo("of this application"));
         assertThat(FabricChoice.secret(new SparkConf(false))).isEmpty();
+    }
+
+    /** The doctor knows these classes by name only. */
+    @Test
+    void settingsNameTheClassesThatThereAre() {
+        assertThat(SparkSettings.MANAGER).isEqualTo(RdmaShuffleManager.class.getName());
+        assertThat(SparkSettings.DATA_IO).isEqualTo(PoolDataIO.class.getName());
     }
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.conf;
+
+import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What Spark's own keys have to say about this shuffle, for the manager that Spark loads and for the doctor, which runs
+ * without Spark.
+ *
+ * <p><b>Threading:</b> immutable, if the look-up is.
+ *
+ * @param lookup the raw text of a key, null where the key is absent
+ */
+public record SparkSettings(Function<String, @Nullable String> lookup) {
+    /** The key that names the shuffle manager. */
+    public static final String MANAGER_KEY = "spark.shuffle.manager";
+
+    /** What that key has to name. */
+    public static final String MANAGER = "io.rdmashuffle.spark.RdmaShuffleManager";
+
+    /** Names where map outputs go; the manager sets it. */
+    public static final String DATA_IO_KEY = "spark.shuffle.sort.io.plugin.class";
+
+    /** What the manager sets that key to. */
+    public static final String DATA_IO = "io.rdmashuffle.spark.PoolDataIO";
+
+    private static final long MEBIBYTE = 1 << 20;
+
+    /** Returns the text of a key, or what holds without it. */
+    public String text(String key, String otherwise) {
+        String value = lookup.apply(key);
+        return value == null ? otherwise : value.strip();
+    }
+
+    /** Returns whether a key is set to true. */
+    public boolean isTrue(String key, boolean otherwise) {
+        return Boolean.parseBoolean(text(key, Boolean.toString(otherwise)));
+    }
+
+    /**
+     * Returns a size in bytes.
+     *
+     * @param inMebibytes whether a number without a suffix counts MiB, as of most of Spark's keys about memory
+     * @throws IllegalArgumentException if the text is no size
+     */
+    public long bytes(String key, String otherwise, boolean inMebibytes) {
+        String text = text(key, otherwise);
+        try {
+            long number = ByteSize.parse(text);
+            return inMebibytes && text.matches("\\d+") ? Math.multiplyExact(number, MEBIBYTE) : number;
+        } catch (IllegalArgumentException | ArithmeticException e) {
+            throw new IllegalArgumentException(key + "=" + text + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Returns which key has sort shuffle serve the whole application, and what to set instead; empty if none does. */
+    public Optional<String> reasonForSort() {
+        if (isTrue("spark.shuffle.service.enabled", false)) {
+            return Optional.of(
+                    "spark.shuffle.service.enabled=true: the external service serves files, not an executor's"
+                            + " memory; set it to false (dynamic allocation then needs"
+                            + " spark.dynamicAllocation.shuffleTracking.enabled=true)");
+        }
+        if (isTrue("spark.shuffle.push.enabled", false)) {
+            return Optional.of("spark.shuffle.push.enabled=true merges files on external services; set it to false");
+        }
+        if (isTrue("spark.shuffle.useOldFetchProtocol", false)) {
+            return Optional.of("spark.shuffle.useOldFetchProtocol=true; set it to false");
+        }
+        String dataIo = text(DATA_IO_KEY, DATA_IO);
+        return dataIo.equals(DATA_IO)
+                ? Optional.empty()
+                : Optional.of(DATA_IO_KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
+    }
+
+    /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
+    public Optional<String> reasonAgainstRdma() {
+        boolean encrypted = isTrue("spark.network.crypto.enabled", false)
+                || isTrue("spark.authenticate.enableSaslEncryption", false)
+                || isTrue("spark.ssl.rpc.enabled", false);
+        return encrypted && !isTrue("spark.io.encryption.enabled", false)
+                ? Optional.of("Spark encrypts its connections and RDMA would not;"
+                        + " spark.io.encryption.enabled=true encrypts the blocks themselves")
+                : Optional.empty();
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor.host;
+
+import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.doctor.report.CommandLine;
+import io.rdmashuffle.doctor.report.CommandLine.Option;
+import io.rdmashuffle.doctor.report.Effect;
+import io.rdmashuffle.doctor.report.Finding;
+import io.rdmashuffle.doctor.report.HostReport;
+import io.rdmashuffle.doctor.report.MisuseException;
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The command {@code doctor}: looks at this host and prints what it finds.
+ *
+ * <p><b>Threading:</b> of one thread.
+ */
+public final class HostDoctor {
+    private static final String CONF_FILE = "--conf-file";
+    private static final String CONF = "--conf";
+    private static final String EXECUTORS = "--executors";
+    private static final String JSON = "--json";
+    private static final String HELP = "--help";
+    private static final int MOST_EXECUTORS = 1024;
+
+    private static final List<Option> OPTIONS = List.of(
+            new Option(CONF_FILE, "FILE", "settings of the application, in the format of spark-defaults.conf"),
+            new Option(CONF, "KEY=VALUE", "a setting that goes before the file's; may be repeated"),
+            new Option(EXECUTORS, "N", "how many executors run on a host (default 1): each has a pool of its own"),
+            new Option(JSON, "", "print one JSON document rather than text"),
+            new Option(HELP, "", "print this"));
+
+    private static final String USAGE = """
+            Usage: java -jar rdma-shuffle-spark-VERSION.jar doctor [OPTION]...
+            Says whether executors on this host would use RDMA, what is in the way, and what to do about it. Limits are
+            those of this process: run it where and as whom executors run.
+            OPTIONS
+            Exit code: 0 RDMA works; 1 the application runs without RDMA, or with less than it could have; 2 the
+            application does not start; 64 the command line makes no sense.
+            """;
+
+    private final Host host;
+    private final String version;
+
+    HostDoctor(Host host, String version) {
+        this.host = host;
+        this.version = version;
+    }
+
+    /**
+     * Runs the command.
+     *
+     * @param version of this jar
+     * @param words its options
+     * @return the exit code
+     */
+    public static int run(String version, PrintStream out, PrintStream err, List<String> words) {
+        try {
+            CommandLine line = CommandLine.parse(OPTIONS, words);
+            if (line.has(HELP)) {
+                out.print(USAGE.replace("OPTIONS\n", CommandLine.help(OPTIONS) + "\n"));
+                return 0;
+            }
+            List<String> files = line.all(CONF_FILE);
+            @Nullable Path file = files.isEmpty() ? null : Path.of(files.get(files.size() - 1));
+            Settings settings = Settings.read(file, line.all(CONF), line.number(EXECUTORS, 1, 1, MOST_EXECUTORS));
+            HostReport report = new HostDoctor(Host.thisOne(), version).examine(settings);
+            out.println(line.has(JSON) ? report.json() : report.text());
+            return report.exitCode();
+        } catch (MisuseException e) {
+            err.println("doctor: " + e.getMessage());
+            return CommandLine.EXIT_MISUSE;
+        }
+    }
+
+    /** Looks at everything; where native code cannot be called, at what is left. */
+    HostReport examine(Settings settings) {
+        List<Finding> findings = new ArrayList<>(SystemCheck.run(host));
+        boolean isNative = findings.stream().allMatch(finding -> finding.effect() == Effect.NONE);
+        findings.addAll(SettingsCheck.run(settings));
+        findings.addAll(PoolCheck.run(host, settings));
+        findings.addAll(DiskCheck.run(host, settings));
+        FabricMode mode = settings.config().fabricMode();
+        if (isNative && (mode == FabricMode.AUTO || mode == FabricMode.VERBS)) {
+            findings.addAll(RdmaCheck.run(host, settings));
+        }
+        return new HostReport(version, host.name(), findings);
+    }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor.host;
+
+import java.io.IOException;
+import java.nio.file.FileStore;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * A directory that an executor would write to.
+ *
+ * @param exists whether it is there, and a directory
+ * @param problem why no file can be created in it; empty if one can
+ * @param type of its file system, as /proc/mounts has it
+ * @param freeBytes that this user may use
+ */
+record Place(boolean exists, String problem, String type, long freeBytes) {
+    /** How a place is looked at; tests replace it. */
+    interface Look {
+        Place at(Path directory);
+    }
+
+    /** Creates a file there and removes it again. */
+    static Place look(Path directory) {
+        if (!Files.isDirectory(directory)) {
+            return new Place(false, Files.exists(directory) ? "it is no directory" : "it does not exist", "", 0);
+        }
+        String problem = "";
+        try {
+            Files.delete(Files.createTempFile(directory, "rdma-shuffle-doctor-", ""));
+        } catch (IOException e) {
+            problem = e.getClass().getSimpleName() + ": " + e.getMessage();
+        }
+        try {
+            FileStore store = Files.getFileStore(directory);
+            return new Place(true, problem, store.type(), store.getUsableSpace());
+        } catch (IOException e) {
+            return new Place(true, problem.isEmpty() ? String.valueOf(e.getMessage()) : problem, "", 0);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor.host;
+
+import io.rdmashuffle.doctor.report.Effect;
+import io.rdmashuffle.doctor.report.Finding;
+import io.rdmashuffle.fabric.verbs.device.LocalPort;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+
+/**
+ * Whether this machine has RDMA that an executor would use: libraries, devices, ports, GIDs, a READ.
+ *
+ * <p><b>Threading:</b> of one thread.
+ */
+final class RdmaCheck {
+    private static final String LIBRARIES = "libraries";
+    private static final String PORTS = "ports";
+    private static final String READ = "loopback-read";
+    /** What the verbs layer does without. */
+    private static final Set<String> DISPENSABLE = Set.of("_ibv_query_gid_table");
+
+    private static final double GIGABYTE = 1e9;
+    private static final double MICROSECOND = 1e3;
+
+    private final Host host;
+    private final List<Finding> findings = new ArrayList<>();
+
+    private RdmaCheck(Host host) {
+        this.host = host;
+    }
+
+    static List<Finding> run(Host host, Settings settings) {
+        RdmaCheck check = new RdmaCheck(host);
+        List<DeviceFacts> devices = List.of();
+        List<LocalPort> ports = List.of();
+        if (check.libraries()) {
+            try {
+                devices = host.rdma().devices();
+                ports = host.rdma().choose(settings.config().verbs().devices());
+                check.findings.addAll(DeviceCheck.used(devices, ports, host.files()));
+            } catch (RdmaUnavailableException e) {
+                String remedy = DeviceCheck.remedy(host.rdma().kernelDevices(), devices, settings);
+                check.findings.addAll(DeviceCheck.unused(devices));
+                check.findings.add(Finding.wrong(PORTS, Effect.NO_RDMA, String.valueOf(e.getMessage()), remedy)
+                        .with("kernelDevices", host.rdma().kernelDevices()));
+            }
+        }
+        check.findings.add(LockedMemoryCheck.run(host, settings, devices, ports));
+        ports.forEach(check::read);
+        return check.findings;
+    }
+
+    /** Returns whether both libraries are there, and complete. */
+    private boolean libraries() {
+        boolean complete = true;
+        for (LibraryFacts library : host.rdma().libraries()) {
+            List<String> needed = library.missing().stream()
+                    .filter(function -> !DISPENSABLE.contains(function))
+                    .toList();
+            boolean usable = library.problem().isEmpty() && needed.isEmpty();
+            findings.add(finding(library, needed)
+                    .with("library", library.soname())
+                    .with("file", library.file())
+                    .with("missing", library.missing()));
+            complete &= usable;
+        }
+        return complete;
+    }
+
+    private static Finding finding(LibraryFacts library, List<String> needed) {
+        if (!library.problem().isEmpty()) {
+            return Finding.wrong(
+                    LIBRARIES,
+                    Effect.NO_RDMA,
+                    library.problem().lines().findFirst().orElse(""),
+                    "install rdma-core (Debian, Ubuntu: librdmacm1 ibverbs-providers; RHEL: librdmacm libibverbs)"
+                            + " in the image or on the host that executors run in; without an RDMA card nothing needs"
+                            + " to be done");
+        }
+        if (!needed.isEmpty()) {
+            return Finding.wrong(
+                    LIBRARIES,
+                    Effect.NO_RDMA,
+                    library.soname() + " (" + library.file() + ") lacks " + String.join(", ", needed),
+                    "install rdma-core 23 or newer");
+        }
+        return Finding.ok(
+                LIBRARIES,
+                library.soname() + " is " + (library.file().isEmpty() ? "loaded" : library.file())
+                        + (library.missing().isEmpty()
+                                ? ""
+                                : ", without " + String.join(", ", library.missing()) + ", which is not needed"));
+    }
+
+    private void read(LocalPort port) {
+        String message;
+        try {
+            ReadFigures figures = host.rdma().read(port);
+            findings.add(Finding.ok(
+                            READ,
+                            String.format(
+                                    Locale.ROOT,
+                                    "a READ over %s brings the right bytes; 4 KiB take %.1f us, 256 KiB at a time run"
+                                            + " at %.2f GB/s",
+                                    port,
+                                    figures.medianNanos() / MICROSECOND,
+                                    figures.bytesPerSecond() / GIGABYTE))
+                    .with("port", port.toString())
+                    .with("medianMicros", figures.medianNanos() / MICROSECOND)
+                    .with("bytesPerSecond", Math.round(figures.bytesPerSecond())));
+            return;
+        } catch (NativeException | IOException | RdmaUnavailableException | IllegalStateException e) {
+            message = String.valueOf(e.getMessage());
+        }
+        findings.add(Finding.wrong(
+                        READ,
+                        Effect.NO_RDMA,
+                        "no READ over " + port + ": " + message,
+                        message.contains("ENOMEM")
+                                ? "raise the limit of locked memory, see locked-memory"
+                                : "try rping -s -a ADDRESS and rping -c -a ADDRESS (rdmacm-utils), the port's;"
+                                        + " if that fails too it is the device's set-up: firewall (UDP port 4791),"
+                                        + " driver, dmesg")
+                .with("port", port.toString()));
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor.host;
+
+import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.verbs.device.LocalPort;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
+import java.io.IOException;
+import java.util.List;
+
+/** What this machine has of RDMA; tests replace it. */
+interface RdmaSystem {
+    /** Returns libibverbs and librdmacm. */
+    List<LibraryFacts> libraries();
+
+    /** Returns names of the devices that the kernel has. */
+    List<String> kernelDevices();
+
+    /** Returns the devices that libibverbs sees; called only where both libraries are complete. */
+    List<DeviceFacts> devices() throws RdmaUnavailableException;
+
+    /** Returns the ports that an executor would use, by the code by which it chooses them. */
+    List<LocalPort> choose(List<PortSelector> selectors) throws RdmaUnavailableException;
+
+    /** Reads memory of this process over a port. */
+    ReadFigures read(LocalPort port) throws RdmaUnavailableException, IOException;
+}

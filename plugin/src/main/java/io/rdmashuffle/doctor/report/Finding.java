@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor.report;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * What one check has found.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param check which, as JSON names it; several findings may come of one check
+ * @param effect what it means for an application
+ * @param message what was seen, in words
+ * @param remedy what to do about it; empty if nothing is wrong
+ * @param facts what was seen, for programs: text, numbers, truth values and lists of these, by name
+ */
+public record Finding(String check, Effect effect, String message, String remedy, Map<String, Object> facts) {
+    public Finding {
+        if ((effect == Effect.NONE) != remedy.isEmpty()) {
+            throw new IllegalArgumentException(
+                    check + ": a finding needs a remedy if something is wrong, and only then; " + message);
+        }
+        facts = new LinkedHashMap<>(facts);
+    }
+
+    /** Returns a finding that all is well. */
+    public static Finding ok(String check, String message) {
+        return new Finding(check, Effect.NONE, message, "", Map.of());
+    }
+
+    /** Returns a finding that something is wrong. */
+    public static Finding wrong(String check, Effect effect, String message, String remedy) {
+        return new Finding(check, effect, message, remedy, Map.of());
+    }
+
+    /** Returns the same with one fact more. */
+    public Finding with(String name, Object value) {
+        Map<String, Object> more = new LinkedHashMap<>(facts);
+        more.put(name, value);
+        return new Finding(check, effect, message, remedy, more);
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor.host;
+
+import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.verbs.device.LocalPort;
+import io.rdmashuffle.verbs.GidEntry;
+import io.rdmashuffle.verbs.PortAttributes;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A machine with one device, mlx5_0, with which nothing is wrong until a test changes a field. */
+final class FakeRdma implements RdmaSystem {
+    static final PortAttributes ACTIVE = new PortAttributes(1, true, 4096, 1L << 30, 100, 0, true);
+    static final PortAttributes DOWN = new PortAttributes(1, false, 4096, 1L << 30, 100, 0, true);
+
+    List<LibraryFacts> libraries = List.of(
+            new LibraryFacts("libibverbs.so.1", "/usr/lib/libibverbs.so.1.14.44.0", List.of(), ""),
+            new LibraryFacts("librdmacm.so.1", "/usr/lib/librdmacm.so.1.3.44.0", List.of(), ""));
+    List<String> kernelDevices = List.of("mlx5_0");
+    List<DeviceFacts> devices = List.of(device(port(ACTIVE, "10.0.0.7", GidEntry.Type.ROCE_V2)));
+    /** Why there is no port; null if there is one. */
+    @Nullable
+    String refusal;
+
+    /** Why a READ fails; null if it does not. */
+    @Nullable
+    RuntimeException readFailure;
+
+    static InetAddress address(String text) {
+        try {
+            return InetAddress.getByName(text);
+        } catch (UnknownHostException e) {
+            throw new IllegalArgumentException(e);
+        }
+    }
+
+    static DeviceFacts.Port port(PortAttributes attributes, String address, GidEntry.Type type) {
+        return new DeviceFacts.Port(
+                attributes, "eth2", List.of(address), List.of(new GidEntry(1, 3, type, address(address))));
+    }
+
+    static DeviceFacts.Port portWithoutAddress() {
+        return new DeviceFacts.Port(ACTIVE, "eth2", List.of(), List.of());
+    }
+
+    static DeviceFacts device(DeviceFacts.Port port) {
+        return new DeviceFacts("mlx5_0", "", true, "INFINIBAND", "22.31", false, List.of(port));
+    }
+
+    @Override
+    public List<LibraryFacts> libraries() {
+        return libraries;
+    }
+
+    @Override
+    public List<String> kernelDevices() {
+        return kernelDevices;
+    }
+
+    @Override
+    public List<DeviceFacts> devices() {
+        return devices;
+    }
+
+    @Override
+    public List<LocalPort> choose(List<PortSelector> selectors) throws RdmaUnavailableException {
+        if (refusal != null) {
+            throw new RdmaUnavailableException(refusal);
+        }
+        return List.of(new LocalPort("mlx5_0", 1, address("10.0.0.7"), List.of(3), PortSelector.ANY, ACTIVE));
+    }
+
+    @Override
+    public ReadFigures read(LocalPort port) throws IOException {
+        if (readFailure != null) {
+            throw readFailure;
+        }
+        return new ReadFigures(2500, 11.5e9);
+    }
+}
