@@ -55,7 +55,9 @@ class MainTest {
         assertMisuse("there are: doctor --version --help");
         assertMisuse("unknown command 'check'", "check");
         assertMisuse(
-                "unknown option --jsn; there are: --conf-file --conf --executors --json --help", "doctor", "--jsn");
+                "unknown option --jsn; there are: --conf-file --conf --executors --peer --json --help",
+                "doctor",
+                "--jsn");
         assertMisuse("unknown option host1", "doctor", "host1");
         assertMisuse("--conf-file needs a value: FILE", "doctor", "--conf-file");
         assertMisuse("--json has no value", "doctor", "--json=yes");

@@ -109,8 +109,9 @@ final class DeviceCheck {
             return "none without an RDMA card; with one, load its driver (rdma link shows its devices)";
         }
         if (devices.isEmpty()) {
-            return "install the provider of " + String.join(", ", kernelDevices) + " (Debian: ibverbs-providers), let"
-                    + " this container see /dev/infiniband, and load the modules ib_uverbs and rdma_ucm";
+            return "let this user, in this container, see and open /dev/infiniband/uverbs* and rdma_cm, install the"
+                    + " provider of " + String.join(", ", kernelDevices) + " (Debian: ibverbs-providers), and load the"
+                    + " modules ib_uverbs and rdma_ucm";
         }
         List<DeviceFacts> open =
                 devices.stream().filter(device -> device.problem().isEmpty()).toList();

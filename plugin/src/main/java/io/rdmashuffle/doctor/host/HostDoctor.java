@@ -12,6 +12,7 @@ import java.io.PrintStream;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +24,7 @@ public final class HostDoctor {
     private static final String CONF_FILE = "--conf-file";
     private static final String CONF = "--conf";
     private static final String EXECUTORS = "--executors";
+    private static final String PEER = "--peer";
     private static final String JSON = "--json";
     private static final String HELP = "--help";
     private static final int MOST_EXECUTORS = 1024;
@@ -31,6 +33,7 @@ public final class HostDoctor {
             new Option(CONF_FILE, "FILE", "settings of the application, in the format of spark-defaults.conf"),
             new Option(CONF, "KEY=VALUE", "a setting that goes before the file's; may be repeated"),
             new Option(EXECUTORS, "N", "how many executors run on a host (default 1): each has a pool of its own"),
+            new Option(PEER, "ADDRESS", "an RDMA address of another host, which shall answer; may be repeated"),
             new Option(JSON, "", "print one JSON document rather than text"),
             new Option(HELP, "", "print this"));
 
@@ -68,13 +71,18 @@ public final class HostDoctor {
             List<String> files = line.all(CONF_FILE);
             @Nullable Path file = files.isEmpty() ? null : Path.of(files.get(files.size() - 1));
             Settings settings = Settings.read(file, line.all(CONF), line.number(EXECUTORS, 1, 1, MOST_EXECUTORS));
-            HostReport report = new HostDoctor(Host.thisOne(), version).examine(settings);
+            HostReport report = new HostDoctor(Host.thisOne(), version).examine(settings.withPeers(line.all(PEER)));
             out.println(line.has(JSON) ? report.json() : report.text());
             return report.exitCode();
         } catch (MisuseException e) {
             err.println("doctor: " + e.getMessage());
             return CommandLine.EXIT_MISUSE;
         }
+    }
+
+    /** Looks at this host with settings that are at hand, those of the application that asks. */
+    public static HostReport examine(Map<String, String> settings) {
+        return new HostDoctor(Host.thisOne(), "").examine(Settings.of("the application's settings", settings, 1));
     }
 
     /** Looks at everything; where native code cannot be called, at what is left. */

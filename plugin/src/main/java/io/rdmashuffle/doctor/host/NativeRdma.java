@@ -153,6 +153,11 @@ final class NativeRdma implements RdmaSystem {
     }
 
     @Override
+    public void reach(LocalPort port, String peer) throws RdmaUnavailableException, IOException {
+        PeerReach.over(VerbsLibrary.load(), port.address(), InetAddress.getByName(peer));
+    }
+
+    @Override
     public ReadFigures read(LocalPort port) throws RdmaUnavailableException, IOException {
         return LoopbackRead.over(VerbsLibrary.load(), port.address());
     }

@@ -21,6 +21,7 @@ final class RdmaCheck {
     private static final String LIBRARIES = "libraries";
     private static final String PORTS = "ports";
     private static final String READ = "loopback-read";
+    private static final String PEER = "peer";
     /** What the verbs layer does without. */
     private static final Set<String> DISPENSABLE = Set.of("_ibv_query_gid_table");
 
@@ -46,13 +47,23 @@ final class RdmaCheck {
             } catch (RdmaUnavailableException e) {
                 String remedy = DeviceCheck.remedy(host.rdma().kernelDevices(), devices, settings);
                 check.findings.addAll(DeviceCheck.unused(devices));
-                check.findings.add(Finding.wrong(PORTS, Effect.NO_RDMA, String.valueOf(e.getMessage()), remedy)
+                check.findings.add(Finding.wrong(PORTS, Effect.NO_RDMA, check.reason(e), remedy)
                         .with("kernelDevices", host.rdma().kernelDevices()));
             }
         }
         check.findings.add(LockedMemoryCheck.run(host, settings, devices, ports));
         ports.forEach(check::read);
+        for (String peer : settings.peers()) {
+            ports.forEach(port -> check.reach(port, peer));
+        }
         return check.findings;
+    }
+
+    /** A kernel without RDMA has an error of its own for each call. */
+    private String reason(RdmaUnavailableException e) {
+        String none = "this machine has no RDMA device";
+        String message = String.valueOf(e.getMessage());
+        return host.rdma().kernelDevices().isEmpty() && !message.contains(none) ? none + " (" + message + ")" : message;
     }
 
     /** Returns whether both libraries are there, and complete. */
@@ -95,6 +106,23 @@ final class RdmaCheck {
                         + (library.missing().isEmpty()
                                 ? ""
                                 : ", without " + String.join(", ", library.missing()) + ", which is not needed"));
+    }
+
+    private void reach(LocalPort port, String peer) {
+        Finding finding;
+        try {
+            host.rdma().reach(port, peer);
+            finding = Finding.ok(PEER, peer + " answers over " + port);
+        } catch (NativeException | IOException | RdmaUnavailableException | IllegalStateException e) {
+            finding = Finding.wrong(
+                    PEER,
+                    Effect.NO_RDMA,
+                    peer + " does not answer over " + port + ": " + e.getMessage(),
+                    "check that it is the address of an active RDMA port there (rdma link; ip addr), that ping reaches"
+                            + " it from " + port.address().getHostAddress() + ", that firewalls let UDP port 4791 pass"
+                            + " (RoCE v2), and rping between the two");
+        }
+        findings.add(finding.with("peer", peer).with("port", port.toString()));
     }
 
     private void read(LocalPort port) {

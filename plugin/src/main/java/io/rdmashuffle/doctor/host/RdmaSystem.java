@@ -21,6 +21,9 @@ interface RdmaSystem {
     /** Returns the ports that an executor would use, by the code by which it chooses them. */
     List<LocalPort> choose(List<PortSelector> selectors) throws RdmaUnavailableException;
 
+    /** Has a host answer over a port; throws with the reason if it does not. */
+    void reach(LocalPort port, String peer) throws RdmaUnavailableException, IOException;
+
     /** Reads memory of this process over a port. */
     ReadFigures read(LocalPort port) throws RdmaUnavailableException, IOException;
 }

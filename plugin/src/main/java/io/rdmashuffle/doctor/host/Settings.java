@@ -25,15 +25,22 @@ import org.jspecify.annotations.Nullable;
  * @param config what they come to; of a key that cannot be used, its default
  * @param problems one line for each setting that cannot be used
  * @param executors how many executors run on a host
+ * @param peers RDMA addresses of other hosts, which shall answer
  */
-record Settings(String origin, Map<String, String> given, ShuffleConfig config, List<String> problems, int executors) {
+record Settings(
+        String origin,
+        Map<String, String> given,
+        ShuffleConfig config,
+        List<String> problems,
+        int executors,
+        List<String> peers) {
 
     /** Reads settings that are at hand. */
     static Settings of(String origin, Map<String, String> given, int executors) {
         try {
-            return new Settings(origin, given, ShuffleConfig.read(given), List.of(), executors);
+            return new Settings(origin, given, ShuffleConfig.read(given), List.of(), executors, List.of());
         } catch (ConfigException e) {
-            return new Settings(origin, given, withoutBroken(given, e.problems()), e.problems(), executors);
+            return new Settings(origin, given, withoutBroken(given, e.problems()), e.problems(), executors, List.of());
         }
     }
 
@@ -79,6 +86,11 @@ record Settings(String origin, Map<String, String> given, ShuffleConfig config, 
         }
         String origin = file != null ? file.toString() : given.isEmpty() ? "" : "--conf";
         return of(origin, given, executors);
+    }
+
+    /** Returns the same with hosts that shall answer. */
+    Settings withPeers(List<String> others) {
+        return new Settings(origin, given, config, problems, executors, others);
     }
 
     /** Returns them as Spark's own keys are read. */

@@ -9,6 +9,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
@@ -35,6 +36,7 @@ final class FakeHost {
             Map.of(SparkSettings.MANAGER_KEY, SparkSettings.MANAGER, "spark.master", "spark://host:7077"));
     Optional<String> reasonAgainstNative = Optional.empty();
     int executors = 1;
+    List<String> peers = List.of();
     private final Path root;
 
     FakeHost(Path root) {
@@ -81,7 +83,8 @@ final class FakeHost {
                         new Place(directory.equals(directory.getRoot()), "it does not exist", "", 0)),
                 () -> reasonAgainstNative,
                 rdma);
-        Settings read = Settings.of(settings.isEmpty() ? "" : "spark-defaults.conf", settings, executors);
+        Settings read = Settings.of(settings.isEmpty() ? "" : "spark-defaults.conf", settings, executors)
+                .withPeers(peers);
         return new HostDoctor(host, "0.1.0").examine(read);
     }
 

@@ -75,6 +75,13 @@ final class FakeRdma implements RdmaSystem {
     }
 
     @Override
+    public void reach(LocalPort port, String peer) throws IOException {
+        if (!peer.equals("10.0.0.8")) {
+            throw new IOException("RDMA_CM_EVENT_UNREACHABLE");
+        }
+    }
+
+    @Override
     public ReadFigures read(LocalPort port) throws IOException {
         if (readFailure != null) {
             throw readFailure;

@@ -160,6 +160,16 @@ class RdmaCheckTest {
     }
 
     @Test
+    void aPeerThatDoesNotAnswerIsNamed() {
+        host.peers = List.of("10.0.0.8");
+        assertThat(host.worst("peer").message()).isEqualTo("10.0.0.8 answers over mlx5_0:1 10.0.0.7");
+        assertThat(host.examine().exitCode()).isZero();
+        host.peers = List.of("10.0.0.8", "10.0.0.9");
+        assertFound(
+                "peer", Effect.NO_RDMA, "10.0.0.9 does not answer", "4791", "ping reaches it from 10.0.0.7", "rping");
+    }
+
+    @Test
     void aReadThatFailsIsNamed() {
         host.rdma.readFailure = new IllegalStateException("connecting to 10.0.0.7 took longer than 10 s");
         assertFound("loopback-read", Effect.NO_RDMA, "took longer than 10 s", "rping", "4791");
