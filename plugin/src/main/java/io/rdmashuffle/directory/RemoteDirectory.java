@@ -42,6 +42,7 @@ public final class RemoteDirectory {
     public static final Duration RETRY_TIMEOUT = Duration.ofMillis(500);
 
     private final Peer peer;
+    private final DirectoryLocation location;
     private final BlockingReads reads;
     private final RemoteTables tables;
     private final IndexReads indexes;
@@ -70,6 +71,7 @@ public final class RemoteDirectory {
             Duration timeout,
             Duration trust) {
         this.peer = peer;
+        this.location = location;
         this.reads = reads;
         this.tables = new RemoteTables(peer, reads, location);
         this.indexes = new IndexReads(peer, reads, cache);
@@ -92,6 +94,11 @@ public final class RemoteDirectory {
         KnownShuffle shuffle = shuffles.get(shuffleId);
         Located located = shuffle == null ? null : shuffle.trusted(mapId);
         return located != null ? located : known(shuffleId).refreshAndGet(mapId);
+    }
+
+    /** Returns where the first table is, which is there for as long as the peer is. */
+    public DirectoryLocation location() {
+        return location;
     }
 
     /**

@@ -19,6 +19,7 @@ public final class Main {
               --version   prints the version of this jar
               --help      prints this
             As a shuffle of Spark: spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager, see README.md.
+            As a Spark application, io.rdmashuffle.doctor.ClusterDoctor tells which way executors reach each other.
             """;
 
     private Main() {}

@@ -13,6 +13,7 @@ import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.MembershipListener;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.text.Quantities;
+import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -49,6 +50,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     public static final String NO_FABRIC = "netty";
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerPaths.class);
+
+    /** What the counter of a fabric's bytes is called, after the fabric's name. */
+    private static final String COUNTER_SUFFIX = "_BYTES";
 
     private final List<Fabric> fabrics;
     private final BlockingReads reads;
@@ -116,10 +120,22 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 .toList();
     }
 
+    /** Looks for a path as {@link #to} does, reads over it, and says how that went, or why there is none. */
+    public PathProbe probe(String executorId) throws InterruptedIOException {
+        PeerPath path = to(executorId);
+        if (path != null) {
+            String fabric = path.counter().name().replace(COUNTER_SUFFIX, "").toLowerCase(Locale.ROOT);
+            return PathProbe.over(
+                    executorId, fabric, path.peer(), path.directory().location(), reads);
+        }
+        Route route = routes.get(executorId);
+        return PathProbe.none(executorId, route == null ? "this executor has no one-sided fabric" : route.reason());
+    }
+
     /** Gives a path up after it failed. */
     public void failed(PeerPath path, Exception cause) {
         Route route = routes.get(path.executorId());
-        if (route != null && route.quarantine(path)) {
+        if (route != null && route.quarantine(path, String.valueOf(cause.getMessage()))) {
             quarantines.increment();
             // It may have come back under another address.
             members.recheck(path.executorId());
@@ -237,7 +253,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     }
 
     private static ShuffleCounter counterOf(Fabric fabric) {
-        return ShuffleCounter.valueOf(fabric.name().toUpperCase(Locale.ROOT) + "_BYTES");
+        return ShuffleCounter.valueOf(fabric.name().toUpperCase(Locale.ROOT) + COUNTER_SUFFIX);
     }
 
     /** What is known of the way to one executor. <b>Threading:</b> its own lock. */
@@ -249,6 +265,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         private volatile boolean unreachable;
         private boolean retired;
+        private String reason = "the driver does not know that executor";
         private volatile long quarantinedUntil = System.nanoTime();
 
         Route(String executorId) {
@@ -269,10 +286,16 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return path;
         }
 
-        synchronized boolean quarantine(PeerPath failed) {
+        /** Returns why there was no path when one was last looked for. */
+        synchronized String reason() {
+            return reason;
+        }
+
+        synchronized boolean quarantine(PeerPath failed, String cause) {
             if (!failed.equals(path)) {
                 return false;
             }
+            reason = "given up after it failed: " + cause;
             close();
             quarantinedUntil = System.nanoTime() + quarantine.toNanos();
             return true;
@@ -330,10 +353,12 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         private @Nullable PeerPath connect(Member member) {
             byte[] directory = member.address(DIRECTORY_ADDRESS);
+            List<String> reasons = new ArrayList<>();
             for (Fabric fabric : fabrics) {
                 byte[] address = member.address(fabric.name());
                 if (address == null || directory == null) {
-                    explain(fabric, "executor " + executorId + " does not offer " + fabric.name());
+                    reasons.add("executor " + executorId + " does not offer " + fabric.name());
+                    explain(fabric, reasons.get(reasons.size() - 1));
                     continue;
                 }
                 try {
@@ -342,9 +367,11 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                     RemoteDirectory remote = new RemoteDirectory(peer, location, reads, indexes, retryTimeout);
                     return new PeerPath(executorId, peer, remote, counterOf(fabric));
                 } catch (PeerUnreachableException | DirectoryFormatException e) {
+                    reasons.add(fabric.name() + ": " + e.getMessage());
                     explain(fabric, String.valueOf(e.getMessage()));
                 }
             }
+            reason = String.join("; ", reasons);
             return null;
         }
 

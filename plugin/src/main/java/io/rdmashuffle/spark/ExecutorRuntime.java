@@ -4,6 +4,8 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.conf.MetricsConfig;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.Latencies;
+import io.rdmashuffle.peer.PathProbe;
+import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
@@ -17,7 +19,9 @@ import io.rdmashuffle.spark.metrics.RegisteredSource;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
+import java.io.InterruptedIOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -225,6 +229,16 @@ final class ExecutorRuntime implements AutoCloseable {
             case ON -> true;
             case ASK_DRIVER -> network().isCompressed(shuffle.shuffleId());
         };
+    }
+
+    /** Reads from other executors as tasks do, and says how that went; see {@link PeerPaths#probe}. */
+    List<PathProbe> probe(List<String> executorIds) throws InterruptedIOException {
+        ensureAnnounced();
+        List<PathProbe> probes = new ArrayList<>();
+        for (String executorId : executorIds) {
+            probes.add(network().paths().probe(executorId));
+        }
+        return probes;
     }
 
     ReadServices readServices() {

@@ -4,6 +4,7 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
@@ -19,9 +20,11 @@ import io.rdmashuffle.shuffle.write.WriteServices;
 import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounter;
+import java.io.InterruptedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -340,6 +343,22 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         Map<String, Map<ShuffleCounter, Long>> all = new HashMap<>(members.byExecutor());
         all.putIfAbsent(SparkEnv.get().executorId(), running.statistics());
         return new ClusterStatistics(all, members.silent(), members.registryMessages());
+    }
+
+    /** Returns why Spark's sort shuffle serves the application; empty where this shuffle does. */
+    public Optional<String> reasonAgainstPool() {
+        return Optional.ofNullable(reasonAgainstPool);
+    }
+
+    /**
+     * Joins the other executors, if this one has not, and reads from some of them as tasks do; for {@code
+     * ClusterDoctor}.
+     *
+     * @param executorIds from whom; from none, this only joins
+     * @throws InterruptedIOException if the task is killed meanwhile
+     */
+    public List<PathProbe> probe(List<String> executorIds) throws InterruptedIOException {
+        return runtime().probe(executorIds);
     }
 
     @Override

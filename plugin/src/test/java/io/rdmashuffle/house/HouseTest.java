@@ -122,9 +122,9 @@ class HouseTest {
     }
 
     @Test
-    void onlyShuffleAndSparkKnowSpark() {
+    void onlyShuffleSparkAndTheDoctorOfAClusterKnowSpark() {
         noClasses()
-                .that(not(resideInAnyPackage(ROOT + "shuffle..", ROOT + "spark..")))
+                .that(not(resideInAnyPackage(ROOT + "shuffle..", ROOT + "spark..", ROOT + "doctor")))
                 .should()
                 .dependOnClassesThat(resideInAnyPackage("org.apache.spark..", "scala.."))
                 .because("Spark changes, and the rest must not change with it")

@@ -108,4 +108,28 @@ class PeerPathsTest {
             assertThat(asked).containsExactly("lookup 7", "recheck 7", "lookup 7");
         }
     }
+
+    @Test
+    void aProbeReadsTheDirectoryOrSaysWhyItCannot() throws Exception {
+        try (PeerPaths paths = paths(Duration.ofHours(1))) {
+            PathProbe probe = paths.probe("7");
+            assertThat(probe.fabric()).isEqualTo("shm");
+            assertThat(probe.inPlace()).as("this fabric copies").isFalse();
+            assertThat(probe.medianNanos()).isPositive();
+            assertThat(probe.bytesPerSecond()).isPositive();
+            assertThat(probe.reason()).isEmpty();
+            paths.failed(Objects.requireNonNull(paths.to("7")), new IOException("lost"));
+            assertThat(paths.probe("7"))
+                    .isEqualTo(PathProbe.none("7", "given up after it failed: lost"))
+                    .extracting(PathProbe::fabric)
+                    .isEqualTo(PathProbe.NETTY);
+        }
+        try (PeerPaths none = new PeerPaths(
+                List.of(),
+                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
+                executorId -> Optional.empty(),
+                Duration.ZERO)) {
+            assertThat(none.probe("7").reason()).isEqualTo("this executor has no one-sided fabric");
+        }
+    }
 }

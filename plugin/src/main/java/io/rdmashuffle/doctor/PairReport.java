@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor;
+
+import java.io.Serializable;
+
+/**
+ * How one executor reads from another.
+ *
+ * @param reader its id
+ * @param owner id of the one whose memory is read
+ * @param path {@code in-place}, {@code shm}, {@code verbs} or {@code netty}
+ * @param best whether no better path is to be expected between the two hosts
+ * @param micros median of a read of some bytes; 0 if none was made
+ * @param bytesPerSecond of one read after another; 0 if none was made
+ * @param reason why the path is not a better one, or why reads over it failed; may be empty where it is the best
+ */
+record PairReport(
+        String reader, String owner, String path, boolean best, double micros, double bytesPerSecond, String reason)
+        implements Serializable {
+    private static final long serialVersionUID = 1L;
+
+    static final String IN_PLACE = "in-place";
+    static final String SHM = "shm";
+    static final String VERBS = "verbs";
+    static final String NETTY = "netty";
+
+    /** Returns a pair whose best path follows from whether both are on one host. */
+    static PairReport of(
+            String reader, String owner, boolean oneHost, String path, double micros, double rate, String reason) {
+        boolean best = reason.isEmpty() && (oneHost ? path.equals(IN_PLACE) : path.equals(VERBS));
+        return new PairReport(reader, owner, path, best, micros, rate, reason);
+    }
+
+    /** Returns this pair with a reason, if it has none of its own and needs one. */
+    PairReport withReason(String other) {
+        return best || !reason.isEmpty()
+                ? this
+                : new PairReport(reader, owner, path, false, micros, bytesPerSecond, other);
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.peer;
+
+import io.rdmashuffle.directory.DirectoryLocation;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteSlice;
+import java.io.InterruptedIOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Which way leads to an executor, and how fast its directory came over it. One read at a time: less than a device
+ * does with many of them outstanding.
+ *
+ * <p><b>Threading:</b> immutable.
+ *
+ * @param executorId which executor
+ * @param fabric {@code shm}, {@code verbs}; {@code netty} if no one-sided path leads there
+ * @param inPlace whether its bytes are used where they lie
+ * @param medianNanos of reads of some bytes; 0 without a path
+ * @param bytesPerSecond of reads of its directory's first table; 0 without a path
+ * @param reason why there is no path, or why a read over it failed; empty if none did
+ */
+public record PathProbe(
+        String executorId, String fabric, boolean inPlace, long medianNanos, double bytesPerSecond, String reason) {
+    /** Stands for Spark's block transfer. */
+    public static final String NETTY = "netty";
+
+    private static final int SMALL_BYTES = 64;
+    private static final int MOST_SMALL = 100;
+    private static final int MOST_LARGE = 1000;
+    private static final int WARM_UP = 20;
+    private static final long MEASURED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+    static PathProbe none(String executorId, String reason) {
+        return new PathProbe(executorId, NETTY, false, 0, 0, reason);
+    }
+
+    /** Reads a peer's directory. */
+    static PathProbe over(String executorId, String fabric, Peer peer, DirectoryLocation location, BlockingReads reads)
+            throws InterruptedIOException {
+        RemoteSlice table = location.table();
+        RemoteSlice small =
+                new RemoteSlice(table.regionId(), table.offset(), Math.min(SMALL_BYTES, table.lengthBytes()));
+        byte[] target = new byte[Math.toIntExact(table.lengthBytes())];
+        try {
+            boolean inPlace = isInPlace(peer, small);
+            for (int i = 0; i < WARM_UP; i++) {
+                read(peer, small, reads, target);
+            }
+            return new PathProbe(
+                    executorId,
+                    fabric,
+                    inPlace,
+                    median(peer, small, reads, target),
+                    bytesPerSecond(peer, table, reads, target),
+                    "");
+        } catch (ReadFailedException e) {
+            return none(executorId, fabric + " failed: " + e.getMessage());
+        }
+    }
+
+    private static boolean isInPlace(Peer peer, RemoteSlice slice) throws ReadFailedException {
+        RemoteBytes view = RemoteBytes.inPlace(peer, List.of(slice));
+        if (view != null) {
+            view.close();
+        }
+        return view != null;
+    }
+
+    private static long median(Peer peer, RemoteSlice slice, BlockingReads reads, byte[] target)
+            throws ReadFailedException, InterruptedIOException {
+        long[] nanos = new long[MOST_SMALL];
+        int count = 0;
+        long begun = System.nanoTime();
+        while (count < MOST_SMALL && (count == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
+            long before = System.nanoTime();
+            read(peer, slice, reads, target);
+            nanos[count++] = System.nanoTime() - before;
+        }
+        Arrays.sort(nanos, 0, count);
+        return nanos[count / 2];
+    }
+
+    private static double bytesPerSecond(Peer peer, RemoteSlice slice, BlockingReads reads, byte[] target)
+            throws ReadFailedException, InterruptedIOException {
+        int count = 0;
+        long begun = System.nanoTime();
+        while (count < MOST_LARGE && (count == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
+            read(peer, slice, reads, target);
+            count++;
+        }
+        return (double) count * slice.lengthBytes() * TimeUnit.SECONDS.toNanos(1) / (System.nanoTime() - begun);
+    }
+
+    private static void read(Peer peer, RemoteSlice slice, BlockingReads reads, byte[] target)
+            throws ReadFailedException, InterruptedIOException {
+        try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
+            bytes.memory(0).getBytes(0, target, 0, Math.toIntExact(slice.lengthBytes()));
+        }
+    }
+}
