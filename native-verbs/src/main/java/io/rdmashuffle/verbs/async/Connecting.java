@@ -29,7 +29,7 @@ final class Connecting implements Timed {
     private final InetSocketAddress remote;
     private final Duration timeout;
     private final byte[] privateData;
-    private final @Nullable SharedReceives receives;
+    private final @Nullable ReceiveSource receives;
     private final long deadline;
     private final CompletableFuture<RdmaConnection> future;
     private @Nullable RdmaConnection connection;
@@ -42,7 +42,7 @@ final class Connecting implements Timed {
             InetSocketAddress remote,
             Duration timeout,
             byte[] privateData,
-            @Nullable SharedReceives receives,
+            @Nullable ReceiveSource receives,
             CompletableFuture<RdmaConnection> future) {
         this.resources = resources;
         this.threads = threads;
@@ -65,7 +65,7 @@ final class Connecting implements Timed {
             InetSocketAddress remote,
             Duration timeout,
             byte[] privateData,
-            @Nullable SharedReceives receives,
+            @Nullable ReceiveSource receives,
             CompletableFuture<RdmaConnection> future) {
         CmId id = resources.events().createId();
         Connecting connecting =

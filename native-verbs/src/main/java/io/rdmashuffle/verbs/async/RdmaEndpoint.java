@@ -240,7 +240,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     private RdmaListener listen(
             int port,
             Function<ConnectRequest, ConnectAnswer> admission,
-            @Nullable SharedReceives receives,
+            @Nullable ReceiveSource receives,
             Consumer<RdmaConnection> preparation,
             Consumer<RdmaConnection> acceptor) {
         requireOpen();
@@ -290,11 +290,11 @@ public final class RdmaEndpoint implements AutoCloseable {
         return receives;
     }
 
-    private SharedReceives requireOwn(SharedReceives receives) {
+    private ReceiveSource requireOwn(SharedReceives receives) {
         if (!sharedReceives.contains(receives)) {
             throw new IllegalArgumentException("these shared receives are closed, or another endpoint's");
         }
-        return receives;
+        return receives.source();
     }
 
     /**
@@ -341,7 +341,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     private CompletableFuture<RdmaConnection> begin(
-            InetSocketAddress remote, Duration timeout, byte[] privateData, @Nullable SharedReceives receives) {
+            InetSocketAddress remote, Duration timeout, byte[] privateData, @Nullable ReceiveSource receives) {
         requireOpen();
         ConnectAnswer.requireAtMost(
                 ConnectionParameters.MAX_REQUEST_BYTES, privateData.length, "private data of a request");

@@ -30,7 +30,7 @@ public final class RdmaListener implements AutoCloseable {
     private final CmId id;
     private final InetSocketAddress address;
     private final Function<ConnectRequest, ConnectAnswer> admission;
-    private final @Nullable SharedReceives receives;
+    private final @Nullable ReceiveSource receives;
     private final Consumer<RdmaConnection> preparation;
     private final Consumer<RdmaConnection> acceptor;
     private final Consumer<RdmaListener> onClose;
@@ -49,7 +49,7 @@ public final class RdmaListener implements AutoCloseable {
             ConnectionEvents events,
             InetSocketAddress at,
             Function<ConnectRequest, ConnectAnswer> admission,
-            @Nullable SharedReceives receives,
+            @Nullable ReceiveSource receives,
             Consumer<RdmaConnection> preparation,
             Consumer<RdmaConnection> acceptor,
             Consumer<RdmaListener> onClose) {

@@ -192,7 +192,7 @@ final class Resources implements AutoCloseable {
      * @param afterEnd follows the end of the connection, unless the device does not let go of it
      * @throws IOException if no completion queue has room for another
      */
-    RdmaConnection newConnection(CmId id, ProgressThreads threads, @Nullable SharedReceives receives, Runnable afterEnd)
+    RdmaConnection newConnection(CmId id, ProgressThreads threads, @Nullable ReceiveSource receives, Runnable afterEnd)
             throws IOException {
         if (!id.isOn(context)) {
             throw new IOException("the route to " + id.remoteAddress() + " does not use " + deviceName()
@@ -244,7 +244,7 @@ final class Resources implements AutoCloseable {
             Progress progress,
             ProgressThreads threads,
             Requests requests,
-            @Nullable SharedReceives receives,
+            @Nullable ReceiveSource receives,
             Runnable afterEnd)
             throws IOException {
         ConnectionState state =

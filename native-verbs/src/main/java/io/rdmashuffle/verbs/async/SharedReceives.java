@@ -156,15 +156,22 @@ public final class SharedReceives implements AutoCloseable {
         return messageBytes;
     }
 
-    SharedReceiveQueue queue() {
-        return queue;
+    /** Returns what connections take from it. */
+    ReceiveSource source() {
+        return new ReceiveSource() {
+            @Override
+            public SharedReceiveQueue queue() {
+                return queue;
+            }
+
+            @Override
+            public void add(int pairNumber, RdmaConnection connection) throws IOException {
+                SharedReceives.this.add(pairNumber, connection);
+            }
+        };
     }
 
-    /**
-     * Has messages of a queue pair go to the handler as this connection's, until it ends: the number may then be
-     * another's already.
-     */
-    void add(int pairNumber, RdmaConnection connection) throws IOException {
+    private void add(int pairNumber, RdmaConnection connection) throws IOException {
         synchronized (lock) {
             if (closed) {
                 throw new IOException("the shared receives of this connection are closed");
