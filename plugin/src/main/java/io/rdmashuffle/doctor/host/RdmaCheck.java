@@ -54,7 +54,7 @@ final class RdmaCheck {
         check.findings.add(LockedMemoryCheck.run(host, settings, devices, ports));
         ports.forEach(check::read);
         for (String peer : settings.peers()) {
-            ports.forEach(port -> check.reach(port, peer));
+            check.reach(ports, peer);
         }
         return check.findings;
     }
@@ -108,21 +108,30 @@ final class RdmaCheck {
                                 : ", without " + String.join(", ", library.missing()) + ", which is not needed"));
     }
 
-    private void reach(LocalPort port, String peer) {
-        Finding finding;
-        try {
-            host.rdma().reach(port, peer);
-            finding = Finding.ok(PEER, peer + " answers over " + port);
-        } catch (NativeException | IOException | RdmaUnavailableException | IllegalStateException e) {
-            finding = Finding.wrong(
-                    PEER,
-                    Effect.NO_RDMA,
-                    peer + " does not answer over " + port + ": " + e.getMessage(),
-                    "check that it is the address of an active RDMA port there (rdma link; ip addr), that ping reaches"
-                            + " it from " + port.address().getHostAddress() + ", that firewalls let UDP port 4791 pass"
-                            + " (RoCE v2), and rping between the two");
+    /** A peer has its addresses in the networks of some of the ports; one of them must lead there. */
+    private void reach(List<LocalPort> ports, String peer) {
+        List<String> failures = new ArrayList<>();
+        for (LocalPort port : ports) {
+            try {
+                host.rdma().reach(port, peer);
+                findings.add(Finding.ok(PEER, peer + " answers over " + port)
+                        .with("peer", peer)
+                        .with("port", port.toString()));
+                return;
+            } catch (NativeException | IOException | RdmaUnavailableException | IllegalStateException e) {
+                failures.add(peer + " does not answer over " + port + ": " + e.getMessage());
+            }
         }
-        findings.add(finding.with("peer", peer).with("port", port.toString()));
+        findings.add(Finding.wrong(
+                        PEER,
+                        Effect.NO_RDMA,
+                        failures.isEmpty()
+                                ? peer + " cannot be asked: no RDMA port is used"
+                                : String.join("\n", failures),
+                        "check that it is the address of an active RDMA port there (rdma link; ip addr), that ping"
+                                + " reaches it from a port's address, that firewalls let UDP port 4791 pass (RoCE v2),"
+                                + " and rping between the two")
+                .with("peer", peer));
     }
 
     private void read(LocalPort port) {
