@@ -50,6 +50,9 @@ find_java() {
 # Usage: module_jar MODULE; prints the jar of a module of integration-tests, nothing if there is none.
 module_jar() { compgen -G "$ROOT/integration-tests/$1/target/rdma-shuffle-$1-*.jar" | head -n 1; }
 
+# Prints the jar that users get, nothing if there is none; a release has jars of sources and Javadoc beside it.
+plugin_jar() { compgen -G "$ROOT/plugin/target/rdma-shuffle-spark-*.jar" | grep -vE -- '-(sources|javadoc)\.jar$' | head -n 1; }
+
 # Usage: modules_of MODULE; prints a module of integration-tests and those of them that it needs.
 modules_of() {
   case $1 in
@@ -64,7 +67,7 @@ modules_of() {
 must_build() {
   local module=$1 built=$ROOT/integration-tests/$1/target/built jar needed
   local sources=("$ROOT/pom.xml" "$ROOT/.mvn" "$ROOT/integration-tests/pom.xml")
-  compgen -G "$ROOT/plugin/target/rdma-shuffle-spark-*.jar" >/dev/null || return 0
+  [ -n "$(plugin_jar)" ] || return 0
   for needed in $(modules_of "$module"); do
     [ -n "$(module_jar "$needed")" ] || return 0
     sources+=("$ROOT/integration-tests/$needed/pom.xml" "$ROOT/integration-tests/$needed/src/main")

@@ -86,7 +86,8 @@ record SmallApplication(int exitCode, List<String> output) {
         List<Path> all = new ArrayList<>(List.of(first));
         all.add(SparkJars.ROOT.resolve("integration-tests/cluster/target/classes"));
         try (Stream<Path> built = Files.list(SparkJars.ROOT.resolve("plugin/target"))) {
-            built.filter(file -> file.getFileName().toString().matches("rdma-shuffle-spark-.*\\.jar"))
+            built.filter(file ->
+                            file.getFileName().toString().matches("rdma-shuffle-spark-.*(?<!-sources|-javadoc)\\.jar"))
                     .forEach(all::add);
         }
         // Spark's tests register services that Spark would load.
