@@ -174,6 +174,9 @@ class ReadModelTest {
         private void succeed() {
             int pair = anyPair();
             List<FakeQueues.Send> posted = pair < 0 ? List.of() : rig.queues().posted(pair);
+            if (posted.stream().anyMatch(failed::contains)) {
+                return; // in error: the device flushes what is left, and tells of nothing twice
+            }
             int count = posted.isEmpty() ? 0 : 1 + random.nextInt(posted.size());
             for (int i = 0; i < count; i++) {
                 FakeQueues.Send send = posted.get(i);
