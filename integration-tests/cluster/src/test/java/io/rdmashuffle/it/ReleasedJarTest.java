@@ -31,6 +31,7 @@ class ReleasedJarTest {
     private static final Pattern EXPECTED = Pattern.compile("io/rdmashuffle/.*"
             + "|com/kenai/jffi/.*\\.class"
             + "|jni/(x86_64|aarch64)-Linux/libjffi-1\\.2\\.so"
+            + "|META-INF/services/org\\.apache\\.spark\\.status\\.AppHistoryServerPlugin"
             + "|META-INF/(MANIFEST\\.MF|LICENSE|NOTICE|licenses/(asm|jnr-x86asm|kryo)\\.txt)");
 
     /** Names of classes as class files have them; texts of messages, with dots, are left alone. */
@@ -63,6 +64,7 @@ class ReleasedJarTest {
                         "io/rdmashuffle/spark/RdmaShuffleManager.class",
                         "io/rdmashuffle/spark/compat/since41/SparkSince41.class",
                         "io/rdmashuffle/shaded/jnr/ffi/LibraryLoader.class",
+                        "META-INF/services/org.apache.spark.status.AppHistoryServerPlugin",
                         "META-INF/licenses/kryo.txt");
     }
 
