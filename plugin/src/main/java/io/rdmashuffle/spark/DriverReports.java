@@ -24,8 +24,7 @@ import scala.Option;
 
 /**
  * What the driver makes of its executors' reports: metrics, the data of the user interface, events for Spark's
- * listeners
- * and its event log.
+ * listeners and its event log.
  *
  * <p>When the application ends it asks executors once more, on the thread that writes the event log and for two seconds
  * at most, since Spark stops to take events soon after. A Spark that lacks what this needs does without it.

@@ -23,8 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * {@code bin/ui-test}: the tab as a browser has it, with Spark's scripts and styles, while an application runs and in
- * the
- * history server; its numbers compared with the counters, and pictures of it.
+ * the history server; its numbers compared with the counters, and pictures of it.
  */
 @Tag("system")
 @Timeout(value = 6, unit = TimeUnit.MINUTES)

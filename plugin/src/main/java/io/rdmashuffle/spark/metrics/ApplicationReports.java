@@ -15,9 +15,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the driver knows of its executors: the last report of each, of those that run and of the last {@value
- * #MAX_ENDED}
- * that do not. Sums of counters keep what the others had counted.
+ * What the driver knows of its executors: the last report of each, of those that run and of the last
+ * {@value #MAX_ENDED} that do not. Sums of counters keep what the others had counted.
  *
  * <p>Passes each report on to the store of the user interface, and to Spark's listeners when there is news: not more
  * often than the interval for each executor, and at its end.
