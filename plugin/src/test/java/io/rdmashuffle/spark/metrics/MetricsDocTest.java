@@ -8,8 +8,14 @@ import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Tag("unit")
 class MetricsDocTest {
@@ -32,6 +38,23 @@ class MetricsDocTest {
                 .as("docs/metrics.md is out of date; write its table anew with: make docs")
                 .content()
                 .isEqualTo(rendered);
+    }
+
+    /** A panel or an alert of a metric that is not there says that all is well. */
+    @ParameterizedTest
+    @ValueSource(strings = {"conf/grafana-dashboard.json", "conf/prometheus-rules.yml"})
+    void dashboardAndAlertsNameMetricsThatExist(String file) throws IOException {
+        Set<String> exist = new HashSet<>(
+                Set.of(ShuffleSource.READ_LATENCY + "_50thPercentile", ShuffleSource.READ_LATENCY + "_99thPercentile"));
+        for (ShuffleCounter counter : ShuffleCounter.values()) {
+            exist.add(counter.metric() + "_Value");
+        }
+        Set<String> named = Pattern.compile("metrics_spark_driver_rdmaShuffle_(\\w+)")
+                .matcher(Files.readString(ProjectFiles.path(file)))
+                .results()
+                .map(metric -> metric.group(1))
+                .collect(Collectors.toSet());
+        assertThat(named).hasSizeGreaterThan(5).isSubsetOf(exist);
     }
 
     private static String table() {
