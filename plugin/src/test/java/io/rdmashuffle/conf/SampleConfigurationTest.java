@@ -31,7 +31,13 @@ class SampleConfigurationTest {
     void everyPromisedSampleIsThere() throws IOException {
         assertThat(samples())
                 .extracting(file -> file.getFileName().toString())
-                .contains("single-machine.conf", "roce.conf", "infiniband.conf", "kubernetes.conf");
+                .contains(
+                        "single-machine.conf",
+                        "ethernet.conf",
+                        "roce.conf",
+                        "infiniband.conf",
+                        "kubernetes.conf",
+                        "yarn.conf");
     }
 
     @ParameterizedTest

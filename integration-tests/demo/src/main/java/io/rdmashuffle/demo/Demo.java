@@ -11,6 +11,7 @@ import io.rdmashuffle.harness.tpcds.QueryCatalogue;
 import io.rdmashuffle.harness.tpcds.TpcdsData;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDateTime;
@@ -54,16 +55,43 @@ public final class Demo extends Tool {
         TpcdsData data = new TpcdsData(options.dataFolder(workspace), options.scale());
         data.ensure(workspace, out::println);
         Path logs = runFolder(workspace);
-        DemoReport report =
-                compare(new Application.Setting(workspace, data.folder(), logs, options.timeout()), catalogue, queries);
-        out.println(ReportTable.render(report));
-        summarise(report, logs, workspace);
-        Path json = options.json();
-        if (json != null) {
-            report.writeJson(json);
-            out.println("written: " + json);
+        Application.Setting setting = new Application.Setting(workspace, data.folder(), logs, options.timeout());
+        Map<String, String> ourConf = options.ourConf();
+        String userInterface = options.keep() ? enableUserInterface(ourConf) : "";
+        Application sort = new Application("sort", setting, options.sortConf());
+        Application ours = new Application("ours", setting, ourConf);
+        try (Comparison comparison = new Comparison(sort, ours, catalogue)) {
+            DemoReport report = compare(comparison, queries);
+            out.println(ReportTable.render(report));
+            summarise(report, logs, workspace);
+            Path json = options.json();
+            if (json != null) {
+                report.writeJson(json);
+                out.println("written: " + json);
+            }
+            if (options.fabric() != ShuffleMode.SORT) {
+                out.println(new HostVerdict(
+                                workspace.pluginJar(), ourConf, options.executors(), logs.resolve("doctor.json"))
+                        .line());
+            }
+            if (options.keep()) {
+                out.println("our application runs until Enter is pressed: " + userInterface);
+                int unused = System.in.read();
+            }
+            return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
         }
-        return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+    }
+
+    /** Returns where it will be. */
+    private String enableUserInterface(Map<String, String> conf) throws IOException {
+        int port;
+        try (ServerSocket free = new ServerSocket(0)) {
+            port = free.getLocalPort();
+        }
+        conf.put("spark.ui.enabled", "true");
+        conf.put("spark.ui.port", Integer.toString(port));
+        String tab = options.fabric() == ShuffleMode.SORT ? "/" : "/rdmashuffle/";
+        return "http://localhost:" + port + tab;
     }
 
     private List<String> queries(QueryCatalogue catalogue) {
@@ -81,31 +109,26 @@ public final class Demo extends Tool {
                 .resolve(now + "-" + ProcessHandle.current().pid()));
     }
 
-    private DemoReport compare(Application.Setting setting, QueryCatalogue catalogue, List<String> queries)
-            throws IOException, InterruptedException {
+    private DemoReport compare(Comparison comparison, List<String> queries) throws IOException, InterruptedException {
         out.printf(
                 "local-cluster with %d executors, twice: sort shuffle and %s; %d queries, all rows compared%n",
                 options.executors(), options.fabric(), queries.size());
         List<QueryComparison> compared = new ArrayList<>();
-        Application sort = new Application("sort", setting, options.sortConf());
-        Application ours = new Application("ours", setting, options.ourConf());
-        try (Comparison comparison = new Comparison(sort, ours, catalogue)) {
-            try (StepProgress progress = new StepProgress(out, "queries", queries.size())) {
-                progress.starting("starting Spark");
-                comparison.warmUp(queries.get(0));
-                for (String query : queries) {
-                    progress.starting(query);
-                    QueryComparison result = comparison.compare(query);
-                    compared.add(result);
-                    progress.finished(result.toString());
-                }
-                progress.starting("dropping shuffles");
+        try (StepProgress progress = new StepProgress(out, "queries", queries.size())) {
+            progress.starting("starting Spark");
+            comparison.warmUp(queries.get(0));
+            for (String query : queries) {
+                progress.starting(query);
+                QueryComparison result = comparison.compare(query);
+                compared.add(result);
+                progress.finished(result.toString());
             }
-            Map<String, Long> held = options.fabric() == ShuffleMode.SORT
-                    ? Map.of()
-                    : comparison.drain().counters();
-            return new DemoReport(options.fabric().toString(), compared, held);
+            progress.starting("dropping shuffles");
         }
+        Map<String, Long> held = options.fabric() == ShuffleMode.SORT
+                ? Map.of()
+                : comparison.drain().counters();
+        return new DemoReport(options.fabric().toString(), compared, held);
     }
 
     private void summarise(DemoReport report, Path logs, Workspace workspace) {

@@ -82,6 +82,12 @@ final class DemoOptions {
     private @Nullable Path json;
 
     @Option(
+            names = "--keep",
+            description = "Leave our application running until Enter is pressed, and say where its user interface is,"
+                    + " with the tab RDMA shuffle")
+    private boolean keep;
+
+    @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
             description = "A query that takes longer has failed. Default: ${DEFAULT-VALUE}")
@@ -120,6 +126,10 @@ final class DemoOptions {
 
     int executors() {
         return executors;
+    }
+
+    boolean keep() {
+        return keep;
     }
 
     Duration timeout() {
