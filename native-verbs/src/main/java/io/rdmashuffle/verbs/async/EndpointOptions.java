@@ -132,7 +132,7 @@ public record EndpointOptions(
                 maxInFlight, maxReceives, maxCompletions, inlineBytes, maxPieces, operationTimeout, busyPoll, threads);
     }
 
-    static void requirePositive(String name, int value) {
+    private static void requirePositive(String name, int value) {
         if (value < 1) {
             throw new IllegalArgumentException(name + " " + value + ": must be at least 1");
         }

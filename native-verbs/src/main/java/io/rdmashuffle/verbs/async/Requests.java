@@ -196,6 +196,8 @@ final class Requests {
     }
 
     private static ReceivedMessage received(WorkCompletions completions, int index, int slot) {
-        return ReceivedMessage.of(completions, index);
+        return new ReceivedMessage(
+                completions.lengthBytes(index),
+                completions.hasImmediate(index) ? OptionalInt.of(completions.immediate(index)) : OptionalInt.empty());
     }
 }

@@ -46,7 +46,6 @@ class ConnectionStateTest {
             new Progress(channel, queue, 8, false),
             EndpointOptions.DEFAULT,
             1,
-            false,
             () -> ended++);
 
     @AfterEach
