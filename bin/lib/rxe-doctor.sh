@@ -9,7 +9,7 @@ DEVICE=${RXE_DEVICE:-rxe}
 # shellcheck source=rxe-devices.sh
 . "$(dirname "${BASH_SOURCE[0]}")/rxe-devices.sh"
 DOCTOR=("$@" -jar "$JAR" doctor)
-passed=0 failed=0 got=0 output=""
+passed=0 failed=0
 
 for number in 0 1; do
   [ -e "/sys/class/infiniband/$DEVICE$number" ] || {
@@ -19,10 +19,12 @@ for number in 0 1; do
   }
 done
 
-# Usage: check NAME EXIT_CODE STATUS CHECK MESSAGE REMEDY; looks for one finding of the last run; patterns are those of grep -E, an
-# empty one is not looked for.
-check() {
-  local name=$1 code=$2 finding="^$3 +$4 .*$5" remedy=$6
+# Usage: expect NAME EXIT_CODE STATUS CHECK MESSAGE REMEDY COMMAND...; runs a command and looks for one finding; patterns are
+# those of grep -E, an empty one is not looked for.
+expect() {
+  local name=$1 code=$2 finding="^$3 +$4 .*$5" remedy=$6 got=0 output
+  shift 6
+  output=$("$@" 2>&1 </dev/null) || got=$?
   if [ "$got" = "$code" ] && grep -qE "$finding" <<<"$output" &&
     { [ -z "$remedy" ] || grep -A 9 -E "$finding" <<<"$output" | grep -qE "$remedy"; }; then
     passed=$((passed + 1))
@@ -31,15 +33,6 @@ check() {
     failed=$((failed + 1))
     printf 'FAILED %s: exit code %s of %s, finding "%s", remedy "%s" in:\n%s\n' "$name" "$got" "$code" "$finding" "$remedy" "$output"
   fi
-}
-
-# Usage: expect NAME EXIT_CODE STATUS CHECK MESSAGE REMEDY COMMAND...; runs a command, and looks for one finding.
-expect() {
-  local expected=("${@:1:6}")
-  shift 6
-  got=0
-  output=$("$@" 2>&1 </dev/null) || got=$?
-  check "${expected[@]}"
 }
 
 # Root has every capability; without this one the limit of locked memory holds.
@@ -51,7 +44,6 @@ expect healthy 0 ok loopback-read "${DEVICE}1:1 .*brings the right bytes; 4 KiB 
   --conf "spark.shuffle.rdma.fabric.verbs.devices=${DEVICE}0,${DEVICE}1" --peer 10.77.0.1
 expect memlock 1 warn locked-memory "RLIMIT_MEMLOCK of this process is 8192 KiB, CAP_IPC_LOCK is not effective" \
   "LimitMEMLOCK=infinity" "${UNPRIVILEGED[@]}" prlimit --memlock=8388608 "${DOCTOR[@]}"
-
 expect peer-unreachable 1 warn peer "10.77.0.99 does not answer over ${DEVICE}0:1" "UDP port 4791" "${DOCTOR[@]}" --peer 10.77.0.99
 
 mount -o remount,size=64m /dev/shm

@@ -96,7 +96,9 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     private final ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle;
 
     private @Nullable DriverEndpoint registry;
-    private @Nullable DriverReports reports;
+    /** Read by the thread of each report, which must not wait for {@link #stop()}. */
+    private volatile @Nullable DriverReports reports;
+
     private boolean hasBegunReports;
     private boolean stopped;
 
@@ -395,12 +397,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         }
     }
 
-    private synchronized @Nullable DriverReports begunReports() {
-        return reports;
-    }
-
     private boolean take(Report report) {
-        DriverReports begun = begunReports();
+        DriverReports begun = reports;
         if (begun != null) {
             begun.take(report);
         }

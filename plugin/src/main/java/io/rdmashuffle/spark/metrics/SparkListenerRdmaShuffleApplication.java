@@ -8,8 +8,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
  * What is known of the shuffle of an application when its first shuffle is registered. Spark writes it into the event
- * log under the name of this class; a Spark without this jar drops it when it reads
- * the log.
+ * log under the name of this class; a Spark without this jar drops it when it reads the log.
  *
  * <p><b>Threading:</b> immutable.
  */

@@ -8,8 +8,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
  * What an executor has reported, or what was known of it when it was lost. Spark writes it into the event log under
- * the name of this class; a Spark without this jar drops it when it reads
- * the log.
+ * the name of this class; a Spark without this jar drops it when it reads the log.
  *
  * <p><b>Threading:</b> immutable.
  */

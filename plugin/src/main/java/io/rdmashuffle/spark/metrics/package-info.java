@@ -4,8 +4,7 @@
  * driver the last report of each.
  *
  * <p>May use {@code fabric}, {@code registry}, {@code store}, Spark, Dropwizard, Jackson and SLF4J. Must never fail
- * an application, be called on
- * the way of a block, or ask another process when a sink asks for a value.
+ * an application, be called on the way of a block, or ask another process when a sink asks for a value.
  */
 @NullMarked
 package io.rdmashuffle.spark.metrics;
