@@ -23,10 +23,14 @@ check() {
   fi
 }
 
-# Usage: warnings LOG; prints what a process warned of: what Spark always says aside.
+# Usage: whole_lines LOG; prints a log without a last line that was cut off when the process was killed.
+whole_lines() { if [ -n "$(tail -c 1 "$1")" ]; then head -n -1 "$1"; else cat "$1"; fi; }
+
+# Usage: warnings LOG; prints what a process warned of: aside what Spark always says, and what it says when a cluster is stopped,
+# where a worker may end before its executors do.
 warnings() {
-  grep -E '^[0-9:.]+ (WARN|ERROR|FATAL) ' "$1" |
-    grep -vE ' (WARN NativeCodeLoader: |ERROR CoarseGrainedExecutorBackend: RECEIVED SIGNAL TERM$)' || true
+  whole_lines "$1" | grep -E '^[0-9:.]+ (WARN|ERROR|FATAL) ' | grep -v ' WARN NativeCodeLoader: ' |
+    grep -vE ' ERROR (CoarseGrainedExecutorBackend: RECEIVED SIGNAL TERM$|WorkerWatcher: Lost connection to worker )' || true
 }
 
 # Usage: warns_only LOG PATTERN; succeeds if a process warned once, of this, or, without a pattern, of nothing.
