@@ -35,9 +35,13 @@ final class ApplicationSettings {
         ShuffleConfig.entries().forEach(entry -> addIfChanged(changed, config, entry));
         Map<String, String> values = new TreeMap<>();
         NAMED.forEach(entry -> values.put(entry.key(), value(config, entry)));
+        return new ApplicationInfo(pluginVersion(), whySort == null ? "" : whySort, changed, values);
+    }
+
+    /** Returns the version in the jar's manifest; "unknown" where classes do not come from a jar. */
+    static String pluginVersion() {
         String version = ApplicationSettings.class.getPackage().getImplementationVersion();
-        return new ApplicationInfo(
-                version == null ? "unknown" : version, whySort == null ? "" : whySort, changed, values);
+        return version == null ? "unknown" : version;
     }
 
     private static <T extends Comparable<T>> void addIfChanged(

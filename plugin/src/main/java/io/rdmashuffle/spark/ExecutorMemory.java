@@ -36,6 +36,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.package$;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -169,8 +170,15 @@ final class ExecutorMemory implements AutoCloseable {
     private void announce(PoolSizing sizing, ShuffleConfig config) {
         String shortage = sizing.shortage().orElse(null);
         long most = directory.isAbsent() ? 0 : Math.min(pool.memory().usage().capBytes(), sizing.freeBytes());
+        LOG.info(
+                "RDMA shuffle {} on Spark {}: pool of up to {} in {}, disk tier {}, fabrics {}",
+                ApplicationSettings.pluginVersion(),
+                package$.MODULE$.SPARK_VERSION(),
+                Quantities.mebibytes(most),
+                config.poolDirectory(),
+                pool.disk() == null ? "off" : "on",
+                fabrics.stream().map(Fabric::name).toList());
         if (shortage == null) {
-            LOG.info("Pool of up to {} in {}", Quantities.mebibytes(most), config.poolDirectory());
             return;
         }
         LOG.warn(
