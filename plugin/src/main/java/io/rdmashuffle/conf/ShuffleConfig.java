@@ -164,11 +164,11 @@ public final class ShuffleConfig {
     public static final ConfigEntry<Boolean> DIRECT_ENABLED =
             ConfigEntry.flag("direct.enabled", "true").doc("""
                 Put bare records into the pool and read them from it, neither compressed nor through Spark's block
-                streams, where that is possible: without map-side combine, with a serialiser whose records stand for
-                themselves (Spark SQL's, Kryo), without I/O encryption, and unless `spark.shuffle.compress=true` is set
-                explicitly. Not with `fabric.mode=netty`. `spark.shuffle.compress` and `spark.io.compression.codec` say
-                how what finds no room in either tier is compressed in files, and how a whole shuffle is where fewer
-                than half of the pairs of executors have a path that is one-sided (decided once for each shuffle).
+                streams, where that is possible: with a serialiser whose records stand for themselves (Spark SQL's,
+                Kryo), without I/O encryption, and unless `spark.shuffle.compress=true` is set explicitly. Not with
+                `fabric.mode=netty`. `spark.shuffle.compress` and `spark.io.compression.codec` say how what finds no
+                room in either tier is compressed in files, and how a whole shuffle is where fewer than half of the
+                pairs of executors have a path that is one-sided (decided once for each shuffle).
                 """);
     public static final ConfigEntry<Integer> DIRECT_COMPRESS_ABOVE = ConfigEntry.count(
                     "direct.compressAbove", "percent", "75")

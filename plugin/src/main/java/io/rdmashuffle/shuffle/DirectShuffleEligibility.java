@@ -19,9 +19,6 @@ public final class DirectShuffleEligibility {
         if (conf.contains(COMPRESS) && conf.getBoolean(COMPRESS, true)) {
             return Optional.of(COMPRESS + "=true is set");
         }
-        if (dependency.mapSideCombine()) {
-            return Optional.of("it combines on the map side");
-        }
         if (!dependency.serializer().supportsRelocationOfSerializedObjects()) {
             return Optional.of(
                     dependency.serializer().getClass().getSimpleName() + " does not support relocation of its records");

@@ -8,6 +8,7 @@ import io.rdmashuffle.store.ShuffleCounter;
 import java.io.Serializable;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -15,6 +16,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
 import org.apache.spark.HashPartitioner;
+import org.apache.spark.ShuffleDependency;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -183,6 +185,42 @@ class ShuffleInOneProcessTest {
             }
             assertThat(partitions.stream().mapToInt(List::size).sum()).isEqualTo(records.size());
         }
+    }
+
+    @ParameterizedTest
+    @EnumSource
+    void valuesAreCombinedBeforeTheyAreWritten(Way way) {
+        List<Tuple2<Integer, byte[]>> records = records(5_000, 500);
+        Map<Integer, String> expected = new HashMap<>();
+        records.forEach(record -> expected.merge(record._1(), letters(record._2()), (a, b) -> ordered(a + b)));
+        Map<String, String> conf = new HashMap<>(way.conf);
+        // Combiners go to disk many times, and are merged from there.
+        conf.put("spark.shuffle.spill.numElementsForceSpillThreshold", "10");
+        try (LocalApplication application = LocalApplication.start(pools, local, conf)) {
+            JavaPairRDD<Integer, String> combined = application
+                    .context()
+                    .parallelize(records, MAPS)
+                    .mapToPair(record -> record)
+                    .mapValues(ShuffleInOneProcessTest::letters)
+                    .reduceByKey((a, b) -> ordered(a + b), PARTITIONS);
+            ShuffleDependency<?, ?, ?> dependency =
+                    (ShuffleDependency<?, ?, ?>) combined.rdd().dependencies().apply(0);
+            assertThat(dependency.mapSideCombine()).isTrue();
+            assertThat(dependency.shuffleHandle() instanceof DirectShuffleHandle)
+                    .isEqualTo(way.isDirect());
+            assertThat(combined.collectAsMap()).isEqualTo(expected);
+        }
+    }
+
+    private static String letters(byte[] value) {
+        return Integer.toString(Arrays.hashCode(value) & 0xff, 36);
+    }
+
+    /** Whatever the order in which values were combined, the same. */
+    private static String ordered(String text) {
+        char[] characters = text.toCharArray();
+        Arrays.sort(characters);
+        return new String(characters);
     }
 
     @ParameterizedTest

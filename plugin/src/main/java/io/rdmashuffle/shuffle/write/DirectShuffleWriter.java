@@ -21,6 +21,7 @@ import java.util.function.UnaryOperator;
 import java.util.stream.LongStream;
 import java.util.zip.CheckedOutputStream;
 import java.util.zip.Checksum;
+import org.apache.spark.Aggregator;
 import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
@@ -41,7 +42,8 @@ import scala.collection.Iterator;
 
 /**
  * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into
- * Spark's shuffle file where the pool has no room. Records that memory cannot hold wait in temporary files.
+ * Spark's shuffle file where the pool has no room. Where the shuffle combines on the map side, Spark's own map of
+ * combiners comes before, and spills by itself. Records that memory cannot hold wait in temporary files.
  *
  * <p><b>Threading:</b> one task thread; another thread of the task may make it spill. <b>Ownership:</b> owns the
  * gathered records and the temporary files; {@link #stop} ends both.
@@ -56,6 +58,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private final ShuffleDependency<K, V, ?> dependency;
     private final OutputKey key;
     private final int epoch;
+    private final TaskContext context;
     private final TaskMetrics taskMetrics;
     private final ShuffleWriteMetricsReporter metrics;
     private final WriteServices services;
@@ -77,6 +80,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         this.dependency = handle.dependency();
         this.key = new OutputKey(handle.shuffleId(), mapId);
         this.epoch = services.components().epoch(handle.shuffleId());
+        this.context = context;
         this.taskMetrics = context.taskMetrics();
         this.metrics = metrics;
         this.services = services;
@@ -90,7 +94,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     @Override
     public void write(Iterator<Product2<K, V>> records) throws IOException {
         RowChecksums checksums = services.spark().rowChecksums(dependency);
-        takeAll(records, checksums);
+        takeAll(combined(records), checksums);
         gathered.shut();
         long started = System.nanoTime();
         lengths = commit();
@@ -100,12 +104,23 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         status = services.spark().mapStatus(services.blockManager().shuffleServerId(), lengths, key.mapId(), checksums);
     }
 
-    private void takeAll(Iterator<Product2<K, V>> records, RowChecksums checksums) throws IOException {
+    /** Returns what is to be written: the records, or a combiner for each key where the shuffle combines them first. */
+    @SuppressWarnings("unchecked") // A dependency that combines has an aggregator of its own types.
+    private Iterator<? extends Product2<K, ?>> combined(Iterator<Product2<K, V>> records) {
+        if (!dependency.mapSideCombine()) {
+            return records;
+        }
+        Aggregator<K, V, ?> aggregator =
+                (Aggregator<K, V, ?>) dependency.aggregator().get();
+        return aggregator.combineValuesByKey(records, context);
+    }
+
+    private void takeAll(Iterator<? extends Product2<K, ?>> records, RowChecksums checksums) throws IOException {
         Partitioner partitioner = dependency.partitioner();
         long taken = 0;
         try (RecordEncoder encoder = encoder()) {
             while (records.hasNext()) {
-                Product2<K, V> record = records.next();
+                Product2<K, ?> record = records.next();
                 int partition = partitioner.getPartition(record._1());
                 encoder.encode(record._1(), record._2());
                 checksums.update(partition, record._1(), record._2());
