@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeMap;
+import org.apache.spark.network.util.JavaUtils;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -28,6 +29,8 @@ public abstract class ComparisonOptions {
 
     /** Spark's own limit is 450 MB; jobs of 2000 partitions want more. */
     private static final int LEAST_MEMORY = 700;
+
+    private static final long MEBIBYTE = 1 << 20;
 
     @Option(
             names = "--rounds",
@@ -54,6 +57,11 @@ public abstract class ComparisonOptions {
             paramLabel = "MB",
             description = "Heap of each executor. Default: ${DEFAULT-VALUE}")
     private int executorMemory = 1500;
+
+    @Option(
+            names = "--equal-memory",
+            description = "Give executors with sort shuffle as much more heap as ours have pool")
+    private boolean equalMemory;
 
     @Option(
             names = "--conf",
@@ -139,6 +147,7 @@ public abstract class ComparisonOptions {
         settings.put("executors", EXECUTORS);
         settings.put("executorMemoryMb", executorMemory);
         settings.put("pool", pool);
+        settings.put("equalMemory", equalMemory);
         settings.put("fabric", fabric.toString());
         settings.put("conf", new TreeMap<>(conf));
         settings.put("oursConf", new TreeMap<>(oursConf));
@@ -149,8 +158,9 @@ public abstract class ComparisonOptions {
     /** Adds to what the bench itself wants what these options say; what the user gave wins. */
     protected final Map<String, String> complete(Map<String, String> wanted, boolean ours) {
         Map<String, String> all = new LinkedHashMap<>(wanted);
-        all.put("spark.master", "local-cluster[" + EXECUTORS + ",1," + executorMemory + "]");
-        all.put("spark.executor.memory", executorMemory + "m");
+        long heap = executorMemory + (equalMemory && !ours ? JavaUtils.byteStringAsBytes(pool) / MEBIBYTE : 0);
+        all.put("spark.master", "local-cluster[" + EXECUTORS + ",1," + heap + "]");
+        all.put("spark.executor.memory", heap + "m");
         all.put("spark.ui.enabled", "false");
         all.putAll(conf);
         all.putAll((ours ? fabric : ShuffleMode.SORT).conf());

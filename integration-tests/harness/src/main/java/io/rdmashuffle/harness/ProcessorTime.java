@@ -6,6 +6,7 @@ import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Stream;
 
 /**
  * Processor time, user and system together, that processes have used: every thread counts, those of the compiler and
@@ -26,16 +27,18 @@ public final class ProcessorTime {
 
     /** Returns the milliseconds of all executors that a driver on this host started and that live. */
     public static long millisOfExecutors(ProcessHandle driver) {
+        return executors(driver).mapToLong(ProcessorTime::millis).sum();
+    }
+
+    /** Returns the executors that a driver on this host started and that live. */
+    static Stream<ProcessHandle> executors(ProcessHandle driver) {
         return driver.descendants()
-                .filter(child -> child.info().commandLine().orElse("").contains(EXECUTOR))
-                .mapToLong(ProcessorTime::millis)
-                .sum();
+                .filter(child -> child.info().commandLine().orElse("").contains(EXECUTOR));
     }
 
     /** Returns what threads of a name have used of all executors that a driver on this host started and that live. */
     public static long millisOfExecutors(ProcessHandle driver, String thread) {
-        return driver.descendants()
-                .filter(child -> child.info().commandLine().orElse("").contains(EXECUTOR))
+        return executors(driver)
                 .mapToLong(child -> millisOfThreads(child, thread))
                 .sum();
     }

@@ -1,23 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.jobs;
 
-/** Who takes part in a comparison, in the order in which they run. */
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** Who takes part in a comparison. */
 public enum Contender {
-    /** Spark's sort shuffle, its files on disk. */
-    SORT_DISK("sort-disk"),
+    /** Spark's sort shuffle at its defaults, its files on disk. */
+    SORT_DISK("sort-disk", false),
     /** Spark's sort shuffle, its files in a tmpfs. */
-    SORT_TMPFS("sort-tmpfs"),
+    SORT_TMPFS("sort-tmpfs", true),
+    /** Spark's sort shuffle, its files in a tmpfs and not compressed: as many bytes, in memory, as ours has. */
+    SORT_BARE("sort-bare", true, "spark.shuffle.compress", "false"),
     /** Our shuffle; what it spills goes to disk. */
-    OURS("ours");
+    OURS("ours", false);
+
+    /** Sort shuffle in each configuration. */
+    public static final List<Contender> SORT =
+            Stream.of(values()).filter(contender -> contender != OURS).toList();
 
     private final String label;
+    private final boolean inMemory;
+    /** Spark's setting that is this contender's alone, and its value; both empty if there is none. */
+    private final String key;
 
-    Contender(String label) {
+    private final String value;
+
+    Contender(String label, boolean inMemory) {
+        this(label, inMemory, "", "");
+    }
+
+    Contender(String label, boolean inMemory, String key, String value) {
         this.label = label;
+        this.inMemory = inMemory;
+        this.key = key;
+        this.value = value;
     }
 
     /** Returns the name in tables, in JSON and of files. */
     public String label() {
         return label;
+    }
+
+    /** Returns whether Spark's local directories lie in a tmpfs. */
+    public boolean inMemory() {
+        return inMemory;
+    }
+
+    /** Returns the settings of Spark that are this contender's alone. */
+    public Map<String, String> conf() {
+        return key.isEmpty() ? Map.of() : Map.of(key, value);
     }
 }

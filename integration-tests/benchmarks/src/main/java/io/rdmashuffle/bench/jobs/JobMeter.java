@@ -2,6 +2,7 @@
 package io.rdmashuffle.bench.jobs;
 
 import io.rdmashuffle.bench.link.LinkModel;
+import io.rdmashuffle.harness.ProcessMemory;
 import io.rdmashuffle.harness.ProcessorTime;
 import io.rdmashuffle.harness.spark.ShuffleMeter;
 import java.io.IOException;
@@ -70,6 +71,7 @@ public final class JobMeter {
         long executors = ProcessorTime.millisOfExecutors(driver) - executorsBefore;
         long link = ProcessorTime.millisOfExecutors(driver, LinkModel.THREAD) - linkBefore;
         long driverMillis = ProcessorTime.millis(driver) - driverBefore;
+        long memory = ProcessMemory.bytesOfExecutors(driver);
         ShuffleMeter.Reading after = counters.read();
         return new Measurement(
                 millis,
@@ -77,6 +79,7 @@ public final class JobMeter {
                 link,
                 driverMillis,
                 tasks.totals().minus(tasksBefore),
+                memory,
                 garbage.bytes() - garbageBefore,
                 checksum,
                 after.counters(),

@@ -35,7 +35,7 @@ public abstract class JobOptions extends ComparisonOptions {
             names = "--tmpfs",
             order = FIRST,
             paramLabel = "DIR",
-            description = "Where spark.local.dir of sort-tmpfs goes. Default: ${DEFAULT-VALUE}")
+            description = "Where spark.local.dir of sort-tmpfs and sort-bare goes. Default: ${DEFAULT-VALUE}")
     private Path tmpfs = Path.of("/dev/shm");
 
     /** Begins with the defaults, of which that of the rows is given. */

@@ -12,6 +12,7 @@ import java.util.Map;
  * @param linkCpuMillis what of it is a modelled link's, which a device would do without a processor
  * @param driverCpuMillis the same of the driver
  * @param tasks from task metrics
+ * @param memoryBytes that the executors' processes hold after the job, before its shuffle is dropped
  * @param garbageBytes that the executors' collectors freed
  * @param checksum over what reduce tasks of RDD jobs got; 0 for others
  * @param counters of our manager after the job and before its shuffle is dropped, by label; empty with another
@@ -23,6 +24,7 @@ public record Measurement(
         long linkCpuMillis,
         long driverCpuMillis,
         TaskTotals tasks,
+        long memoryBytes,
         long garbageBytes,
         long checksum,
         Map<String, Long> counters,

@@ -57,7 +57,8 @@ public final class RunFolders implements AutoCloseable {
 
     /** Says which file systems the files are on. */
     public String fileSystems() throws IOException {
-        return "local directories: " + type(disk) + " for sort-disk and ours, " + type(tmpfs) + " for sort-tmpfs";
+        return "local directories: " + type(disk) + " for sort-disk and ours, " + type(tmpfs)
+                + " for sort-tmpfs and sort-bare";
     }
 
     private static String type(Path folder) throws IOException {

@@ -58,7 +58,7 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
         columns.add(new Column("transfer", false, point -> point.transfer().label()));
         columns.add(new Column("pool/data", true, point -> point.size().label()));
         columns.add(new Column("pool", true, point -> ReadableBytes.format(point.poolBytes())));
-        for (Contender contender : Contender.values()) {
+        for (Contender contender : PressureRun.CONTENDERS) {
             columns.add(new Column(
                     contender.label() + " s",
                     true,
@@ -175,7 +175,7 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
         PATHS.forEach(path -> read.put(path.label(), point.gained(path)));
         json.put("readBytes", read);
         Map<String, Object> runs = new LinkedHashMap<>();
-        for (Contender contender : Contender.values()) {
+        for (Contender contender : PressureRun.CONTENDERS) {
             runs.put(contender.label(), point.runs().getOrDefault(contender, List.of()));
         }
         json.put("runs", runs);

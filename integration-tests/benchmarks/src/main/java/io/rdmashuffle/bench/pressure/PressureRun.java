@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns the applications; close ends them.
  */
 final class PressureRun implements AutoCloseable {
+    /** In the order in which they run. */
+    static final List<Contender> CONTENDERS = List.of(Contender.SORT_DISK, Contender.SORT_TMPFS, Contender.OURS);
+
     private final Workspace workspace;
     private final PressureOptions options;
     private final RunFolders folders;
@@ -60,8 +63,10 @@ final class PressureRun implements AutoCloseable {
 
     /** Runs all cases with all sizes. */
     void run(Points points) throws IOException, InterruptedException {
-        for (Contender contender : List.of(Contender.SORT_DISK, Contender.SORT_TMPFS)) {
-            sort.put(contender, startSort(contender));
+        for (Contender contender : CONTENDERS) {
+            if (contender != Contender.OURS) {
+                sort.put(contender, startSort(contender));
+            }
         }
         for (BenchCase benchCase : options.cases()) {
             long dataBytes = probe(benchCase);
@@ -143,7 +148,7 @@ final class PressureRun implements AutoCloseable {
 
     private BenchApplication startSort(Contender contender) throws IOException, InterruptedException {
         progress.starting("starting " + contender.label() + ", " + transfer.label());
-        PressureOptions.Folders places = places(contender.label(), contender == Contender.SORT_TMPFS);
+        PressureOptions.Folders places = places(contender.label(), contender.inMemory());
         return start(contender.label(), options.sortConf(contender, transfer, places), places);
     }
 

@@ -2,11 +2,14 @@
 package io.rdmashuffle.bench.shuffle;
 
 import io.rdmashuffle.bench.Ratio;
+import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.bench.jobs.TaskTotals;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -52,6 +55,26 @@ record CaseResult(BenchCase benchCase, long rows, Map<Contender, ContenderResult
         return Ratio.of(
                 of(sort).seconds(Form.FULL).median(),
                 of(Contender.OURS).seconds(Form.FULL).median());
+    }
+
+    /** Returns the same for each round, the first against the first; as many rounds as both have. */
+    Spread totalRatioOfRounds(Contender sort) {
+        List<Measurement> theirs = of(sort).runs(Form.FULL);
+        List<Measurement> ours = of(Contender.OURS).runs(Form.FULL);
+        List<Double> ratios = new ArrayList<>();
+        for (int i = 0; i < Math.min(theirs.size(), ours.size()); i++) {
+            Ratio.of((double) theirs.get(i).millis(), (double) ours.get(i).millis())
+                    .ifPresent(ratios::add);
+        }
+        return Spread.of(ratios.isEmpty() ? List.of(Double.NaN) : ratios);
+    }
+
+    /** Returns the configuration of sort shuffle that took the least time, the one that ratios are judged by. */
+    Contender fastestSort() {
+        return Contender.SORT.stream()
+                .min(Comparator.comparingDouble(
+                        sort -> of(sort).seconds(Form.FULL).median()))
+                .orElseThrow();
     }
 
     /** Returns the time of sort shuffle's shuffle over that of ours; nothing where one is lost in noise. */

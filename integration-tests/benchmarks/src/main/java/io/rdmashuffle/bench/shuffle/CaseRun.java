@@ -9,6 +9,8 @@ import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.harness.cli.StepProgress;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -16,7 +18,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Runs cases on all contenders in turn; only one of them works at a time.
+ * Runs cases on all contenders in turn, who begin by turns; only one of them works at a time.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> the applications are the bench's.
  */
@@ -25,6 +27,7 @@ final class CaseRun {
     private final int rounds;
     private final StepProgress progress;
     private long poolPeak;
+    private int turns;
 
     CaseRun(Map<Contender, BenchApplication> applications, int rounds, StepProgress progress) {
         this.applications = applications;
@@ -68,7 +71,7 @@ final class CaseRun {
             BenchCase benchCase, long askedRows, String what, List<Form> forms, Map<Contender, ContenderResult> results)
             throws IOException, InterruptedException {
         for (Form form : forms) {
-            for (Map.Entry<Contender, BenchApplication> entry : applications.entrySet()) {
+            for (Map.Entry<Contender, BenchApplication> entry : nextOrder()) {
                 Contender contender = entry.getKey();
                 progress.starting(benchCase.name() + ", " + what + ", " + contender.label());
                 Measurement measured = entry.getValue().run(benchCase.job(form, askedRows));
@@ -80,6 +83,14 @@ final class CaseRun {
             }
         }
         progress.finished(benchCase.name() + ", " + what + ": " + times(results));
+    }
+
+    /** Returns all of them, each time beginning with another one: who goes first finds the machine otherwise. */
+    private List<Map.Entry<Contender, BenchApplication>> nextOrder() {
+        List<Map.Entry<Contender, BenchApplication>> order = new ArrayList<>(applications.entrySet());
+        Collections.rotate(order, -turns);
+        turns = (turns + 1) % order.size();
+        return order;
     }
 
     /** Says what the last runs of the whole job took. */

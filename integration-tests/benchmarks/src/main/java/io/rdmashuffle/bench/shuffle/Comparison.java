@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Runs the cases of a bench on sort shuffle twice and on ours, each of which is an application that lives for the whole
- * run.
+ * Runs the cases of a bench on sort shuffle in several configurations and on ours, each of which is an application that
+ * lives for the whole run.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns applications and folders while it runs.
  */
@@ -43,7 +43,8 @@ final class Comparison {
     ShuffleReport run() throws IOException, InterruptedException {
         Workspace workspace = Workspace.find();
         try (RunFolders folders = new RunFolders(workspace, bench, options.disk(), options.tmpfs())) {
-            out.println("local-cluster with " + ShuffleOptions.EXECUTORS + " executors, three times; "
+            out.println("local-cluster with " + ShuffleOptions.EXECUTORS + " executors, "
+                    + Contender.values().length + " times; "
                     + folders.fileSystems() + "; adaptive execution off");
             out.println("logs: " + folders.logs());
             return report(cases(workspace, folders));
@@ -91,10 +92,7 @@ final class Comparison {
                         contender.label(),
                         ShuffleOptions.EXECUTORS,
                         options.conf(
-                                contender,
-                                folders.local(contender.label(), contender == Contender.SORT_TMPFS),
-                                warehouse,
-                                garbage),
+                                contender, folders.local(contender.label(), contender.inMemory()), warehouse, garbage),
                         folders.log(contender.label()),
                         garbage.folder(),
                         options.timeout()));

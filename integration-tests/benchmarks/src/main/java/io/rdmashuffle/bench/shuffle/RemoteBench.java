@@ -23,7 +23,7 @@ import picocli.CommandLine.Mixin;
             ""
         },
         exitCodeList = {
-            "0:all cases ran, and moved the same records on all three",
+            "0:all cases ran, and moved the same records on all",
             "1:a case failed or moved different records, or Spark did not start",
             "2:an option was wrong"
         })
@@ -43,7 +43,7 @@ public final class RemoteBench extends Tool {
         ShuffleReport report = new Comparison("remote", options, out).run();
         out.println(ShuffleTables.render(report));
         out.println(RemoteTable.render(report));
-        out.println("s: median (least-greatest); a / b / c: sort-disk / sort-tmpfs / ours;"
+        out.println("s: median (least-greatest); a / b / c (/ d): sort-disk / sort-tmpfs / sort-bare (/ ours);"
                 + " ratios above 1: ours needs less; a task: a reduce task");
         options.sayWhereKept(out);
         return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;

@@ -7,22 +7,25 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code bin/bench shuffle}: jobs that are mostly shuffle, on sort shuffle twice and on ours. */
+/** {@code bin/bench shuffle}: jobs that are mostly shuffle, on sort shuffle in three configurations and on ours. */
 @Command(
         name = "bench shuffle",
         description = {
-            "Runs jobs that are mostly shuffle on Spark's sort shuffle with files on disk, on the same with files in a"
-                    + " tmpfs, and on ours, in turn. Ratios are sort shuffle's median over ours: above 1, ours is"
-                    + " faster.",
+            "Runs jobs that are mostly shuffle on Spark's sort shuffle with files on disk, with files in a tmpfs, and"
+                    + " with files in a tmpfs that are not compressed (spark.shuffle.compress=false), and on ours; who"
+                    + " begins a round is another one each time. Ratios are sort shuffle's median over ours: above 1,"
+                    + " ours is faster; the one to judge by is that of the fastest.",
             "",
             "Overhead is a job's time less the larger of two floors of the same run: the job without its shuffle, and"
                     + " its plan with 2,000 rows, which is scheduling. CPU is user and system time of the executors'"
                     + " processes; CPU s/GB divides it by what sort shuffle on disk writes. Adaptive execution and"
-                    + " broadcast joins are off, the serializer of RDDs is Kryo, compression is at its defaults.",
+                    + " broadcast joins are off, the serializer of RDDs is Kryo, compression is at its defaults"
+                    + " but for sort-bare. Memory is what the executors' processes hold after the job, each page once;"
+                    + " files of a tmpfs are not in it.",
             ""
         },
         exitCodeList = {
-            "0:all cases ran, and moved the same records on all three",
+            "0:all cases ran, and moved the same records on all",
             "1:a case failed or moved different records, or Spark did not start",
             "2:an option was wrong"
         })
@@ -40,7 +43,7 @@ public final class ShuffleBench extends Tool {
         check(options::check);
         ShuffleReport report = new Comparison("shuffle", options, out).run();
         out.println(ShuffleTables.render(report));
-        out.println("s: median (least-greatest); a / b / c: sort-disk / sort-tmpfs / ours;"
+        out.println("s: median (least-greatest); a / b / c (/ d): sort-disk / sort-tmpfs / sort-bare (/ ours);"
                 + " ratios above 1: ours needs less");
         options.sayWhereKept(out);
         return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;

@@ -72,8 +72,11 @@ class ShuffleOptions extends JobOptions {
         return settings;
     }
 
-    /** Returns the configuration of a contender. Compression is left at the defaults of Spark and of our shuffle. */
+    /** Returns the configuration of a contender. Compression is at the defaults, unless the contender has its own. */
     Map<String, String> conf(Contender contender, Path localDir, Path warehouse, GarbageLog garbage) {
-        return jobConf(contender.label(), contender == Contender.OURS, localDir, warehouse, garbage);
+        Map<String, String> conf =
+                jobConf(contender.label(), contender == Contender.OURS, localDir, warehouse, garbage);
+        conf.putAll(contender.conf());
+        return conf;
     }
 }

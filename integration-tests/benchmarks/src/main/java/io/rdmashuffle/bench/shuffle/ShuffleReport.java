@@ -55,12 +55,10 @@ record ShuffleReport(String bench, Map<String, Object> settings, List<CaseResult
         if (result.results().isEmpty()) {
             return json;
         }
-        json.put("totalRatio", Ratio.orNull(result.totalRatio(Contender.SORT_DISK)));
-        json.put("overheadRatio", Ratio.orNull(result.overheadRatio(Contender.SORT_DISK)));
-        json.put("cpuRatio", Ratio.orNull(result.cpuRatio(Contender.SORT_DISK)));
-        json.put("totalRatioTmpfs", Ratio.orNull(result.totalRatio(Contender.SORT_TMPFS)));
-        json.put("overheadRatioTmpfs", Ratio.orNull(result.overheadRatio(Contender.SORT_TMPFS)));
-        json.put("cpuRatioTmpfs", Ratio.orNull(result.cpuRatio(Contender.SORT_TMPFS)));
+        json.put("fastestSort", result.fastestSort().label());
+        Map<String, Object> ratios = new LinkedHashMap<>();
+        Contender.SORT.forEach(sort -> ratios.put(sort.label(), ratios(result, sort)));
+        json.put("ratios", ratios);
         json.put("overheadWithinNoise", result.withinNoise());
         Map<String, Object> contenders = new LinkedHashMap<>();
         for (Contender contender : Contender.values()) {
@@ -68,6 +66,15 @@ record ShuffleReport(String bench, Map<String, Object> settings, List<CaseResult
         }
         json.put("contenders", contenders);
         return json;
+    }
+
+    private static Map<String, @Nullable Object> ratios(CaseResult result, Contender sort) {
+        Map<String, @Nullable Object> ratios = new LinkedHashMap<>();
+        ratios.put("total", Ratio.orNull(result.totalRatio(sort)));
+        ratios.put("rounds", result.totalRatioOfRounds(sort));
+        ratios.put("overhead", Ratio.orNull(result.overheadRatio(sort)));
+        ratios.put("cpu", Ratio.orNull(result.cpuRatio(sort)));
+        return ratios;
     }
 
     private static Map<String, Object> json(ContenderResult result, double referenceBytes) {
@@ -83,6 +90,7 @@ record ShuffleReport(String bench, Map<String, Object> settings, List<CaseResult
         json.put("poolPeakIsExact", result.poolPeakIsExact());
         Spread collected = result.figure(run -> run.tasks().gcMillis()).dividedBy(1_000);
         json.put("gcSeconds", collected);
+        json.put("memoryBytes", (long) result.figure(Measurement::memoryBytes).median());
         json.put("garbageBytes", (long) result.figure(Measurement::garbageBytes).median());
         json.put("linkCpuSeconds", result.figure(Measurement::linkCpuMillis).dividedBy(1_000));
         json.put(

@@ -10,7 +10,9 @@ import io.rdmashuffle.harness.cli.TextTable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalDouble;
 import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /** The report as text for a terminal: times and their ratios, then what they cost. */
 final class ShuffleTables {
@@ -23,6 +25,8 @@ final class ShuffleTables {
         StringBuilder text = new StringBuilder();
         if (!measured.isEmpty()) {
             text.append(times().render(measured))
+                    .append("\n\n")
+                    .append(shares().render(measured))
                     .append("\n\n")
                     .append(costs().render(measured))
                     .append('\n');
@@ -51,14 +55,27 @@ final class ShuffleTables {
                     contender.label() + " s",
                     result -> result.of(contender).seconds(Form.FULL).toString());
         }
-        table.number("total disk/ours", result -> Ratio.format(result.totalRatio(Contender.SORT_DISK)));
-        table.number("total tmpfs/ours", result -> Ratio.format(result.totalRatio(Contender.SORT_TMPFS)));
-        table.number("overhead s", result -> each(result, of -> decimals(of.overheadSeconds())));
-        table.number("overhead disk/ours", result -> Ratio.format(result.overheadRatio(Contender.SORT_DISK)));
-        table.number("overhead tmpfs/ours", result -> Ratio.format(result.overheadRatio(Contender.SORT_TMPFS)));
-        table.number("CPU disk/ours", result -> Ratio.format(result.cpuRatio(Contender.SORT_DISK)));
-        table.number("CPU tmpfs/ours", result -> Ratio.format(result.cpuRatio(Contender.SORT_TMPFS)));
+        table.number("total / ours", result -> ratios(result::totalRatio));
+        table.text("fastest", result -> result.fastestSort().label());
+        table.number(
+                "fastest / ours, by round",
+                result -> result.totalRatioOfRounds(result.fastestSort()).toString());
         return table;
+    }
+
+    private static TextTable<CaseResult> shares() {
+        TextTable<CaseResult> table = names();
+        table.number("overhead s", result -> each(result, of -> decimals(of.overheadSeconds())));
+        table.number("overhead / ours", result -> ratios(result::overheadRatio));
+        table.number("CPU / ours", result -> ratios(result::cpuRatio));
+        return table;
+    }
+
+    /** The ratios of sort shuffle's configurations, in their order. */
+    private static String ratios(Function<Contender, OptionalDouble> ratio) {
+        return Contender.SORT.stream()
+                .map(sort -> Ratio.format(ratio.apply(sort)))
+                .collect(Collectors.joining(" / "));
     }
 
     private static TextTable<CaseResult> costs() {
@@ -79,6 +96,12 @@ final class ShuffleTables {
                         result,
                         of -> ReadableBytes.format(
                                 (long) of.figure(Measurement::garbageBytes).median())));
+        table.number(
+                "memory",
+                result -> each(
+                        result,
+                        of -> ReadableBytes.format(
+                                (long) of.figure(Measurement::memoryBytes).median())));
         table.number("pool peak", ShuffleTables::poolPeak);
         return table;
     }
@@ -88,7 +111,7 @@ final class ShuffleTables {
         return (ours.poolPeakIsExact() ? "" : ">= ") + ReadableBytes.format(ours.poolPeakBytes());
     }
 
-    /** The three contenders' figures in their order. */
+    /** All contenders' figures in their order. */
     private static String each(CaseResult result, Function<ContenderResult, String> figure) {
         List<String> figures = new ArrayList<>();
         for (Contender contender : Contender.values()) {

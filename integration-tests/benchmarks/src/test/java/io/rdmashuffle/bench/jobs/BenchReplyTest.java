@@ -20,7 +20,7 @@ class BenchReplyTest {
         assertThat(mapper.readValue(mapper.writeValueAsString(BenchRequest.DRAIN), BenchRequest.class))
                 .isEqualTo(BenchRequest.DRAIN);
         BenchReply reply = new BenchReply(
-                new Measurement(1, 2, 1, 3, TaskTotals.NONE, 4, 5, Map.of("poolPeak", 6L), Map.of("netty", 7L)), "");
+                new Measurement(1, 2, 1, 3, TaskTotals.NONE, 8, 4, 5, Map.of("poolPeak", 6L), Map.of("netty", 7L)), "");
         assertThat(mapper.readValue(mapper.writeValueAsString(reply), BenchReply.class))
                 .isEqualTo(reply);
     }

@@ -33,7 +33,7 @@ class PressureReportTest {
 
     private static Measurement run(long millis, long records) {
         TaskTotals tasks = new TaskTotals(records, 1, records, 1, 0, 0, 0, 2_000, 0);
-        return new Measurement(millis, 1, 0, 1, tasks, 0, 0, AFTER, GAINED);
+        return new Measurement(millis, 1, 0, 1, tasks, 0, 0, 0, AFTER, GAINED);
     }
 
     private static PressurePoint point(Transfer transfer, String size, long oursMillis, long oursRecords) {

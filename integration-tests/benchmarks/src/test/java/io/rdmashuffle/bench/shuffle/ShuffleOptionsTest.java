@@ -46,14 +46,19 @@ class ShuffleOptionsTest {
     }
 
     @Test
-    void allThreeAreAlikeButForTheirShuffle() {
+    void allAreAlikeButForTheirShuffle() {
         String[] args = {"--conf", "spark.a=b", "--ours-conf", "spark.a=c", "--pool", "1g", "--executor-memory", "900"};
         for (Contender contender : Contender.values()) {
             assertThat(conf(contender, args))
                     .containsEntry("spark.master", "local-cluster[2,1,900]")
                     .containsEntry("spark.sql.adaptive.enabled", "false")
                     .containsEntry("spark.local.dir", "/l")
-                    .doesNotContainKeys("spark.shuffle.compress", "spark.io.compression.codec");
+                    .doesNotContainKey("spark.io.compression.codec");
+            if (contender == Contender.SORT_BARE) {
+                assertThat(conf(contender, args)).containsEntry("spark.shuffle.compress", "false");
+            } else {
+                assertThat(conf(contender, args)).doesNotContainKey("spark.shuffle.compress");
+            }
         }
         assertThat(conf(Contender.OURS, args))
                 .containsEntry("spark.a", "c")
@@ -62,6 +67,17 @@ class ShuffleOptionsTest {
                 .containsEntry("spark.a", "b")
                 .containsEntry("spark.shuffle.manager", "sort")
                 .doesNotContainKey("spark.shuffle.rdma.pool.maxSize");
+    }
+
+    @Test
+    void withEqualMemorySortShuffleHasThePoolAsHeap() {
+        String[] args = {"--equal-memory", "--pool", "2g", "--executor-memory", "900"};
+        for (Contender contender : Contender.SORT) {
+            assertThat(conf(contender, args))
+                    .containsEntry("spark.master", "local-cluster[2,1,2948]")
+                    .containsEntry("spark.executor.memory", "2948m");
+        }
+        assertThat(conf(Contender.OURS, args)).containsEntry("spark.executor.memory", "900m");
     }
 
     @Test
