@@ -41,7 +41,8 @@ NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 expect healthy 0 ok loopback-read "${DEVICE}1:1 .*brings the right bytes; 4 KiB take [0-9.]+ us" "" \
   "${DOCTOR[@]}" --conf spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager \
-  --conf "spark.shuffle.rdma.fabric.verbs.devices=${DEVICE}0,${DEVICE}1" --peer 10.77.0.1
+  --conf "spark.shuffle.rdma.fabric.verbs.devices=${DEVICE}0,${DEVICE}1"
+expect peer 0 ok peer "10.77.0.1 answers over ${DEVICE}0:1" "" "${DOCTOR[@]}" --peer 10.77.0.1
 expect memlock 1 warn locked-memory "RLIMIT_MEMLOCK of this process is 8192 KiB, CAP_IPC_LOCK is not effective" \
   "LimitMEMLOCK=infinity" "${UNPRIVILEGED[@]}" prlimit --memlock=8388608 "${DOCTOR[@]}"
 expect peer-unreachable 1 warn peer "10.77.0.99 does not answer over ${DEVICE}0:1" "UDP port 4791" "${DOCTOR[@]}" --peer 10.77.0.99

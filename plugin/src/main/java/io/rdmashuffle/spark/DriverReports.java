@@ -3,6 +3,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.MetricsConfig;
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.spark.metrics.ApplicationInfo;
 import io.rdmashuffle.spark.metrics.ApplicationReports;
@@ -57,6 +58,15 @@ final class DriverReports implements AutoCloseable {
                 report -> context.listenerBus().post(new SparkListenerRdmaShuffleExecutor(report)),
                 config.get(MetricsConfig.EVENT_INTERVAL));
         this.source = new RegisteredSource(reports::totals);
+        try {
+            begin(store, info);
+        } catch (RuntimeException | LinkageError e) {
+            CloseOnFailure.close(e, this);
+            throw e;
+        }
+    }
+
+    private void begin(ReportStore store, ApplicationInfo info) {
         store.put(info);
         context.listenerBus().post(new SparkListenerRdmaShuffleApplication(info));
         source.ensureRegistered();
