@@ -37,7 +37,7 @@ make_lesser_libraries() {
   rm -rf "$folder"
   rename_function "$verbs" _ibv_query_gid_table "$folder/no-gid-table/libibverbs.so.1"
   rename_function "$cm" rdma_establish "$folder/no-establish/librdmacm.so.1"
-  build_lesser_verbs "$verbs" "$folder/lesser"
+  build_lesser_verbs "$folder/no-gid-table/libibverbs.so.1" "$folder/lesser"
   # What the loader finds first and refuses.
   mkdir -p "$folder/none"
   : >"$folder/none/libibverbs.so.1"
