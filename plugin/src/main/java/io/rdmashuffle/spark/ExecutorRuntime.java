@@ -13,6 +13,7 @@ import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
 import io.rdmashuffle.shuffle.read.ReadServices;
 import io.rdmashuffle.shuffle.write.CompressionChoice;
 import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
+import io.rdmashuffle.shuffle.write.ReportedSizes;
 import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.spark.metrics.Readings;
 import io.rdmashuffle.spark.metrics.RegisteredSource;
@@ -75,6 +76,8 @@ final class ExecutorRuntime implements AutoCloseable {
     /** One for all writers, since each learns from the others. */
     private final CompressionChoice compression;
 
+    private final ReportedSizes reportedSizes;
+
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
     private @Nullable RemovedShuffleCleaner cleaner;
@@ -111,6 +114,7 @@ final class ExecutorRuntime implements AutoCloseable {
         this.shufflesInFiles = shufflesInFiles;
         this.unregister = unregister;
         this.ownDriver = ownDriver;
+        this.reportedSizes = new ReportedSizes();
         this.compression = new CompressionChoice(config.diskCompress(), !conf.contains("spark.io.compression.codec"));
     }
 
@@ -220,6 +224,11 @@ final class ExecutorRuntime implements AutoCloseable {
     /** Joins the others, or announces this process again if the driver has not taken it yet; cheap when it has. */
     void ensureAnnounced() {
         network().ensureAnnounced();
+    }
+
+    /** Returns what Spark is told of the sizes of blocks. */
+    ReportedSizes reportedSizes() {
+        return reportedSizes;
     }
 
     /** Returns whether map outputs of a shuffle are all compressed. */

@@ -259,6 +259,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                     conf,
                     SparkEnv.get().blockManager(),
                     executorComponents(),
+                    runtime().reportedSizes(),
                     runtime().isCompressed(direct));
             return new DirectShuffleWriter<>((DirectShuffleHandle<K, V, ?>) direct, mapId, context, metrics, services);
         }

@@ -15,8 +15,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 import org.apache.spark.HashPartitioner;
+import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
@@ -210,6 +213,35 @@ class ShuffleInOneProcessTest {
                     .isEqualTo(way.isDirect());
             assertThat(combined.collectAsMap()).isEqualTo(expected);
         }
+    }
+
+    /** Adaptive execution plans by them, with limits that are meant for compressed bytes. */
+    @ParameterizedTest
+    @EnumSource(names = {"DIRECT", "DIRECT_ON_DISK"})
+    void sparkIsToldOfSizesAsIfBlocksWereCompressed(Way way) {
+        try (LocalApplication application = LocalApplication.start(pools, local, way.conf)) {
+            List<Tuple2<Integer, byte[]>> random = records(2_000, 200);
+            List<Tuple2<Integer, byte[]>> zeros = random.stream()
+                    .map(record -> new Tuple2<>(record._1(), new byte[200]))
+                    .toList();
+            long bytes = 2_000 * 200;
+            assertThat(reportedBytes(application, random)).isBetween(bytes * 9 / 10, bytes * 12 / 10);
+            assertThat(reportedBytes(application, zeros)).isBetween(1L, bytes / 5);
+        }
+    }
+
+    private static long reportedBytes(LocalApplication application, List<Tuple2<Integer, byte[]>> records) {
+        JavaPairRDD<Integer, byte[]> partitioned = application
+                .context()
+                .parallelize(records, MAPS)
+                .mapToPair(record -> record)
+                .partitionBy(new HashPartitioner(PARTITIONS));
+        assertThat(partitioned.count()).isEqualTo(records.size());
+        ShuffleDependency<?, ?, ?> dependency =
+                (ShuffleDependency<?, ?, ?>) partitioned.rdd().dependencies().apply(0);
+        MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+        return LongStream.of(tracker.getStatistics(dependency).bytesByPartitionId())
+                .sum();
     }
 
     private static String letters(byte[] value) {

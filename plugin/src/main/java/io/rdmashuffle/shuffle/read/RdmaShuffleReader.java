@@ -58,7 +58,7 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
         this.blocksByAddress = blocksByAddress;
         this.context = context;
         this.metrics = metrics;
-        this.fetch = new SparkFetch(dependency, context, metrics, services);
+        this.fetch = new SparkFetch(dependency, context, metrics, services, 1);
         this.pipeline = new ReducePipeline<>(services.spark(), dependency, context, metrics);
         this.services = services;
         this.batchFetchWanted = batchFetchWanted;

@@ -30,12 +30,14 @@ import scala.collection.Seq;
  * @param context the task's
  * @param metrics counts blocks and bytes
  * @param services of the executor
+ * @param sizeFactor by how much blocks may be larger than Spark was told, for the bytes that it lets be in flight
  */
 record SparkFetch(
         ShuffleDependency<?, ?, ?> dependency,
         TaskContext context,
         ShuffleReadMetricsReporter metrics,
-        ReadServices services)
+        ReadServices services,
+        int sizeFactor)
         implements FetchedBlocks.Fetch {
     private static final long MEBIBYTE = 1L << 20;
 
@@ -75,7 +77,7 @@ record SparkFetch(
     @Override
     public Iterator<Tuple2<BlockId, InputStream>> start(
             List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
-        return start(WantedBlock.byOwner(blocks), wrap, inBatches);
+        return start(WantedBlock.byOwner(blocks, sizeFactor), wrap, inBatches);
     }
 
     /** Has an action done when the task has ended, before those that were asked for earlier. */

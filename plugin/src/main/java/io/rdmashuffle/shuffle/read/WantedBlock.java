@@ -25,15 +25,24 @@ record WantedBlock(BlockManagerId owner, Tuple3<BlockId, Object, Object> block) 
         return (ShuffleBlockId) block._1();
     }
 
+    private Tuple3<BlockId, Object, Object> sized(int factor) {
+        return factor == 1 ? block : new Tuple3<>(block._1(), factor * (Long) block._2(), block._3());
+    }
+
     int mapIndex() {
         return (Integer) block._3();
     }
 
-    /** Returns blocks as Spark's fetch takes them: by owner, in the order in which owners come first. */
-    static Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> byOwner(List<WantedBlock> blocks) {
+    /**
+     * Returns blocks as Spark's fetch takes them: by owner, in the order in which owners come first.
+     *
+     * @param sizeFactor by how much blocks may be larger than the map output tracker says
+     */
+    static Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> byOwner(
+            List<WantedBlock> blocks, int sizeFactor) {
         Map<BlockManagerId, List<Tuple3<BlockId, Object, Object>>> byOwner = new LinkedHashMap<>();
         for (WantedBlock each : blocks) {
-            byOwner.computeIfAbsent(each.owner, owner -> new ArrayList<>()).add(each.block);
+            byOwner.computeIfAbsent(each.owner, owner -> new ArrayList<>()).add(each.sized(sizeFactor));
         }
         List<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> owners = new ArrayList<>();
         byOwner.forEach((owner, owned) -> owners.add(new Tuple2<>(owner, ScalaCollections.list(owned))));

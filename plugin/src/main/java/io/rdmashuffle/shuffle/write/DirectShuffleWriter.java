@@ -26,6 +26,7 @@ import org.apache.spark.Partitioner;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.io.CompressionCodec$;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
@@ -68,6 +69,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private final byte[] buffer = new byte[BUFFER_BYTES];
     private long[] lengths = new long[0];
     private @Nullable MapStatus status;
+    private boolean isBare;
     private boolean stopped;
 
     /** Prepares to write one map output. */
@@ -101,7 +103,9 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         metrics.incBytesWritten(LongStream.of(lengths).sum());
         metrics.incWriteTime(System.nanoTime() - started);
         taskMetrics.incPeakExecutionMemory(gathered.peakBytes());
-        status = services.spark().mapStatus(services.blockManager().shuffleServerId(), lengths, key.mapId(), checksums);
+        long[] reported = reportedSizes();
+        status =
+                services.spark().mapStatus(services.blockManager().shuffleServerId(), reported, key.mapId(), checksums);
     }
 
     /** Returns what is to be written: the records, or a combiner for each key where the shuffle combines them first. */
@@ -161,10 +165,25 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         for (Destination destination : Destination.inOrder(mayCompress, codec != null)) {
             long[] written = writtenTo(destination, codec == null ? FrameCodec.APPLICATION : codec, bytes);
             if (written != null) {
+                isBare = !destination.isCompressed();
                 return written;
             }
         }
         throw new IllegalStateException("no destination took " + key);
+    }
+
+    /** Returns the sizes by which Spark plans: of bare blocks those that they would have compressed, if they may be. */
+    private long[] reportedSizes() throws IOException {
+        if (!isBare || !services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true)) {
+            return lengths;
+        }
+        int shuffleId = key.shuffleId();
+        if (services.sizes().wantsSample(shuffleId)) {
+            BlockSample sample = new BlockSample(CompressionCodec$.MODULE$.createCodec(services.conf()));
+            sample.take(gathered, partitions, buffer);
+            services.sizes().add(shuffleId, sample.rawBytes(), sample.compressedBytes());
+        }
+        return services.sizes().of(shuffleId, lengths);
     }
 
     private @Nullable FrameCodec codecFor(long bytes) {

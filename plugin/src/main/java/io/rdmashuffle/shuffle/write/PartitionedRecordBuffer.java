@@ -295,6 +295,20 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         return firsts[partition] != 0;
     }
 
+    /** Copies the first bytes of a partition's records, as many as the buffer takes; returns how many. */
+    int head(int partition, byte[] buffer) {
+        int filled = 0;
+        for (long piece = firsts[partition]; piece != 0 && filled < buffer.length; piece = next(piece)) {
+            MemoryBlock page = pageOf(piece);
+            long source = offsetOf(page, piece) + HEADER_BYTES;
+            long bytes = piece == lasts[partition] ? positions[partition] - source : room(piece);
+            int part = (int) Math.min(bytes, buffer.length - filled);
+            Platform.copyMemory(page.getBaseObject(), source, buffer, Platform.BYTE_ARRAY_OFFSET + (long) filled, part);
+            filled += part;
+        }
+        return filled;
+    }
+
     /** Writes the records of a partition in the order in which they came, through a buffer. */
     void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
         int filled = 0;

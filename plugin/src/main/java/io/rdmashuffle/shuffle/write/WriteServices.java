@@ -12,6 +12,7 @@ import org.apache.spark.storage.BlockManager;
  * @param conf Spark's configuration
  * @param blockManager temporary files, and this executor's name
  * @param components where map outputs go
+ * @param sizes what Spark is told of sizes
  * @param compressesAll whether the shuffle is compressed wherever its map outputs go
  */
 public record WriteServices(
@@ -19,4 +20,5 @@ public record WriteServices(
         SparkConf conf,
         BlockManager blockManager,
         PoolExecutorComponents components,
+        ReportedSizes sizes,
         boolean compressesAll) {}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.write;
+
+import java.io.IOException;
+import java.io.OutputStream;
+import org.apache.spark.io.CompressionCodec;
+
+/**
+ * Compresses the beginnings of some blocks of a map output, each in a stream of its own as sort shuffle's are, and
+ * keeps no byte of it.
+ *
+ * <p><b>Threading:</b> one task thread.
+ */
+final class BlockSample {
+    private static final int BLOCKS = 4;
+
+    private final CompressionCodec codec;
+    private long rawBytes;
+    private long compressedBytes;
+
+    BlockSample(CompressionCodec codec) {
+        this.codec = codec;
+    }
+
+    /** Takes up to four blocks from all over the map output that have records in memory. */
+    void take(PartitionedRecordBuffer records, int partitions, byte[] buffer) throws IOException {
+        int step = Math.max(1, partitions / BLOCKS);
+        for (int from = 0; from < partitions; from += step) {
+            for (int p = from; p < Math.min(partitions, from + step); p++) {
+                if (records.has(p)) {
+                    add(buffer, records.head(p, buffer));
+                    break;
+                }
+            }
+        }
+    }
+
+    private void add(byte[] block, int length) throws IOException {
+        try (OutputStream stream = codec.compressedOutputStream(new Counting())) {
+            stream.write(block, 0, length);
+        }
+        rawBytes += length;
+    }
+
+    long rawBytes() {
+        return rawBytes;
+    }
+
+    long compressedBytes() {
+        return compressedBytes;
+    }
+
+    private final class Counting extends OutputStream {
+        @Override
+        public void write(int b) {
+            compressedBytes++;
+        }
+
+        @Override
+        public void write(byte[] bytes, int offset, int length) {
+            compressedBytes += length;
+        }
+    }
+}

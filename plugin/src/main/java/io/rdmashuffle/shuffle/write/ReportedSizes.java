@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.write;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * The sizes of bare blocks that Spark is told of: about those that sort shuffle's compressed blocks would have, since
+ * adaptive execution plans by them, with limits that are meant for compressed bytes. By how much blocks of a shuffle
+ * compress is measured on a few blocks of some of its map outputs.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ */
+public final class ReportedSizes {
+    /** Of this many first map outputs of a shuffle in this executor each is measured; then one of so many. */
+    private static final int FIRST_OUTPUTS = 4;
+
+    private static final int INTERVAL = 64;
+    /** What the first outputs of more shuffles looked like is forgotten; the next one measures again. */
+    private static final int MAX_SHUFFLES = 512;
+    /** A block that does not compress has the headers of its codec besides; tiny ones more than doubles. */
+    private static final double MOST = 2;
+
+    private final Map<Integer, Measured> shuffles = new LinkedHashMap<>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Integer, Measured> eldest) {
+            return size() > MAX_SHUFFLES;
+        }
+    };
+
+    private static final class Measured {
+        private long outputs;
+        private long rawBytes;
+        private long compressedBytes;
+    }
+
+    /** Returns whether the next map output of a shuffle is to be measured. */
+    synchronized boolean wantsSample(int shuffleId) {
+        long output = shuffles.computeIfAbsent(shuffleId, id -> new Measured()).outputs++;
+        return output < FIRST_OUTPUTS || output % INTERVAL == 0;
+    }
+
+    /** Takes what blocks of a map output have, and would have compressed. */
+    synchronized void add(int shuffleId, long rawBytes, long compressedBytes) {
+        Measured measured = shuffles.computeIfAbsent(shuffleId, id -> new Measured());
+        measured.rawBytes += rawBytes;
+        measured.compressedBytes += compressedBytes;
+    }
+
+    /** Returns the sizes to report: none is 0 that has a record. */
+    long[] of(int shuffleId, long[] lengths) {
+        double ratio = ratio(shuffleId);
+        long[] reported = new long[lengths.length];
+        for (int i = 0; i < lengths.length; i++) {
+            reported[i] = lengths[i] == 0 ? 0 : Math.max(1, Math.round(lengths[i] * ratio));
+        }
+        return reported;
+    }
+
+    private synchronized double ratio(int shuffleId) {
+        Measured measured = shuffles.get(shuffleId);
+        return measured == null || measured.rawBytes == 0
+                ? 1
+                : Math.min(MOST, (double) measured.compressedBytes / measured.rawBytes);
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.write;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+@Tag("unit")
+class ReportedSizesTest {
+    private final ReportedSizes sizes = new ReportedSizes();
+
+    @Test
+    void areThoseOfTheBlocksUntilSomethingIsKnown() {
+        assertThat(sizes.of(1, new long[] {0, 7, 100})).containsExactly(0, 7, 100);
+    }
+
+    @Test
+    void followWhatWasMeasuredOfThisShuffle() {
+        sizes.add(1, 1_000, 200);
+        sizes.add(1, 1_000, 300);
+        sizes.add(2, 1_000, 900);
+        assertThat(sizes.of(1, new long[] {0, 400, 4_000})).containsExactly(0, 100, 1_000);
+        assertThat(sizes.of(2, new long[] {100})).containsExactly(90);
+    }
+
+    /** Readers do not ask for a block of which they are told that it is empty. */
+    @Test
+    void noBlockThatHasARecordIsReportedAsEmpty() {
+        sizes.add(1, 1_000_000, 1);
+        assertThat(sizes.of(1, new long[] {0, 1, 1_000})).containsExactly(0, 1, 1);
+    }
+
+    @Test
+    void blocksThatGrowByCompressionAtMostDouble() {
+        sizes.add(1, 10, 60);
+        assertThat(sizes.of(1, new long[] {10})).containsExactly(20);
+    }
+
+    @Test
+    void theFirstOutputsOfAShuffleAreMeasuredAndFewOthers() {
+        int measured = 0;
+        for (int i = 0; i < 640; i++) {
+            measured += sizes.wantsSample(1) ? 1 : 0;
+        }
+        assertThat(measured).isEqualTo(4 + 9);
+        assertThat(sizes.wantsSample(2)).isTrue();
+    }
+
+    @Test
+    void onlySoManyShufflesAreKept() {
+        sizes.add(0, 1_000, 500);
+        for (int i = 1; i <= 512; i++) {
+            sizes.add(i, 1_000, 100);
+        }
+        assertThat(sizes.of(0, new long[] {100})).containsExactly(100);
+        assertThat(sizes.of(1, new long[] {100})).containsExactly(10);
+    }
+}
