@@ -9,12 +9,13 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.spark.launcher.JavaModuleOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of the two applications that the demo compares: its configuration, and a session that is started when it is
- * needed and again after it died.
+ * One of the two applications that are compared: how its {@link QueryServer} is started, and a session that is started
+ * when it is needed and again after it died.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns its session.
  */
@@ -26,19 +27,29 @@ public final class Application implements AutoCloseable {
 
     private final String name;
     private final Setting setting;
-    private final Map<String, String> conf;
+    private final Supplier<JavaProcess> server;
     private @Nullable QuerySession session;
 
     /**
-     * Prepares an application.
+     * Prepares an application whose driver is started as it is.
      *
      * @param name of its files and of the application
      * @param conf Spark's configuration
      */
     public Application(String name, Setting setting, Map<String, String> conf) {
+        this(name, setting, () -> driver(name, setting, conf));
+    }
+
+    /**
+     * Prepares an application that something else submits.
+     *
+     * @param name of its files
+     * @param server makes the process that runs a {@link QueryServer} on its own standard input and output
+     */
+    public Application(String name, Setting setting, Supplier<JavaProcess> server) {
         this.name = name;
         this.setting = setting;
-        this.conf = Map.copyOf(conf);
+        this.server = server;
     }
 
     /**
@@ -86,13 +97,13 @@ public final class Application implements AutoCloseable {
         QuerySession current = session;
         if (current == null || !current.isAlive()) {
             close();
-            current = new QuerySession(server(), log(), setting.timeout());
+            current = new QuerySession(server.get(), log(), setting.timeout());
             session = current;
         }
         return current;
     }
 
-    private JavaProcess server() {
+    private static JavaProcess driver(String name, Setting setting, Map<String, String> conf) {
         JavaProcess server = new JavaProcess(
                         QueryServer.class.getName(), setting.data().toString())
                 .spark(SparkHome.of(setting.workspace()), JavaModuleOptions.defaultModuleOptions())

@@ -5,6 +5,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -20,7 +21,7 @@ public final class JavaProcess {
     private final List<String> classPath = new ArrayList<>();
     private final String mainClass;
     private final List<String> arguments;
-    private Map<String, String> environment = Map.of();
+    private final Map<String, String> environment = new HashMap<>();
 
     public JavaProcess(String mainClass, String... arguments) {
         this.mainClass = mainClass;
@@ -48,9 +49,15 @@ public final class JavaProcess {
         return options(options.strip().split(" +", -1));
     }
 
+    /** Adds variables to the environment that the process inherits. */
+    public JavaProcess environment(Map<String, String> more) {
+        environment.putAll(more);
+        return this;
+    }
+
     /** Adds a Spark home: its jars, its environment, and what Spark wants of a Java 17 virtual machine. */
     public JavaProcess spark(SparkHome home, String moduleOptions) {
-        environment = home.environment();
+        environment.putAll(home.environment());
         return moduleOptions(moduleOptions).classPath(home.classPath());
     }
 

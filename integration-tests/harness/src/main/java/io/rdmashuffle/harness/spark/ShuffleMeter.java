@@ -108,6 +108,7 @@ public final class ShuffleMeter {
                     MOVED.forEach(moved -> byLabel.merge(moved.label(), counters.getOrDefault(moved, 0L), Long::sum));
                 }
             });
+            heard.putAll(statistics.byExecutor());
             byLabel.put(SILENT_EXECUTORS, (long) statistics.silent().size());
         }
         return byLabel;
