@@ -57,7 +57,7 @@ plugin_jar() { compgen -G "$ROOT/plugin/target/rdma-shuffle-spark-*.jar" | grep 
 modules_of() {
   case $1 in
     harness) echo harness ;;
-    benchmarks) echo harness demo benchmarks ;;
+    benchmarks | yarn) echo harness demo "$1" ;;
     *) echo harness "$1" ;;
   esac
 }

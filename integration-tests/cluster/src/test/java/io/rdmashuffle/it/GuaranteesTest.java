@@ -20,7 +20,7 @@ class GuaranteesTest {
     @Test
     void everyRowNamesTestsThatExist() throws IOException {
         Path root = Workspace.find().root();
-        assertThat(GuaranteesDocument.modules(root)).hasSize(9);
+        assertThat(GuaranteesDocument.modules(root)).hasSize(10);
         GuaranteesDocument document = GuaranteesDocument.read(root);
         assertThat(document.rows()).hasSizeGreaterThan(30);
         document.rows().forEach((row, tests) -> {
