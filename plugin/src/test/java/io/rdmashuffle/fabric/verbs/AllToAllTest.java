@@ -49,7 +49,8 @@ class AllToAllTest {
     private static final int ENDPOINTS = Integer.getInteger("rdmashuffle.fleet.endpoints", 40);
     private static final Duration CONNECT_TIMEOUT =
             Duration.ofSeconds(Integer.getInteger("rdmashuffle.fleet.connectTimeoutSeconds", 15));
-    private static final Duration READ_TIMEOUT = Duration.ofMinutes(25);
+    private static final Duration READ_TIMEOUT =
+            Duration.ofSeconds(Integer.getInteger("rdmashuffle.fleet.readTimeoutSeconds", 1500));
     private static final int BYTES = 1024;
     private static final int MAPPINGS_OF_CONNECTION = 3;
 
@@ -126,7 +127,7 @@ class AllToAllTest {
                     begin(reader, (reader + distance) % ENDPOINTS);
                 }
             }
-            assertThat(left.await(2 * READ_TIMEOUT.toMinutes(), TimeUnit.MINUTES))
+            assertThat(left.await(2 * READ_TIMEOUT.toSeconds(), TimeUnit.SECONDS))
                     .as("%d reads have not ended", left.getCount())
                     .isTrue();
         }
