@@ -20,6 +20,8 @@ public record AsyncEvent(Type type, String description, long element, int portNu
         QUEUE_PAIR_FATAL,
         /** A queue pair in error takes no more receives from its shared queue, and may go. Not all devices tell. */
         LAST_WQE_REACHED,
+        /** A shared receive queue failed; no queue pair gets receives from it any more. */
+        SHARED_RECEIVE_QUEUE_ERROR,
         /** A completion queue overflowed; what uses it is lost. */
         COMPLETION_QUEUE_ERROR,
         /** A port came up. */
@@ -39,6 +41,7 @@ public record AsyncEvent(Type type, String description, long element, int portNu
                         VerbsConstants.IBV_EVENT_QP_REQ_ERR,
                         VerbsConstants.IBV_EVENT_QP_ACCESS_ERR -> QUEUE_PAIR_FATAL;
                 case VerbsConstants.IBV_EVENT_QP_LAST_WQE_REACHED -> LAST_WQE_REACHED;
+                case VerbsConstants.IBV_EVENT_SRQ_ERR -> SHARED_RECEIVE_QUEUE_ERROR;
                 case VerbsConstants.IBV_EVENT_CQ_ERR -> COMPLETION_QUEUE_ERROR;
                 case VerbsConstants.IBV_EVENT_PORT_ACTIVE -> PORT_ACTIVE;
                 case VerbsConstants.IBV_EVENT_PORT_ERR -> PORT_DOWN;

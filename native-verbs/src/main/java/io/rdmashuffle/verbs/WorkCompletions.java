@@ -85,6 +85,15 @@ public final class WorkCompletions implements AutoCloseable {
     }
 
     /**
+     * {@return whether a receive was taken by a WRITE with immediate data, whose bytes are not in its memory}
+     *
+     * @param index from 0 to {@link #count()} - 1
+     */
+    public boolean isReceiveOfWrite(int index) {
+        return RawMemory.getInt(at(index) + ibv_wc.opcode) == VerbsConstants.IBV_WC_RECV_RDMA_WITH_IMM;
+    }
+
+    /**
      * {@return the bytes received, of datagrams with the route header; of READs and atomics, the bytes read}
      *
      * @param index from 0 to {@link #count()} - 1

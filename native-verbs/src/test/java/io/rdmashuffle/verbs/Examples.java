@@ -15,6 +15,7 @@ import io.rdmashuffle.verbs.async.ReceivedMessage;
 import io.rdmashuffle.verbs.async.RemoteAllocation;
 import io.rdmashuffle.verbs.async.RemoteMemory;
 import io.rdmashuffle.verbs.async.RemoteRegion;
+import io.rdmashuffle.verbs.async.SharedReceives;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
@@ -27,9 +28,12 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Exchanger;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 
 /** The examples of docs/native-verbs.md: each marked region is a code block there, and runs in {@link ExamplesTest}. */
 final class Examples {
@@ -138,6 +142,22 @@ final class Examples {
         sender.send(from.slice(0, 1000)).get();
         sender.send(new byte[] {4, 5, 6}).get(); // short ones travel inline, in the request itself
         System.out.println(first.get().lengthBytes() + " and " + second.get().lengthBytes() + " bytes");
+        // end
+    }
+
+    static void sharedReceives(RdmaEndpoint server, RdmaEndpoint client) throws Exception {
+        // example: shared
+        BlockingQueue<String> words = new LinkedBlockingQueue<>();
+        SharedReceives receives = server.shareReceives(
+                256, // messages of all peers together that may be under way
+                1024, // bytes of the longest
+                (from, slice, message) -> words.add(
+                        new String(slice.region().get(slice.offset(), slice.lengthBytes()), StandardCharsets.UTF_8)));
+        RdmaListener listener = server.listen(0, request -> ConnectAnswer.accept(), receives, connection -> {});
+        RdmaConnection connection =
+                client.connect(listener.address(), Duration.ofSeconds(10)).get();
+        connection.send("hello".getBytes(StandardCharsets.UTF_8)).get();
+        System.out.println(words.poll(10, TimeUnit.SECONDS));
         // end
     }
 

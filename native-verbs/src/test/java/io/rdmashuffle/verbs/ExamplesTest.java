@@ -65,6 +65,7 @@ class ExamplesTest {
             assertThat(there.get(100, 3)).containsExactly(1, 2, 3);
             Examples.send(connection, here, other, there);
             assertThat(there.get(4096, 3)).containsExactly(4, 5, 6);
+            Examples.sharedReceives(server, client);
             device.assume(!device.isOf("siw"), "immediate data");
             Examples.writeWithImmediate(connection, here, other, there);
             Examples.gather(connection, here, here, there.describe());

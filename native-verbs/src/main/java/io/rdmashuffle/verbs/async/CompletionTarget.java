@@ -22,8 +22,11 @@ interface CompletionTarget extends Timed {
     /** Ends the operation that a completion is about; on the progress thread. */
     void complete(WorkCompletions completions, int index);
 
-    /** Returns whether a device event is about this end's queue pair. */
+    /** Returns whether a device event is about this end's queue. */
     boolean isSubjectOf(AsyncEvent event);
+
+    /** Learns that its queue pair, in error, takes no more from its shared receives; on the progress thread. */
+    default void lastReceiveReached() {}
 
     /** Returns the work request id of an operation; {@code slot} is the lower half of the diagram. */
     static long workRequestId(int number, int slot) {

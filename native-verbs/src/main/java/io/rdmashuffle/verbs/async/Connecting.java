@@ -29,6 +29,7 @@ final class Connecting implements Timed {
     private final InetSocketAddress remote;
     private final Duration timeout;
     private final byte[] privateData;
+    private final @Nullable ReceiveSource receives;
     private final long deadline;
     private final CompletableFuture<RdmaConnection> future;
     private @Nullable RdmaConnection connection;
@@ -41,6 +42,7 @@ final class Connecting implements Timed {
             InetSocketAddress remote,
             Duration timeout,
             byte[] privateData,
+            @Nullable ReceiveSource receives,
             CompletableFuture<RdmaConnection> future) {
         this.resources = resources;
         this.threads = threads;
@@ -50,6 +52,7 @@ final class Connecting implements Timed {
         this.remote = remote;
         this.timeout = timeout;
         this.privateData = privateData;
+        this.receives = receives;
         this.future = future;
         this.deadline = progress.now() + timeout.toNanos();
     }
@@ -62,9 +65,11 @@ final class Connecting implements Timed {
             InetSocketAddress remote,
             Duration timeout,
             byte[] privateData,
+            @Nullable ReceiveSource receives,
             CompletableFuture<RdmaConnection> future) {
         CmId id = resources.events().createId();
-        Connecting connecting = new Connecting(resources, threads, events, id, remote, timeout, privateData, future);
+        Connecting connecting =
+                new Connecting(resources, threads, events, id, remote, timeout, privateData, receives, future);
         events.setHandler(id, connecting::step);
         threads.first().add(connecting);
         try {
@@ -90,7 +95,7 @@ final class Connecting implements Timed {
     }
 
     private void request() throws IOException {
-        connection = resources.newConnection(id, threads, () -> events.forget(id));
+        connection = resources.newConnection(id, threads, receives, () -> events.forget(id));
         try {
             id.connect(resources.parameters(connection.state().pair(), resources.readDepth(), privateData));
         } catch (NativeException e) {

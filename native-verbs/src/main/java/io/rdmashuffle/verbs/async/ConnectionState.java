@@ -27,7 +27,9 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  *
  * Draining: the queue pair is in error, so that the device completes every request as flushed. Requests that have not
- * completed in time fail after the queue pair is destroyed, when the device can no longer reach their memory either.
+ * completed in time fail after the queue pair is destroyed, when the device can no longer reach their memory either. A
+ * receive that the queue pair has taken from shared ones comes back before the device tells that it was the last: one
+ * of a queue pair that is destroyed earlier would be lost to all others.
  *
  * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards tables and
  * chains, futures are completed without it.
@@ -36,6 +38,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConnectionState implements CompletionTarget {
     private static final long DRAIN_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** A device that tells of the last shared receive does so within milliseconds; soft-RoCE tells nothing. */
+    private static final long LAST_RECEIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
     private static final int RECEIVE = 1 << 31;
 
     private final int number;
@@ -43,6 +48,7 @@ final class ConnectionState implements CompletionTarget {
     private final CmId id;
     private final QueuePair pair;
     private final Progress progress;
+    private final boolean sharesReceives;
     private final Runnable afterEnd;
     private final CompletableFuture<Throwable> ended = new CompletableFuture<>();
     private final Object lock = new Object();
@@ -52,6 +58,9 @@ final class ConnectionState implements CompletionTarget {
     private final OperationTable receives;
     private @Nullable Throwable failure;
     private long drainDeadline = Operation.NEVER;
+    /** When no shared receive can be on its way back any more; only while draining. */
+    private long lastReceive;
+
     private boolean over;
 
     ConnectionState(
@@ -61,12 +70,14 @@ final class ConnectionState implements CompletionTarget {
             Progress progress,
             EndpointOptions options,
             int maxPieces,
+            boolean sharesReceives,
             Runnable afterEnd) {
         this.number = number;
         this.peer = String.valueOf(id.remoteAddress());
         this.id = id;
         this.pair = pair;
         this.progress = progress;
+        this.sharesReceives = sharesReceives;
         this.afterEnd = afterEnd;
         this.sendChain = new SendRequests(options.maxInFlight(), maxPieces);
         this.sends = new OperationTable("operations", options.maxInFlight());
@@ -189,6 +200,10 @@ final class ConnectionState implements CompletionTarget {
 
     /** Posts a receive, as {@link #post}. */
     <T> CompletableFuture<T> postReceive(Operation<T> operation, LocalSlice local) {
+        if (sharesReceives) {
+            throw new IllegalStateException(
+                    "the connection to " + peer + " takes from shared receives, whose handler gets its messages");
+        }
         operation.retain();
         boolean posted = false;
         try {
@@ -272,13 +287,22 @@ final class ConnectionState implements CompletionTarget {
                 return;
             }
             failure = reason;
-            drainDeadline = progress.now() + DRAIN_TIMEOUT_NANOS;
+            long now = progress.now();
+            drainDeadline = now + DRAIN_TIMEOUT_NANOS;
+            lastReceive = sharesReceives ? now + LAST_RECEIVE_NANOS : now;
         }
         try {
             pair.fail();
             id.disconnect();
         } catch (RuntimeException e) {
             reason.addSuppressed(e);
+        }
+    }
+
+    @Override
+    public void lastReceiveReached() {
+        synchronized (lock) {
+            lastReceive = progress.now();
         }
     }
 
@@ -295,8 +319,9 @@ final class ConnectionState implements CompletionTarget {
                     late = late == null ? receives.markOverdue(now) : late;
                 }
             } else {
-                next = drainDeadline;
-                drained = now >= drainDeadline || (sends.isEmpty() && receives.isEmpty());
+                boolean empty = sends.isEmpty() && receives.isEmpty();
+                next = empty ? Math.min(lastReceive, drainDeadline) : drainDeadline;
+                drained = now >= next;
             }
         }
         if (late != null) {
@@ -325,6 +350,13 @@ final class ConnectionState implements CompletionTarget {
             }
             over = true;
             reason = failure;
+        }
+        try {
+            if (sharesReceives) {
+                progress.takeCompletions(); // of receives, whose queue pair must still be known by its number
+            }
+        } catch (RuntimeException e) {
+            reason.addSuppressed(e);
         }
         try {
             pair.close();

@@ -132,7 +132,7 @@ public record EndpointOptions(
                 maxInFlight, maxReceives, maxCompletions, inlineBytes, maxPieces, operationTimeout, busyPoll, threads);
     }
 
-    private static void requirePositive(String name, int value) {
+    static void requirePositive(String name, int value) {
         if (value < 1) {
             throw new IllegalArgumentException(name + " " + value + ": must be at least 1");
         }

@@ -51,6 +51,7 @@ final class Progress implements Runnable {
     private final long origin = System.nanoTime();
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
     private final Map<Integer, CompletionTarget> targets = new ConcurrentHashMap<>();
+    private final WorkCompletions completions = new WorkCompletions(MAX_COMPLETIONS_PER_POLL);
     private final Set<Timed> timed = ConcurrentHashMap.newKeySet();
     /** When the thread will next check deadlines by itself; an earlier deadline must wake it. */
     private volatile long plannedWake = Operation.NEVER;
@@ -169,6 +170,21 @@ final class Progress implements Runnable {
                 .forEach(target -> execute(() -> target.fail(new IOException("device event: " + event.description()))));
     }
 
+    /** Tells the connection that a device event is about, if it is one of this thread. */
+    void lastReceiveOf(AsyncEvent event) {
+        targets.values().stream()
+                .filter(target -> target.isSubjectOf(event))
+                .forEach(target -> execute(target::lastReceiveReached));
+    }
+
+    /** Stops dispatching to a target. */
+    void forget(int number) {
+        CompletionTarget target = targets.get(number);
+        if (target != null) {
+            forget(target);
+        }
+    }
+
     /** Returns whether a device event is about this thread's completion queue. */
     boolean isSubjectOf(AsyncEvent event) {
         return event.isAbout(queue);
@@ -215,10 +231,10 @@ final class Progress implements Runnable {
 
     @Override
     public void run() {
-        try (WorkCompletions completions = new WorkCompletions(MAX_COMPLETIONS_PER_POLL)) {
+        try (completions) {
             queue.arm();
             while (!stopping || !timed.isEmpty()) {
-                poll(completions);
+                poll();
                 drainTasks();
                 lookAround();
             }
@@ -232,18 +248,23 @@ final class Progress implements Runnable {
         }
     }
 
-    private void poll(WorkCompletions completions) {
+    private void poll() {
         int spins = busyPoll ? MAX_SPINS : 1;
-        for (int spin = 0; spin < spins && tasks.isEmpty() && broken == null; spin++) {
-            while (queue.poll(completions) > 0) {
-                for (int i = 0; i < completions.count(); i++) {
-                    CompletionTarget target = targets.get(CompletionTarget.numberOf(completions.workRequestId(i)));
-                    if (target != null) {
-                        target.complete(completions, i);
-                    }
+        for (int spin = 0; spin < spins && tasks.isEmpty(); spin++) {
+            takeCompletions();
+            Thread.onSpinWait();
+        }
+    }
+
+    /** Takes the completions that are there; on the thread, and not while one is being taken. */
+    void takeCompletions() {
+        while (broken == null && queue.poll(completions) > 0) {
+            for (int i = 0; i < completions.count(); i++) {
+                CompletionTarget target = targets.get(CompletionTarget.numberOf(completions.workRequestId(i)));
+                if (target != null) {
+                    target.complete(completions, i);
                 }
             }
-            Thread.onSpinWait();
         }
     }
 

@@ -5,6 +5,7 @@ import io.rdmashuffle.verbs.AsyncEvent;
 import java.io.IOException;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,6 +44,25 @@ final class ProgressThreads {
                 .orElseThrow();
     }
 
+    void forEach(Consumer<Progress> action) {
+        threads.forEach(action);
+    }
+
+    /**
+     * Sets room in each completion queue aside, for what may complete on any of them.
+     *
+     * @throws IOException if one of them has not enough: nothing is set aside then
+     */
+    void reserveOnEach(int completions) throws IOException {
+        for (int i = 0; i < threads.size(); i++) {
+            if (!threads.get(i).reserve(completions)) {
+                threads.subList(0, i).forEach(thread -> thread.giveBack(completions));
+                throw new IOException("no room in a completion queue for " + completions
+                        + " shared receives; open the endpoint with more maxCompletions");
+            }
+        }
+    }
+
     /** Returns whether the caller is one of them, and must not wait for them. */
     boolean isCurrentThread() {
         return threads.stream().anyMatch(Progress::isCurrentThread);
@@ -51,7 +71,8 @@ final class ProgressThreads {
     /** Acts on an event of the device: on the failure of a connection, of a completion queue, or of all. */
     void handle(AsyncEvent event) {
         switch (event.type()) {
-            case QUEUE_PAIR_FATAL -> threads.forEach(thread -> thread.failSubjectOf(event));
+            case QUEUE_PAIR_FATAL, SHARED_RECEIVE_QUEUE_ERROR -> threads.forEach(thread -> thread.failSubjectOf(event));
+            case LAST_WQE_REACHED -> threads.forEach(thread -> thread.lastReceiveOf(event));
             case COMPLETION_QUEUE_ERROR -> {
                 if (threads.stream().anyMatch(thread -> thread.isSubjectOf(event))) {
                     lose("a completion queue overflowed or failed: " + event.description());

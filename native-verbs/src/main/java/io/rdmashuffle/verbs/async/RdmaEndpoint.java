@@ -12,7 +12,6 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -36,7 +35,8 @@ public final class RdmaEndpoint implements AutoCloseable {
     private final ProgressThreads threads;
     private final ConnectionEvents connectionEvents;
     private final DeviceEvents deviceEvents;
-    private final Map<Integer, RdmaListener> listeners = new ConcurrentHashMap<>();
+    private final Listeners listeners = new Listeners();
+    private final Set<SharedReceives> sharedReceives = ConcurrentHashMap.newKeySet();
     private final Set<MemoryServer> memoryServers = ConcurrentHashMap.newKeySet();
     private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -215,12 +215,32 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public RdmaListener listen(
             int port, Function<ConnectRequest, ConnectAnswer> admission, Consumer<RdmaConnection> acceptor) {
-        return listen(port, admission, connection -> {}, acceptor);
+        return listen(port, admission, null, connection -> {}, acceptor);
+    }
+
+    /**
+     * Listens for connections that take from shared receives, as
+     * {@link #listen(int, Function, Consumer) connections with their own}.
+     *
+     * @param port 0 for a free one
+     * @param admission decides on each request
+     * @param receives of this endpoint
+     * @param acceptor gets, and owns, each connection when it is established
+     * @return the listener, which the caller closes
+     * @throws io.rdmashuffle.ffi.NativeException EADDRINUSE: the port is taken
+     */
+    public RdmaListener listen(
+            int port,
+            Function<ConnectRequest, ConnectAnswer> admission,
+            SharedReceives receives,
+            Consumer<RdmaConnection> acceptor) {
+        return listen(port, admission, requireOwn(receives), connection -> {}, acceptor);
     }
 
     private RdmaListener listen(
             int port,
             Function<ConnectRequest, ConnectAnswer> admission,
+            @Nullable ReceiveSource receives,
             Consumer<RdmaConnection> preparation,
             Consumer<RdmaConnection> acceptor) {
         requireOpen();
@@ -230,10 +250,11 @@ public final class RdmaEndpoint implements AutoCloseable {
                 connectionEvents,
                 new InetSocketAddress(local, port),
                 admission,
+                receives,
                 preparation,
                 acceptor,
-                closing -> listeners.remove(closing.address().getPort(), closing));
-        listeners.put(listener.address().getPort(), listener);
+                listeners::remove);
+        listeners.add(listener);
         boolean listening = false;
         try {
             listener.listen();
@@ -244,6 +265,36 @@ public final class RdmaEndpoint implements AutoCloseable {
             }
         }
         return listener;
+    }
+
+    /**
+     * Posts receives for any number of connections: those of listeners and connects that are given them.
+     *
+     * @param count receives, at least 1; each progress thread's completion queue sets as many entries aside
+     * @param messageBytes longest message, at least 1
+     * @param handler gets the messages
+     * @return the receives, which the caller closes
+     * @throws UnsupportedOperationException if the device has no shared receive queues, as some iWARP devices
+     * @throws IllegalArgumentException if a number is out of range, or above what the device has
+     * @throws IOException if a completion queue has no room for so many: {@link EndpointOptions#maxCompletions()}
+     * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low
+     */
+    public SharedReceives shareReceives(int count, int messageBytes, SharedReceives.Handler handler)
+            throws IOException {
+        EndpointOptions.requirePositive("count", count);
+        EndpointOptions.requirePositive("messageBytes", messageBytes);
+        requireOpen();
+        SharedReceives receives = new SharedReceives(
+                resources, threads, resources.nextNumber(), count, messageBytes, handler, sharedReceives::remove);
+        sharedReceives.add(receives);
+        return receives;
+    }
+
+    private ReceiveSource requireOwn(SharedReceives receives) {
+        if (!sharedReceives.contains(receives)) {
+            throw new IllegalArgumentException("these shared receives are closed, or another endpoint's");
+        }
+        return receives.source();
     }
 
     /**
@@ -270,6 +321,27 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @throws IllegalArgumentException if the private data is longer
      */
     public CompletableFuture<RdmaConnection> connect(InetSocketAddress remote, Duration timeout, byte[] privateData) {
+        return begin(remote, timeout, privateData, null);
+    }
+
+    /**
+     * Connects to a listener, for a connection that takes from shared receives.
+     *
+     * @param remote where the peer listens
+     * @param timeout until the future fails
+     * @param privateData as {@link #connect(InetSocketAddress, Duration, byte[])} has it
+     * @param receives of this endpoint
+     * @return completes with the connection, which the caller closes, or fails with the reason:
+     *     {@link RdmaRefusedException} if the peer refused
+     * @throws IllegalArgumentException if the private data is longer
+     */
+    public CompletableFuture<RdmaConnection> connect(
+            InetSocketAddress remote, Duration timeout, byte[] privateData, SharedReceives receives) {
+        return begin(remote, timeout, privateData, requireOwn(receives));
+    }
+
+    private CompletableFuture<RdmaConnection> begin(
+            InetSocketAddress remote, Duration timeout, byte[] privateData, @Nullable ReceiveSource receives) {
         requireOpen();
         ConnectAnswer.requireAtMost(
                 ConnectionParameters.MAX_REQUEST_BYTES, privateData.length, "private data of a request");
@@ -278,7 +350,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         threads.first().execute(() -> {
             try {
                 requireOpen();
-                Connecting.start(resources, threads, connectionEvents, remote, timeout, copy, result);
+                Connecting.start(resources, threads, connectionEvents, remote, timeout, copy, receives, result);
             } catch (RuntimeException e) {
                 result.completeExceptionally(e);
             }
@@ -306,7 +378,7 @@ public final class RdmaEndpoint implements AutoCloseable {
                 threads,
                 maxBytes,
                 admission,
-                (asked, preparation) -> listen(port, asked, preparation, connection -> {}),
+                (asked, preparation) -> listen(port, asked, null, preparation, connection -> {}),
                 memoryServers::remove);
         memoryServers.add(server);
         return server;
@@ -324,36 +396,15 @@ public final class RdmaEndpoint implements AutoCloseable {
      */
     public CompletableFuture<RemoteMemory> connectMemory(
             InetSocketAddress remote, Duration timeout, byte[] privateData) {
-        CompletableFuture<RemoteMemory> result = new CompletableFuture<>();
-        CompletableFuture<RdmaConnection> unused = connect(remote, timeout, privateData)
-                .whenComplete((connection, failure) -> {
-                    if (connection == null) {
-                        result.completeExceptionally(failure);
-                    } else {
-                        RemoteMemory.open(resources, connection, result);
-                    }
-                });
-        return result;
+        return RemoteMemory.over(resources, connect(remote, timeout, privateData));
     }
 
-    /**
-     * Takes an event of an id without a handler: a connection request, the removal of the device, or a late event of an
-     * id that is being closed.
-     */
+    /** Takes an event of an id without a handler; late ones of an id that is being closed mean nothing. */
     private void dispatchOther(CmEvent event) {
-        if (event.type() == CmEvent.Type.DEVICE_REMOVAL) {
-            threads.lose(event.describe());
-        }
-        if (event.type() != CmEvent.Type.CONNECT_REQUEST) {
-            return;
-        }
-        InetSocketAddress at = event.id().localAddress();
-        RdmaListener listener = at == null ? null : listeners.get(at.getPort());
-        if (listener == null || closed.get() || threads.broken() != null) {
-            event.id().reject(new byte[0]);
-            event.id().close();
-        } else {
-            listener.answer(event);
+        switch (event.type()) {
+            case DEVICE_REMOVAL -> threads.lose(event.describe());
+            case CONNECT_REQUEST -> listeners.answer(event, !closed.get() && threads.broken() == null);
+            default -> {}
         }
     }
 
@@ -386,10 +437,14 @@ public final class RdmaEndpoint implements AutoCloseable {
         try {
             memoryServers.forEach(MemoryServer::close);
         } finally {
-            listeners.values().forEach(RdmaListener::close);
+            listeners.close();
             threads.stop(new IOException("endpoint on " + local + " was closed"));
             deviceEvents.close();
-            resources.close();
+            try {
+                sharedReceives.forEach(SharedReceives::close);
+            } finally {
+                resources.close();
+            }
         }
     }
 }

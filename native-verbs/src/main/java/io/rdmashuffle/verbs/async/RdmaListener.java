@@ -30,6 +30,7 @@ public final class RdmaListener implements AutoCloseable {
     private final CmId id;
     private final InetSocketAddress address;
     private final Function<ConnectRequest, ConnectAnswer> admission;
+    private final @Nullable ReceiveSource receives;
     private final Consumer<RdmaConnection> preparation;
     private final Consumer<RdmaConnection> acceptor;
     private final Consumer<RdmaListener> onClose;
@@ -37,6 +38,7 @@ public final class RdmaListener implements AutoCloseable {
     /**
      * Prepares to listen.
      *
+     * @param receives that messages of all connections take, null for receives of their own
      * @param preparation gets each connection before its request is accepted, which is the time for receives that the
      *     peer's first message must find; if it throws, the request is refused
      * @param acceptor gets each connection when it is established
@@ -47,6 +49,7 @@ public final class RdmaListener implements AutoCloseable {
             ConnectionEvents events,
             InetSocketAddress at,
             Function<ConnectRequest, ConnectAnswer> admission,
+            @Nullable ReceiveSource receives,
             Consumer<RdmaConnection> preparation,
             Consumer<RdmaConnection> acceptor,
             Consumer<RdmaListener> onClose) {
@@ -54,6 +57,7 @@ public final class RdmaListener implements AutoCloseable {
         this.threads = threads;
         this.events = events;
         this.admission = admission;
+        this.receives = receives;
         this.preparation = preparation;
         this.acceptor = acceptor;
         this.onClose = onClose;
@@ -93,7 +97,7 @@ public final class RdmaListener implements AutoCloseable {
                 refuse(peer, answer.privateData());
                 return;
             }
-            connection = resources.newConnection(peer, threads, () -> events.forget(peer));
+            connection = resources.newConnection(peer, threads, receives, () -> events.forget(peer));
             connection.setPeerData(request.privateData());
             ConnectionState state = connection.state();
             RdmaConnection accepted = connection;

@@ -62,8 +62,20 @@ public final class RemoteMemory implements AutoCloseable {
         CompletableFuture<Void> unused = connection.ended().thenAccept(this::end);
     }
 
-    /** Completes a future with what a connection gives; ends the connection if the future was cancelled. */
-    static void open(Resources resources, RdmaConnection connection, CompletableFuture<RemoteMemory> result) {
+    /** Returns what a connection will give, once it is made; it ends if the future is cancelled before. */
+    static CompletableFuture<RemoteMemory> over(Resources resources, CompletableFuture<RdmaConnection> connecting) {
+        CompletableFuture<RemoteMemory> result = new CompletableFuture<>();
+        CompletableFuture<RdmaConnection> unused = connecting.whenComplete((connection, failure) -> {
+            if (connection == null) {
+                result.completeExceptionally(failure);
+            } else {
+                open(resources, connection, result);
+            }
+        });
+        return result;
+    }
+
+    private static void open(Resources resources, RdmaConnection connection, CompletableFuture<RemoteMemory> result) {
         try {
             if (!result.complete(new RemoteMemory(resources, connection))) {
                 connection.fail(new IOException("the caller cancelled its future before there was a connection"));

@@ -196,8 +196,6 @@ final class Requests {
     }
 
     private static ReceivedMessage received(WorkCompletions completions, int index, int slot) {
-        return new ReceivedMessage(
-                completions.lengthBytes(index),
-                completions.hasImmediate(index) ? OptionalInt.of(completions.immediate(index)) : OptionalInt.empty());
+        return ReceivedMessage.of(completions, index);
     }
 }

@@ -12,6 +12,7 @@ import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.ProtectionDomain;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.QueueSizes;
+import io.rdmashuffle.verbs.SharedReceiveQueue;
 import io.rdmashuffle.verbs.Transport;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.io.IOException;
@@ -27,6 +28,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * An endpoint's native objects: one of each, shared by its connections.
@@ -186,15 +188,17 @@ final class Resources implements AutoCloseable {
     /**
      * Makes the end of a connection on this device, its queue pair ready for receives.
      *
+     * @param receives that its messages take, null for receives of its own
      * @param afterEnd follows the end of the connection, unless the device does not let go of it
      * @throws IOException if no completion queue has room for another
      */
-    RdmaConnection newConnection(CmId id, ProgressThreads threads, Runnable afterEnd) throws IOException {
+    RdmaConnection newConnection(CmId id, ProgressThreads threads, @Nullable ReceiveSource receives, Runnable afterEnd)
+            throws IOException {
         if (!id.isOn(context)) {
             throw new IOException("the route to " + id.remoteAddress() + " does not use " + deviceName()
                     + ", the device of this endpoint; open an endpoint on the device that it uses");
         }
-        int completions = options.maxInFlight() + options.maxReceives();
+        int completions = options.maxInFlight() + (receives == null ? options.maxReceives() : 0);
         Progress progress = threads.roomiest();
         if (!progress.reserve(completions)) {
             throw new IOException("no completion queue has room for another connection, which takes " + completions
@@ -207,7 +211,8 @@ final class Resources implements AutoCloseable {
             scratch = allocate(Requests.scratchBytes(options), Set.of(Access.LOCAL_WRITE));
             QueueSizes sizes =
                     new QueueSizes(options.maxInFlight(), options.maxReceives(), maxPieces(), options.inlineBytes());
-            pair = domain.createQueuePair(sizes, progress.queue(), progress.queue(), null);
+            pair = domain.createQueuePair(
+                    sizes, progress.queue(), progress.queue(), receives == null ? null : receives.queue());
             pair.initialize(id, peerRights());
             LocalRegion freed = scratch;
             Runnable giveBack = () -> {
@@ -215,12 +220,10 @@ final class Resources implements AutoCloseable {
                 progress.giveBack(completions);
                 afterEnd.run();
             };
-            ConnectionState state = new ConnectionState(
-                    connectionNumbers.incrementAndGet(), id, pair, progress, options, maxPieces(), giveBack);
-            RdmaConnection connection =
-                    new RdmaConnection(state, progress, threads, new Requests(abilities(), options, scratch));
+            RdmaConnection connection = connection(
+                    id, pair, progress, threads, new Requests(abilities(), options, scratch), receives, giveBack);
             made = true;
-            progress.add(state);
+            progress.add(connection.state());
             return connection;
         } finally {
             if (!made) {
@@ -233,6 +236,47 @@ final class Resources implements AutoCloseable {
                 }
             }
         }
+    }
+
+    private RdmaConnection connection(
+            CmId id,
+            QueuePair pair,
+            Progress progress,
+            ProgressThreads threads,
+            Requests requests,
+            @Nullable ReceiveSource receives,
+            Runnable afterEnd)
+            throws IOException {
+        ConnectionState state =
+                new ConnectionState(nextNumber(), id, pair, progress, options, maxPieces(), receives != null, afterEnd);
+        RdmaConnection connection = new RdmaConnection(state, progress, threads, requests);
+        if (receives != null) {
+            receives.add(pair.number(), connection);
+        }
+        return connection;
+    }
+
+    /** Returns a number for work request ids, which no other connection or shared receives have. */
+    int nextNumber() {
+        return connectionNumbers.incrementAndGet();
+    }
+
+    /**
+     * Creates a receive queue for many connections.
+     *
+     * @throws UnsupportedOperationException if the device has none
+     * @throws IllegalArgumentException if it is too long for the device
+     */
+    SharedReceiveQueue createSharedReceiveQueue(int entries) {
+        if (limits.maxSharedReceives() == 0) {
+            throw new UnsupportedOperationException(
+                    deviceName() + " has no shared receive queues (ibv_devinfo -v: max_srq)");
+        }
+        if (entries > limits.maxSharedReceives()) {
+            throw new IllegalArgumentException(entries + " shared receives on " + deviceName() + ": at most "
+                    + limits.maxSharedReceives() + " (ibv_devinfo -v: max_srq_wr)");
+        }
+        return domain.createSharedReceiveQueue(entries);
     }
 
     /** Returns what this side asks of a peer in a request, or grants it in the answer. */

@@ -46,6 +46,7 @@ class ConnectionStateTest {
             new Progress(channel, queue, 8, false),
             EndpointOptions.DEFAULT,
             1,
+            false,
             () -> ended++);
 
     @AfterEach

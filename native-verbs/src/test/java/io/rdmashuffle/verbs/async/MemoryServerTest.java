@@ -86,7 +86,7 @@ class MemoryServerTest {
     /** Returns the next receive of the connection made last. */
     private ScriptedDevice.Receive nextReceive() throws Exception {
         ScriptedDevice.Receive receive = ScriptedDevice.next(device.receives);
-        while (receive.pair() != device.lastPair()) {
+        while (receive.queue() != device.lastPair()) {
             receive = ScriptedDevice.next(device.receives);
         }
         return receive;

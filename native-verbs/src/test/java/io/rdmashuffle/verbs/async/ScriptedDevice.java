@@ -79,6 +79,7 @@ final class ScriptedDevice implements AutoCloseable {
         volatile boolean atomics = true;
         volatile int pieces = 16;
         volatile int piecesOfRead = 16;
+        volatile int sharedReceives = 4096;
     }
 
     /** What was given to rdma_connect or rdma_accept. */
@@ -91,8 +92,8 @@ final class ScriptedDevice implements AutoCloseable {
     /** A request that was posted, with how many one call posted. */
     record Posted(long pair, long id, int opcode, int flags, long remote, List<Piece> pieces, int chained) {}
 
-    /** A receive that was posted. */
-    record Receive(long pair, long id, long address, int length) {}
+    /** A receive that was posted, to a queue pair or a shared queue. */
+    record Receive(long queue, long id, long address, int length) {}
 
     /** A piece of local memory. */
     record Piece(long address, int length, int localKey) {}
@@ -103,6 +104,7 @@ final class ScriptedDevice implements AutoCloseable {
         fake.answer("ibv_modify_qp", this::modifyPair);
         fake.answer("ibv_post_send", this::postSend);
         fake.answer("ibv_post_recv", this::postReceive);
+        fake.answer("ibv_post_srq_recv", this::postReceive);
         fake.answer("ibv_poll_cq", this::poll);
         fake.answer("ibv_get_cq_event", arguments -> FakeDevice.nothingThere());
         fake.answer("ibv_get_async_event", this::nextDeviceEvent);
@@ -218,13 +220,13 @@ final class ScriptedDevice implements AutoCloseable {
 
     /** Has a message arrive in a receive. */
     void deliver(Receive receive, byte[] message) {
+        deliver(receive, receive.queue(), message);
+    }
+
+    /** Has a message for a queue pair arrive in a receive, which may be a shared one. */
+    void deliver(Receive receive, long pair, byte[] message) {
         RawMemory.putBytes(receive.address(), message, 0, message.length);
-        complete(
-                receive.pair(),
-                receive.id(),
-                VerbsConstants.IBV_WC_SUCCESS,
-                VerbsConstants.IBV_WC_RECV,
-                message.length);
+        complete(pair, receive.id(), VerbsConstants.IBV_WC_SUCCESS, VerbsConstants.IBV_WC_RECV, message.length);
     }
 
     /** Completes something. */
@@ -271,6 +273,8 @@ final class ScriptedDevice implements AutoCloseable {
         RawMemory.putInt(attributes + ibv_device_attr.max_sge_rd, limits.piecesOfRead);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_rd_atom, limits.reads);
         RawMemory.putInt(attributes + ibv_device_attr.max_qp_init_rd_atom, limits.reads);
+        RawMemory.putInt(attributes + ibv_device_attr.max_srq, limits.sharedReceives == 0 ? 0 : 8);
+        RawMemory.putInt(attributes + ibv_device_attr.max_srq_wr, limits.sharedReceives);
         int atomics = limits.atomics ? VerbsConstants.IBV_ATOMIC_HCA : VerbsConstants.IBV_ATOMIC_NONE;
         RawMemory.putInt(attributes + ibv_device_attr.atomic_cap, atomics);
         return null;
