@@ -14,7 +14,8 @@ import org.slf4j.LoggerFactory;
 /**
  * An established queue pair that this process reads through, and what is outstanding on it.
  *
- * <p>Requests of a reliable queue pair complete in order, so one completion stands for all requests before it:
+ * <p>Requests of a reliable queue pair complete in order, so one completion stands for all requests before it; but that
+ * of a control message, which software iWARP completes before READs that were posted earlier, only for itself:
  *
  * <pre>
  *  ring  | .. | done | outstanding | outstanding | free | ..
@@ -56,6 +57,9 @@ public final class Connection {
     private final QueuePair pair;
     private final int maxReadBytes;
     private final PendingRead[] ring;
+    /** Control messages that have completed before a READ that was posted earlier. */
+    private final boolean[] early;
+
     private final int mask;
     private long serial;
     private int head;
@@ -85,6 +89,7 @@ public final class Connection {
         this.pair = established.pair();
         this.maxReadBytes = established.maxReadBytes();
         this.ring = new PendingRead[established.depth()];
+        this.early = new boolean[established.depth()];
         this.mask = established.depth() - 1;
     }
 
@@ -205,14 +210,25 @@ public final class Connection {
             throw new IllegalStateException(pair + " has " + ring.length + " requests outstanding");
         }
         ring[head & mask] = read;
+        early[head & mask] = false;
         long workRequest = serial | (head & SEQUENCE_MASK);
         head++;
         return workRequest;
     }
 
-    /** Returns how many requests a completion stands for. */
+    /** Takes note of a completion; returns how many of the oldest requests have completed with it. */
     int completedBy(long workRequestId) {
-        return (((int) workRequestId - tail) & SEQUENCE_MASK) + 1;
+        int before = ((int) workRequestId - tail) & SEQUENCE_MASK;
+        int place = (tail + before) & mask;
+        if (before > 0 && ring[place] == null) {
+            early[place] = true;
+            return 0;
+        }
+        int completed = before + 1;
+        while (completed < outstanding() && early[(tail + completed) & mask]) {
+            completed++;
+        }
+        return completed;
     }
 
     /** Takes the oldest request out of the ring; null if that was a control message. */
