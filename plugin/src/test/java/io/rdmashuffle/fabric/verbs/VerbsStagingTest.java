@@ -32,7 +32,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -162,9 +161,6 @@ class VerbsStagingTest {
 
     @Test
     void ownerWithoutRoomIsAskedUntilThereIsSome() throws Exception {
-        Assumptions.assumeFalse(
-                TestVerbs.isIwarp(owner.fabric()),
-                "siw may leave a SEND behind READs in its queue (docs/soft-roce.md)");
         leases.addAll(TestPools.fill(owner.pool()));
         List<Lease> rest = new ArrayList<>();
         for (Lease lease = take(); lease != null; lease = take()) {
