@@ -13,7 +13,6 @@ final class SuiteReplacement {
     private static final String SORT_SHUFFLE = "org.apache.spark.SortShuffleSuite";
 
     private static final String ADAPTIVE = "org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite";
-    private static final String COALESCE = "org.apache.spark.sql.execution.CoalesceShufflePartitionsSuite";
 
     /** Tests that look at files of the shuffle, where there are some: no map output has room in the pool. */
     private static final Map<String, String> FULL_POOL = Map.of(
@@ -48,18 +47,13 @@ final class SuiteReplacement {
                     Suite.asItIs(simple, DECOMMISSION, Engine.SCALATEST),
                     exempt(simple + "-full-pool", DECOMMISSION, DECOMMISSION, FULL_POOL));
         }
-        if (fabric == ShuffleMode.SORT || fabric == ShuffleMode.NETTY) {
-            return List.of();
+        if (origin.equals(ADAPTIVE) && fabric != ShuffleMode.SORT && fabric != ShuffleMode.NETTY) {
+            String simple = "AdaptiveQueryExecSuite";
+            return List.of(
+                    Suite.asItIs(simple, ADAPTIVE, Engine.SCALATEST),
+                    exempt(simple + "-streams", ADAPTIVE, ADAPTIVE, STREAMS));
         }
-        return switch (origin) {
-            case ADAPTIVE, COALESCE -> {
-                String simple = origin.substring(origin.lastIndexOf('.') + 1);
-                yield List.of(
-                        Suite.asItIs(simple, origin, Engine.SCALATEST),
-                        exempt(simple + "-streams", origin, origin, STREAMS));
-            }
-            default -> List.of();
-        };
+        return List.of();
     }
 
     /** Returns the tests that are exempt in a suite, and pass with this configuration. */
