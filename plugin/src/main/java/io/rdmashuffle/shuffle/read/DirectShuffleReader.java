@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.NetworkCompression;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.shuffle.format.RowIterator;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
@@ -61,9 +63,17 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         this.context = context;
         this.services = services;
         this.metrics = metrics;
-        this.fetch = new SparkFetch(dependency, context, metrics, services, SIZE_FACTOR);
+        this.fetch = new SparkFetch(dependency, context, metrics, services, sizeFactor(handle, services));
         this.pipeline = new ReducePipeline<>(services.spark(), dependency, context, metrics);
         this.batchFetchWanted = batchFetchWanted;
+    }
+
+    /** Sizes are the blocks' own where whole shuffles are compressed, and where none may be. */
+    private static int sizeFactor(DirectShuffleHandle<?, ?, ?> handle, ReadServices services) {
+        return handle.compression() == NetworkCompression.ON
+                        || !services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true)
+                ? 1
+                : SIZE_FACTOR;
     }
 
     @Override

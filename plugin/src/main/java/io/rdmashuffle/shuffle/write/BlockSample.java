@@ -12,6 +12,7 @@ import org.apache.spark.io.CompressionCodec;
  * <p><b>Threading:</b> one task thread.
  */
 final class BlockSample {
+    /** As many at least, where there are as many partitions; less than twice as many. */
     private static final int BLOCKS = 4;
 
     private final CompressionCodec codec;
@@ -22,7 +23,7 @@ final class BlockSample {
         this.codec = codec;
     }
 
-    /** Takes up to four blocks from all over the map output that have records in memory. */
+    /** Takes a block that has records in memory from each of four to seven equal parts of the partitions. */
     void take(PartitionedRecordBuffer records, int partitions, byte[] buffer) throws IOException {
         int step = Math.max(1, partitions / BLOCKS);
         for (int from = 0; from < partitions; from += step) {
