@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help demo verify suites format docs
+.PHONY: help demo verify suites style format docs
 
 help: ## what can be done here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -13,6 +13,9 @@ verify: ## every test that needs no RDMA device
 
 suites: ## Spark's own test suites with ours
 	bin/spark-suites
+
+style: ## look at the layout of every source file, without a build; the first part of the gate
+	mvn -B -q -ntp spotless:check@check-format checkstyle:check@check-style
 
 format: ## lay the Java sources out as the build wants them
 	mvn -B -q spotless:apply

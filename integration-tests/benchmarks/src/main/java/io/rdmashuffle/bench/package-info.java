@@ -2,8 +2,8 @@
 /**
  * What the benchmarks below share: options of a comparison, medians with their spread, ratios.
  *
- * <p>May use {@code io.rdmashuffle.harness} and {@code io.rdmashuffle.harness.cli}, and Spark for how it reads sizes. Must
- * never show an absolute number without what it is compared with in the same run.
+ * <p>May use {@code io.rdmashuffle.harness} and {@code io.rdmashuffle.harness.cli}, and Spark for how it reads sizes.
+ * Must never show an absolute number without what it is compared with in the same run.
  */
 @NullMarked
 package io.rdmashuffle.bench;
