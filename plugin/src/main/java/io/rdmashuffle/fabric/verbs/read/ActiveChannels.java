@@ -78,6 +78,9 @@ final class ActiveChannels {
             visits++;
             active.get(i).expire(now);
         }
+        if (connecting.isEmpty()) {
+            return; // an iterator would be garbage at every tick
+        }
         for (Iterator<PeerReadChannel> channels = connecting.iterator(); channels.hasNext(); ) {
             PeerReadChannel each = channels.next();
             visits++;
