@@ -16,6 +16,8 @@ import java.util.stream.IntStream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.api.java.function.Function;
+import org.apache.spark.storage.BlockManagerId;
 import scala.Tuple2;
 
 /**
@@ -115,9 +117,9 @@ public final class ClusterDoctor {
                 .groupByKey(2)
                 .count();
         int executors = Math.max(1, executorsNow());
-        Map<String, String> hosts = new TreeMap<>();
-        inRounds(executors, new ExecutorProbe(hosts)).forEach((id, report) -> hosts.put(id, report.host()));
-        Map<String, ExecutorReport> reports = inRounds(hosts.size(), new ExecutorProbe(hosts));
+        Map<String, BlockManagerId> places = inRounds(executors, new ExecutorJoin(), BlockManagerId::executorId);
+        Map<String, ExecutorReport> reports =
+                inRounds(places.size(), new ExecutorProbe(places), ExecutorReport::executorId);
         String version = Objects.requireNonNullElse(
                 ClusterDoctor.class.getPackage().getImplementationVersion(), "(not packaged)");
         return new Matrix(
@@ -134,16 +136,17 @@ public final class ClusterDoctor {
         return spark.sc().statusTracker().getExecutorInfos().length - 1;
     }
 
-    /** Runs tasks until so many executors have run one. */
-    private Map<String, ExecutorReport> inRounds(int executors, ExecutorProbe probe) {
-        Map<String, ExecutorReport> reports = new TreeMap<>();
-        for (int round = 0; round < MOST_ROUNDS && reports.size() < executors; round++) {
+    /** Runs tasks until so many executors have run one; returns what each has brought, by executor. */
+    private <T> Map<String, T> inRounds(
+            int executors, Function<Integer, T> task, java.util.function.Function<T, String> executorId) {
+        Map<String, T> results = new TreeMap<>();
+        for (int round = 0; round < MOST_ROUNDS && results.size() < executors; round++) {
             List<Integer> tasks = IntStream.range(0, executors).boxed().toList();
             spark.parallelize(tasks, executors)
-                    .map(probe)
+                    .map(task)
                     .collect()
-                    .forEach(report -> reports.put(report.executorId(), report));
+                    .forEach(result -> results.put(executorId.apply(result), result));
         }
-        return reports;
+        return results;
     }
 }

@@ -6,28 +6,28 @@ import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.HostReport;
 import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.function.Function;
+import org.apache.spark.storage.BlockManagerId;
 import scala.Tuple2;
 
 /**
- * What a task does: joins its executor to the others and reads from them, while it holds its place so that the other
- * tasks go to other executors.
+ * What a task of the second round does: reads from the other executors, and holds its place as {@link ExecutorJoin}
+ * does.
  *
  * <p><b>Threading:</b> immutable; called on task threads.
  *
- * @param hosts of all executors by id; empty where executors shall only join
+ * @param places of all executors by id
  */
-record ExecutorProbe(Map<String, String> hosts) implements Function<Integer, ExecutorReport> {
+record ExecutorProbe(Map<String, BlockManagerId> places) implements Function<Integer, ExecutorReport> {
     private static final long serialVersionUID = 1L;
-
-    /** Long enough for the scheduler to have offered every executor a task. */
-    private static final long HELD_MILLIS = 300;
 
     private static final double MICROSECOND = TimeUnit.MICROSECONDS.toNanos(1);
 
@@ -39,15 +39,10 @@ record ExecutorProbe(Map<String, String> hosts) implements Function<Integer, Exe
         String self = env.executorId();
         String host = env.blockManager().blockManagerId().host();
         List<String> others =
-                hosts.keySet().stream().filter(id -> !id.equals(self)).toList();
+                places.keySet().stream().filter(id -> !id.equals(self)).toList();
         List<PathProbe> probes = manager.probe(others);
-        ExecutorReport report = hosts.isEmpty()
-                ? new ExecutorReport(self, host, "", List.of(), List.of())
-                : report(env, self, host, probes);
-        long left = HELD_MILLIS - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
-        if (left > 0) {
-            Thread.sleep(left);
-        }
+        ExecutorReport report = report(env, self, host, probes);
+        ExecutorJoin.hold(begun);
         return report;
     }
 
@@ -59,16 +54,9 @@ record ExecutorProbe(Map<String, String> hosts) implements Function<Integer, Exe
         HostReport doctor = HostDoctor.examine(settings);
         List<PairReport> pairs = new ArrayList<>();
         for (PathProbe probe : probes) {
-            boolean oneHost = host.equals(hosts.get(probe.executorId()));
-            String path = probe.inPlace() ? PairReport.IN_PLACE : probe.fabric();
-            pairs.add(PairReport.of(
-                            self,
-                            probe.executorId(),
-                            oneHost,
-                            path,
-                            probe.medianNanos() / MICROSECOND,
-                            probe.bytesPerSecond(),
-                            probe.reason())
+            BlockManagerId place = Objects.requireNonNull(places.get(probe.executorId()));
+            boolean oneHost = host.equals(place.host());
+            pairs.add(pair(env, self, probe, place)
                     .withReason(
                             oneHost
                                     ? "spark.shuffle.rdma.fabric.mode or its fabric.shm.inPlace asks for it"
@@ -81,5 +69,24 @@ record ExecutorProbe(Map<String, String> hosts) implements Function<Integer, Exe
                 .map(finding -> finding.check() + ": " + finding.message() + "\nremedy: " + finding.remedy())
                 .toList();
         return new ExecutorReport(self, host, doctor.verdict(), new ArrayList<>(findings), pairs);
+    }
+
+    private static PairReport pair(SparkEnv env, String self, PathProbe probe, BlockManagerId place) {
+        String owner = probe.executorId();
+        boolean oneHost = env.blockManager().blockManagerId().host().equals(place.host());
+        if (!probe.fabric().equals(PathProbe.NETTY)) {
+            String path = probe.inPlace() ? PairReport.IN_PLACE : probe.fabric();
+            double micros = probe.medianNanos() / MICROSECOND;
+            return PairReport.of(self, owner, oneHost, path, micros, probe.bytesPerSecond(), probe.reason());
+        }
+        try {
+            NettyProbe.Measured measured = new NettyProbe(env.blockManager().blockTransferService(), place).measure();
+            double micros = measured.medianNanos() / MICROSECOND;
+            return PairReport.of(
+                    self, owner, oneHost, PairReport.NETTY, micros, measured.bytesPerSecond(), probe.reason());
+        } catch (IOException e) {
+            String reason = probe.reason() + (probe.reason().isEmpty() ? "" : "; ") + "netty failed: " + e.getMessage();
+            return PairReport.of(self, owner, oneHost, PairReport.NETTY, 0, 0, reason);
+        }
     }
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor;
+
+import io.rdmashuffle.spark.RdmaShuffleManager;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.function.Function;
+import org.apache.spark.storage.BlockManagerId;
+
+/**
+ * What a task of the first round does: joins its executor to the others, offers blocks to them, and holds its place so
+ * that the other tasks go to other executors.
+ *
+ * <p><b>Threading:</b> immutable; called on task threads.
+ */
+record ExecutorJoin() implements Function<Integer, BlockManagerId> {
+    private static final long serialVersionUID = 1L;
+
+    /** Long enough for the scheduler to have offered every executor a task. */
+    private static final long HELD_MILLIS = 300;
+
+    @Override
+    public BlockManagerId call(Integer task) throws Exception {
+        long begun = System.nanoTime();
+        SparkEnv env = SparkEnv.get();
+        ((RdmaShuffleManager) env.shuffleManager()).probe(List.of());
+        NettyProbe.offer(env);
+        hold(begun);
+        return env.blockManager().blockManagerId();
+    }
+
+    /** Lets the rest of the time pass that a task takes at least. */
+    static void hold(long begun) throws InterruptedException {
+        long left = HELD_MILLIS - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
+        if (left > 0) {
+            Thread.sleep(left);
+        }
+    }
+}

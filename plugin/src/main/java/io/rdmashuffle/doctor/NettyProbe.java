@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.doctor;
+
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.buffer.NioManagedBuffer;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.StorageLevel;
+import org.apache.spark.storage.StreamBlockId;
+import scala.reflect.ClassTag$;
+
+/**
+ * How fast Spark's block transfer brings blocks of another executor, one after another: of the two sizes that one-sided
+ * paths are measured with.
+ *
+ * <p><b>Threading:</b> of one task thread.
+ *
+ * <p><b>Ownership:</b> the blocks of {@link #offer} lie in Spark's block manager until the application ends.
+ */
+final class NettyProbe {
+    private static final int SMALL_BYTES = 64;
+    private static final int LARGE_BYTES = 256 << 10;
+    private static final int MOST_SMALL = 100;
+    private static final int MOST_LARGE = 1000;
+    private static final int WARM_UP = 20;
+    private static final long MEASURED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+    private static final long TIMEOUT_SECONDS = 10;
+
+    /** Of no stream that Spark has: its receivers count from 0. */
+    private static final int STREAM = Integer.MAX_VALUE;
+
+    private final BlockStoreClient transfer;
+    private final BlockManagerId from;
+
+    /**
+     * What was measured.
+     *
+     * @param medianNanos of the small block
+     * @param bytesPerSecond of the large one
+     */
+    record Measured(long medianNanos, double bytesPerSecond) {}
+
+    NettyProbe(BlockStoreClient transfer, BlockManagerId from) {
+        this.transfer = transfer;
+        this.from = from;
+    }
+
+    /** Puts what is fetched into this executor's block manager; it may be there already. */
+    static void offer(SparkEnv env) {
+        for (int bytes : new int[] {SMALL_BYTES, LARGE_BYTES}) {
+            env.blockManager()
+                    .putBlockData(
+                            block(bytes),
+                            new NioManagedBuffer(ByteBuffer.allocate(bytes)),
+                            StorageLevel.MEMORY_AND_DISK_SER(),
+                            ClassTag$.MODULE$.apply(Byte.TYPE));
+        }
+    }
+
+    private static BlockId block(int bytes) {
+        return new StreamBlockId(STREAM, bytes);
+    }
+
+    /**
+     * Fetches for about 0.4 s.
+     *
+     * @throws IOException if a fetch fails, or takes longer than 10 s
+     */
+    Measured measure() throws IOException {
+        for (int i = 0; i < WARM_UP; i++) {
+            fetch(SMALL_BYTES);
+        }
+        long[] nanos = new long[MOST_SMALL];
+        int small = 0;
+        long begun = System.nanoTime();
+        while (small < MOST_SMALL && (small == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
+            long before = System.nanoTime();
+            fetch(SMALL_BYTES);
+            nanos[small++] = System.nanoTime() - before;
+        }
+        Arrays.sort(nanos, 0, small);
+        fetch(LARGE_BYTES);
+        int large = 0;
+        begun = System.nanoTime();
+        while (large < MOST_LARGE && (large == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
+            fetch(LARGE_BYTES);
+            large++;
+        }
+        double seconds = (double) (System.nanoTime() - begun) / TimeUnit.SECONDS.toNanos(1);
+        return new Measured(nanos[small / 2], large * (double) LARGE_BYTES / seconds);
+    }
+
+    private void fetch(int bytes) throws IOException {
+        CompletableFuture<Long> fetched = new CompletableFuture<>();
+        transfer.fetchBlocks(
+                from.host(),
+                from.port(),
+                from.executorId(),
+                new String[] {block(bytes).name()},
+                new BlockFetchingListener() {
+                    @Override
+                    public void onBlockFetchSuccess(String blockId, ManagedBuffer data) {
+                        fetched.complete(data.size());
+                    }
+
+                    @Override
+                    public void onBlockFetchFailure(String blockId, Throwable failure) {
+                        fetched.completeExceptionally(failure);
+                    }
+                },
+                null);
+        try {
+            long size = fetched.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
+            if (size != bytes) {
+                throw new IOException("a block of " + bytes + " bytes came with " + size);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while fetching from " + from);
+        } catch (TimeoutException e) {
+            throw new IOException("no answer from " + from + " within " + TIMEOUT_SECONDS + " s", e);
+        } catch (ExecutionException e) {
+            throw new IOException(String.valueOf(e.getCause()), e);
+        }
+    }
+}
