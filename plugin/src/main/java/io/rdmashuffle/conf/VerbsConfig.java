@@ -19,6 +19,13 @@ public final class VerbsConfig {
                 the kernel's choice (`cma_roce_mode`). Several, apart by commas, share the reads; at most 16. `auto`
                 takes the fastest active port that has an IP address, one that is routed before a link-local one.
                 """);
+    public static final ConfigEntry<Duration> DEVICE_TIMEOUT = ConfigEntry.duration("fabric.verbs.deviceTimeout", "10s")
+            .between("0ms", "5min")
+            .doc("""
+                How long an executor that starts waits for the ports that `fabric.verbs.devices` names, before it goes
+                on without RDMA until it ends: in a container a device or its address may come after the process. What
+                `auto` takes is not waited for. A device that is lost later is used again whenever it comes back.
+                """);
     public static final ConfigEntry<Integer> THREADS = ConfigEntry.count("fabric.verbs.threads", "threads", "1")
             .between("1", "16")
             .doc("""
@@ -119,6 +126,7 @@ public final class VerbsConfig {
 
     static final List<ConfigEntry<?>> ENTRIES = List.of(
             DEVICES,
+            DEVICE_TIMEOUT,
             THREADS,
             POLL_TIME,
             INITIATOR_DEPTH,
@@ -149,6 +157,11 @@ public final class VerbsConfig {
     /** Returns the ports to use, in order; empty for the best one. */
     public List<PortSelector> devices() {
         return PortSelector.parse(get(DEVICES));
+    }
+
+    /** Returns how long to wait for ports that are named, at the start. */
+    public Duration deviceTimeout() {
+        return get(DEVICE_TIMEOUT);
     }
 
     public int threads() {

@@ -163,6 +163,7 @@ final class FabricChoice {
                 orProposed(verbs.trafficClass()));
         return new VerbsSettings(
                 verbs.devices(),
+                verbs.deviceTimeout(),
                 verbs.threads(),
                 verbs.pollTime(),
                 verbs.initiatorDepth(),

@@ -99,6 +99,7 @@ class ShuffleConfigTest {
     private static void assertVerbs(VerbsConfig verbs) {
         assertThat(verbs.devices())
                 .containsExactly(new PortSelector("mlx5_0", 1, 3), new PortSelector("mlx5_1", -1, -1));
+        assertThat(verbs.deviceTimeout()).isEqualTo(Duration.ofSeconds(45));
         assertThat(verbs.threads()).isEqualTo(2);
         assertThat(verbs.pollTime()).isEqualTo(Duration.ofNanos(50_000));
         assertThat(verbs.initiatorDepth()).isEqualTo(8);
@@ -131,6 +132,7 @@ class ShuffleConfigTest {
 
     private static void putVerbs(Map<String, String> settings) {
         settings.put(PREFIX + "fabric.verbs.devices", "mlx5_0:1:3, mlx5_1");
+        settings.put(PREFIX + "fabric.verbs.deviceTimeout", "45s");
         settings.put(PREFIX + "fabric.verbs.threads", "2");
         settings.put(PREFIX + "fabric.verbs.pollTime", "50us");
         settings.put(PREFIX + "fabric.verbs.initiatorDepth", "8");

@@ -9,7 +9,6 @@ import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.verbs.connect.Admissions;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
-import io.rdmashuffle.fabric.verbs.device.PortFinder;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.read.DataThread;
 import io.rdmashuffle.fabric.verbs.read.PendingReads;
@@ -17,7 +16,6 @@ import io.rdmashuffle.fabric.verbs.stage.DiskStaging;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.TieredPool;
-import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.security.SecureRandom;
@@ -73,10 +71,7 @@ public final class VerbsFabric implements Fabric {
     public static VerbsFabric open(VerbsSettings settings) throws RdmaUnavailableException {
         VerbsLibrary library = VerbsLibrary.load();
         try {
-            List<LocalPort> ports;
-            try (EventChannel events = EventChannel.open(library)) {
-                ports = new PortFinder(library, events).choose(settings.ports());
-            }
+            List<LocalPort> ports = new PortWait(library).choose(settings.ports(), settings.deviceTimeout());
             VerbsFabric fabric = open(library, ports, settings, System::nanoTime);
             LOG.info("verbs: {} (spark.shuffle.rdma.fabric.verbs.devices)", ports);
             return fabric;

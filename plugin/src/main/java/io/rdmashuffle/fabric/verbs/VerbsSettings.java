@@ -15,6 +15,7 @@ import java.util.OptionalInt;
  * What the verbs fabric can be told.
  *
  * @param ports which ports to use, one rail each; empty for the best one
+ * @param deviceTimeout how long to wait for ports that are named; zero if not at all
  * @param threads data threads for each port, each with a queue pair to each peer that is read from
  * @param pollTime how long a data thread looks for completions before it sleeps
  * @param initiatorDepth most READs that one queue pair has under way at the device
@@ -33,6 +34,7 @@ import java.util.OptionalInt;
  */
 public record VerbsSettings(
         List<PortSelector> ports,
+        Duration deviceTimeout,
         int threads,
         Duration pollTime,
         int initiatorDepth,

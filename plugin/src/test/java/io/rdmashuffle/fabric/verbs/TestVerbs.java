@@ -26,6 +26,7 @@ final class TestVerbs {
             long maxBytesInFlight, List<PortSelector> ports, int threads, Optional<byte[]> secret) {
         return new VerbsSettings(
                 ports,
+                Duration.ZERO,
                 threads,
                 Duration.ofNanos(20_000),
                 16,
@@ -49,6 +50,7 @@ final class TestVerbs {
         VerbsSettings usual = settings(8 << 20);
         return new VerbsSettings(
                 usual.ports(),
+                usual.deviceTimeout(),
                 usual.threads(),
                 usual.pollTime(),
                 usual.initiatorDepth(),

@@ -17,6 +17,9 @@ import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.verbs.VerbsLibrary;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.NetworkInterface;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -105,16 +108,21 @@ class VerbsRemovalTest {
                     NetworkInterface.getByInetAddress(port.address()).getName());
         }
 
-        void delete() throws Exception {
+        void delete() throws InterruptedException {
             run("rdma", "link", "delete", device);
         }
 
-        void add() throws Exception {
+        void add() throws InterruptedException {
             run("rdma", "link", "add", device, "type", kind, "netdev", netdev);
         }
 
-        private static void run(String... command) throws Exception {
-            Process process = new ProcessBuilder(command).inheritIO().start();
+        private static void run(String... command) throws InterruptedException {
+            Process process;
+            try {
+                process = new ProcessBuilder(command).inheritIO().start();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
             boolean ended = process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
             process.destroyForcibly();
             assertThat(ended).as(String.join(" ", command)).isTrue();
@@ -164,6 +172,42 @@ class VerbsRemovalTest {
             assertReadable(reader, peer, meanwhile);
             assertThat(owner.fabric().registrations()).isGreaterThan(registrations);
             assertThat(reader.fabric().work().reads()).isGreaterThan(work);
+        }
+    }
+
+    @Test
+    void processThatStartsBeforeItsDeviceWaitsForIt() throws Exception {
+        VerbsSettings settings = TestVerbs.settings(8 << 20, TestVerbs.bothRails(), 1, Optional.empty());
+        VerbsLibrary library = VerbsLibrary.load();
+        Link link =
+                Link.of(PortWait.ofThisMachine(library).choose(settings.ports()).get(1));
+        AtomicInteger pauses = new AtomicInteger();
+        List<LocalPort> ports;
+        link.delete();
+        try {
+            ports = new PortWait(PortWait.ofThisMachine(library), System::nanoTime, millis -> {
+                        if (pauses.getAndIncrement() == 1) {
+                            link.add();
+                        }
+                        Thread.sleep(millis);
+                    })
+                    .choose(settings.ports(), TIMEOUT);
+        } finally {
+            if (pauses.get() < 2) {
+                link.add();
+            }
+        }
+        assertThat(ports).hasSize(2);
+        Node owner = new Node(directory, VerbsFabric.open(library, ports, settings, System::nanoTime));
+        nodes.add(owner);
+        Lease lease = data(owner);
+        Node reader = node(TestVerbs.bothRails());
+        try (Peer peer = reader.connect(owner)) {
+            assertReadable(reader, peer, lease);
+            assertReadable(reader, peer, lease);
+            assertThat(((VerbsPeer) peer).channels())
+                    .hasSize(2)
+                    .allSatisfy(channel -> assertThat(channel.connection()).isNotNull());
         }
     }
 

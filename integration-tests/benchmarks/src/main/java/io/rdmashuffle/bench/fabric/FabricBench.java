@@ -240,6 +240,7 @@ public final class FabricBench extends Tool {
         try {
             return VerbsFabric.open(new VerbsSettings(
                     PortSelector.parse(device),
+                    Duration.ZERO,
                     1,
                     Duration.ofNanos(pollMicros * 1_000),
                     16,
