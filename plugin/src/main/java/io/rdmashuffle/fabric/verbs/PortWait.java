@@ -4,7 +4,9 @@ package io.rdmashuffle.fabric.verbs;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.fabric.verbs.device.PortFinder;
+import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.verbs.DeviceList;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.VerbsLibrary;
@@ -61,6 +63,13 @@ final class PortWait {
         };
     }
 
+    /** Without any device librdmacm opens no channel, which is no news of a machine without a card. */
+    private static String why(NativeException failure) {
+        boolean noDevice =
+                Errno.ENODEV.is(failure.errno()) && DeviceList.ofKernel().isEmpty();
+        return (noDevice ? "this machine has no RDMA device; with a card: " : "") + failure.getMessage();
+    }
+
     /**
      * Finds the ports to use, again and again until they are there.
      *
@@ -79,8 +88,7 @@ final class PortWait {
             } catch (RdmaUnavailableException e) {
                 missing = e;
             } catch (NativeException e) {
-                // Without any device librdmacm opens no channel.
-                missing = new RdmaUnavailableException(String.valueOf(e.getMessage()), e);
+                missing = new RdmaUnavailableException(why(e), e);
             }
             if (selectors.isEmpty() || nanoClock.getAsLong() - started >= timeout.toNanos()) {
                 throw missing;
