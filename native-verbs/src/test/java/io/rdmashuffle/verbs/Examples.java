@@ -7,6 +7,7 @@ import io.rdmashuffle.verbs.async.EndpointOptions;
 import io.rdmashuffle.verbs.async.LocalRegion;
 import io.rdmashuffle.verbs.async.LocalSlice;
 import io.rdmashuffle.verbs.async.MemoryServer;
+import io.rdmashuffle.verbs.async.PreparedOperation;
 import io.rdmashuffle.verbs.async.RdmaBatch;
 import io.rdmashuffle.verbs.async.RdmaConnection;
 import io.rdmashuffle.verbs.async.RdmaEndpoint;
@@ -30,10 +31,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Exchanger;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** The examples of docs/native-verbs.md: each marked region is a code block there, and runs in {@link ExamplesTest}. */
 final class Examples {
@@ -186,6 +189,37 @@ final class Examples {
         CompletableFuture<Void> told = batch.send(new byte[] {1}); // arrives after the data
         batch.post().get(); // one doorbell for all: all posted, or none
         System.out.println(data.isDone() && told.isDone());
+        // end
+    }
+
+    static void prepared(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {
+        // example: prepared
+        int piece = 512;
+        AtomicLong next = new AtomicLong();
+        CountDownLatch left = new CountDownLatch((int) (local.lengthBytes() / piece));
+        PreparedOperation.Handler onward = new PreparedOperation.Handler() {
+            @Override
+            public void succeeded(PreparedOperation read) { // on the progress thread, once a post
+                long offset = next.getAndAdd(piece);
+                if (offset < local.lengthBytes()) {
+                    read.at(offset, offset).post(); // bounds are checked; no garbage
+                }
+                left.countDown();
+            }
+
+            @Override
+            public void failed(PreparedOperation read, Throwable reason) {
+                System.out.println(reason.getMessage()); // what a future would have failed with
+            }
+        };
+        for (int i = 0; i < 4; i++) { // four go through the whole region
+            long offset = next.getAndAdd(piece);
+            connection
+                    .prepareRead(local.slice(0, piece), remote, onward)
+                    .at(offset, offset)
+                    .post();
+        }
+        System.out.println(left.await(10, TimeUnit.SECONDS) ? "all read" : "not all read");
         // end
     }
 

@@ -65,6 +65,9 @@ class ExamplesTest {
             assertThat(there.get(100, 3)).containsExactly(1, 2, 3);
             Examples.send(connection, here, other, there);
             assertThat(there.get(4096, 3)).containsExactly(4, 5, 6);
+            there.put(8000, new byte[] {7, 8, 9});
+            Examples.prepared(connection, here, there.describe());
+            assertThat(here.get(8000, 3)).containsExactly(7, 8, 9);
             Examples.sharedReceives(server, client);
             device.assume(!device.isOf("siw"), "immediate data");
             Examples.writeWithImmediate(connection, here, other, there);

@@ -7,8 +7,6 @@ import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.CompletionStatus;
 import io.rdmashuffle.verbs.QueuePair;
-import io.rdmashuffle.verbs.ReceiveRequests;
-import io.rdmashuffle.verbs.SendRequests;
 import io.rdmashuffle.verbs.WorkCompletions;
 import io.rdmashuffle.verbs.WorkFailedException;
 import java.io.IOException;
@@ -31,17 +29,18 @@ import org.jspecify.annotations.Nullable;
  * receive that the queue pair has taken from shared ones comes back before the device tells that it was the last: one
  * of a queue pair that is destroyed earlier would be lost to all others.
  *
- * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards tables and
- * chains, futures are completed without it.
+ * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards the queues;
+ * futures and handlers are told without it.
  *
- * <p><b>Ownership:</b> owns its queue pair, id and scratch memory.
+ * <p><b>Ownership:</b> owns its queue pair, queues, id and scratch memory.
  */
 final class ConnectionState implements CompletionTarget {
     private static final long DRAIN_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** A device that tells of the last shared receive does so within milliseconds; soft-RoCE tells nothing. */
     private static final long LAST_RECEIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-    private static final int RECEIVE = 1 << 31;
+    /** Shortest time for which an idle connection lets its thread sleep. */
+    private static final long MIN_SLEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
     private final int number;
     private final String peer;
@@ -52,10 +51,9 @@ final class ConnectionState implements CompletionTarget {
     private final Runnable afterEnd;
     private final CompletableFuture<Throwable> ended = new CompletableFuture<>();
     private final Object lock = new Object();
-    private final SendRequests sendChain;
-    private final ReceiveRequests receiveChain = new ReceiveRequests(1);
-    private final OperationTable sends;
-    private final OperationTable receives;
+    private final WorkQueue sends;
+    private final WorkQueue receives;
+    private volatile long timeoutNanos;
     private @Nullable Throwable failure;
     private long drainDeadline = Operation.NEVER;
     /** When no shared receive can be on its way back any more; only while draining. */
@@ -79,9 +77,9 @@ final class ConnectionState implements CompletionTarget {
         this.progress = progress;
         this.sharesReceives = sharesReceives;
         this.afterEnd = afterEnd;
-        this.sendChain = new SendRequests(options.maxInFlight(), maxPieces);
-        this.sends = new OperationTable("operations", options.maxInFlight());
-        this.receives = new OperationTable("receives", options.maxReceives());
+        this.timeoutNanos = options.operationTimeout().toNanos();
+        this.sends = WorkQueue.ofSends(number, pair, options.maxInFlight(), maxPieces);
+        this.receives = WorkQueue.ofReceives(number, pair, options.maxReceives());
     }
 
     @Override
@@ -107,152 +105,136 @@ final class ConnectionState implements CompletionTarget {
         return ended;
     }
 
+    /** Sets the timeout of what is posted from now on; receives have none. */
+    void operationTimeout(long nanos) {
+        timeoutNanos = nanos;
+    }
+
     /**
-     * Posts requests with one call, all of them or, if this throws, none: more than allowed are in flight, or a region
-     * is closed. If the connection is not open their futures have failed.
+     * Posts operations other than receives with one call, all of them or, if this throws, none: more than allowed are
+     * in flight, or a region is closed. If the connection is not open they end with that as the reason.
      */
-    void post(List<? extends Request<?>> requests) {
-        List<? extends Operation<?>> operations =
-                requests.stream().map(Request::operation).toList();
-        long deadline = Operation.NEVER;
-        int retained = 0;
-        boolean posted = false;
-        try {
-            for (Operation<?> operation : operations) {
-                operation.retain();
-                retained++;
-            }
-            posted = postRetained(requests);
-        } finally {
-            if (!posted) {
-                operations.subList(0, retained).forEach(Operation::release);
-            }
-        }
-        for (Operation<?> operation : operations) {
-            deadline = Math.min(deadline, operation.deadline());
-        }
-        progress.wakeBefore(deadline);
-    }
-
-    /** Returns false if the connection has ended, which the futures then tell. */
-    private boolean postRetained(List<? extends Request<?>> requests) {
-        Throwable ending;
-        synchronized (lock) {
-            ending = failure;
-            if (ending == null) {
-                sends.requireFree(requests.size());
-                fill(requests);
-                return true;
-            }
-        }
-        for (Request<?> request : requests) {
-            request.operation().refuse(hasEnded(request.operation(), ending));
-        }
-        return false;
-    }
-
-    /** Puts requests into slots and posts them; under the lock, with slots free for all. */
-    private void fill(List<? extends Request<?>> requests) {
-        int[] slots = new int[requests.size()];
-        int filled = 0;
-        int taken = 0;
-        sendChain.clear();
-        try {
-            for (Request<?> request : requests) {
-                request.operation().start(progress.now());
-                slots[filled] = sends.put(request.operation());
-                int slot = slots[filled++];
-                request.work().add(sendChain, CompletionTarget.workRequestId(number, slot), slot);
-            }
-            taken = filled; // if the next line throws, some may have been taken
-            taken = filled == 0 ? 0 : pair.post(sendChain);
-        } catch (NativeException e) {
-            if (filled == 1) {
-                taken = 0; // the only one is the malformed one
-                throw e;
-            }
-            // Those before the malformed one are the device's: they end with the connection, as all of them do.
-            progress.execute(() -> fail(e));
-        } finally {
-            for (int i = filled - 1; i >= taken; i--) {
-                sends.take(slots[i]);
-            }
-        }
-        if (taken < filled) {
-            refuseRest(requests, taken);
-        }
-    }
-
-    /** The queue pair has room for all slots: this is for a device that takes fewer than it promised. */
-    private void refuseRest(List<? extends Request<?>> requests, int taken) {
-        RejectedExecutionException full = new RejectedExecutionException("the send queue of " + pair + " is full");
-        if (taken == 0) {
-            throw full;
-        }
-        for (Request<?> request : requests.subList(taken, requests.size())) {
-            progress.execute(() -> request.operation().fail(full));
-        }
-    }
-
-    private IOException hasEnded(Operation<?> operation, Throwable reason) {
-        return new IOException(operation.name() + ": connection to " + peer + " has ended", reason);
+    void post(List<? extends Operation> operations) {
+        post(sends, operations);
     }
 
     /** Posts a receive, as {@link #post}. */
-    <T> CompletableFuture<T> postReceive(Operation<T> operation, LocalSlice local) {
+    void postReceive(List<? extends Operation> receive) {
+        requireOwnReceives();
+        post(receives, receive);
+    }
+
+    /** Throws if the connection has no receives of its own. */
+    void requireOwnReceives() {
         if (sharesReceives) {
             throw new IllegalStateException(
                     "the connection to " + peer + " takes from shared receives, whose handler gets its messages");
         }
-        operation.retain();
+    }
+
+    private void post(WorkQueue queue, List<? extends Operation> operations) {
+        int size = operations.size();
+        int begun = 0;
         boolean posted = false;
         try {
-            synchronized (lock) {
-                if (failure != null) {
-                    return CompletableFuture.failedFuture(hasEnded(operation, failure));
-                }
-                operation.start(progress.now());
-                int slot = receives.put(operation);
-                try {
-                    receiveChain.clear();
-                    receiveChain.add(
-                            CompletionTarget.workRequestId(number, slot | RECEIVE),
-                            local.region().address(local.offset()),
-                            local.lengthBytes(),
-                            local.region().localKey());
-                    posted = pair.post(receiveChain) == 1;
-                } finally {
-                    if (!posted) {
-                        receives.take(slot);
-                    }
-                }
+            while (begun < size) {
+                operations.get(begun).begin();
+                begun++;
             }
-            if (!posted) {
-                throw new RejectedExecutionException("the receive queue of " + pair + " is full");
-            }
+            postBegun(queue, operations);
+            posted = true;
         } finally {
             if (!posted) {
-                operation.release();
+                for (int i = 0; i < begun; i++) {
+                    operations.get(i).withdraw();
+                }
             }
         }
-        return operation.future();
+    }
+
+    /** From when the lock is given up an operation may have ended, and be posted again. */
+    private void postBegun(WorkQueue queue, List<? extends Operation> operations) {
+        Throwable ending;
+        long deadline = Operation.NEVER;
+        int taken = 0;
+        synchronized (lock) {
+            ending = failure;
+            if (ending == null) {
+                deadline = queue == receives ? Operation.NEVER : after(progress.now(), timeoutNanos);
+                taken = take(queue, operations, deadline);
+            }
+        }
+        if (ending != null) {
+            for (int i = 0; i < operations.size(); i++) {
+                Operation operation = operations.get(i);
+                operation.refuse(
+                        new IOException(operation.name() + ": connection to " + peer + " has ended", ending), progress);
+            }
+            return;
+        }
+        if (taken < operations.size()) {
+            refuseRest(queue, operations, taken);
+        }
+        progress.wakeBefore(deadline);
+    }
+
+    /** Returns how many the device has taken, or will give back when the connection ends. */
+    private int take(WorkQueue queue, List<? extends Operation> operations, long deadline) {
+        try {
+            return queue.post(operations, deadline);
+        } catch (NativeException e) {
+            if (operations.size() == 1) {
+                throw e; // the only one is the malformed one
+            }
+            progress.execute(() -> fail(e));
+            return operations.size();
+        }
+    }
+
+    /** The queue pair has room for all slots: this is for a device that takes fewer than it promised. */
+    private void refuseRest(WorkQueue queue, List<? extends Operation> operations, int taken) {
+        RejectedExecutionException full = new RejectedExecutionException("the " + queue + " is full");
+        if (taken == 0) {
+            throw full;
+        }
+        for (Operation operation : operations.subList(taken, operations.size())) {
+            progress.execute(() -> operation.fail(full));
+        }
+    }
+
+    private static long after(long now, long nanos) {
+        long then = now + nanos;
+        return then < 0 ? Operation.NEVER : then;
+    }
+
+    /** Ends the connection since the handler of an operation threw, whichever way that had ended. */
+    void handlerThrew(Operation operation, Throwable thrown) {
+        IOException reason = new IOException("the handler of " + operation.name() + " threw", thrown);
+        Throwable earlier = failure;
+        if (earlier == null) {
+            fail(reason);
+        } else {
+            earlier.addSuppressed(reason);
+        }
     }
 
     @Override
     public void complete(WorkCompletions completions, int index) {
         int slot = (int) completions.workRequestId(index);
-        Operation<?> operation;
+        boolean receive = (slot & WorkQueue.RECEIVE) != 0;
+        boolean succeeded = completions.succeeded(index);
+        Operation operation;
         synchronized (lock) {
-            operation = (slot & RECEIVE) == 0 ? sends.take(slot) : receives.take(slot & ~RECEIVE);
-            if (operation != null && completions.succeeded(index)) {
+            operation = (receive ? receives : sends).operations().take(slot & ~WorkQueue.RECEIVE);
+            if (operation != null && succeeded) {
                 // Under the lock: with it gone the slot, and the memory that goes with it, may be the next operation's.
-                operation.takeResult(completions, index, slot);
+                operation.takeResult(completions, index);
             }
         }
         if (operation == null) {
             return;
         }
-        if (completions.succeeded(index)) {
+        if (succeeded) {
             operation.succeed();
         } else {
             CompletionStatus status =
@@ -308,18 +290,20 @@ final class ConnectionState implements CompletionTarget {
 
     @Override
     public long tick(long now) {
-        Operation<?> late = null;
+        Operation late = null;
         boolean drained = false;
         long next;
         synchronized (lock) {
             if (failure == null) {
-                next = Math.min(sends.nearestDeadline(), receives.nearestDeadline());
+                next = sends.operations().nearestDeadline(); // receives have none
                 if (next <= now) {
-                    late = sends.markOverdue(now);
-                    late = late == null ? receives.markOverdue(now) : late;
+                    late = sends.operations().markOverdue(now);
                 }
+                // What is posted meanwhile is not due before that, and so need not wake the thread.
+                next = Math.min(next, after(now, Math.max(timeoutNanos, MIN_SLEEP_NANOS)));
             } else {
-                boolean empty = sends.isEmpty() && receives.isEmpty();
+                boolean empty =
+                        sends.operations().isEmpty() && receives.operations().isEmpty();
                 next = empty ? Math.min(lastReceive, drainDeadline) : drainDeadline;
                 drained = now >= next;
             }
@@ -342,7 +326,7 @@ final class ConnectionState implements CompletionTarget {
 
     private void end() {
         Throwable reason;
-        List<Operation<?>> left;
+        List<Operation> left;
         RuntimeException kept = null;
         synchronized (lock) {
             if (over || failure == null) {
@@ -365,12 +349,12 @@ final class ConnectionState implements CompletionTarget {
             reason.addSuppressed(e);
         }
         synchronized (lock) {
-            left = new ArrayList<>(sends.takeAll());
-            left.addAll(receives.takeAll());
-            sendChain.close();
-            receiveChain.close();
+            left = new ArrayList<>(sends.operations().takeAll());
+            left.addAll(receives.operations().takeAll());
+            sends.close();
+            receives.close();
         }
-        for (Operation<?> operation : left) {
+        for (Operation operation : left) {
             CompletionStatus status =
                     operation.wasOverdue() ? CompletionStatus.RESPONSE_TIMEOUT : CompletionStatus.WORK_REQUEST_FLUSHED;
             WorkFailedException failed = explain(new WorkFailedException(operation.name(), peer, status, 0));

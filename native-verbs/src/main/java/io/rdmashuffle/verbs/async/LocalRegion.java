@@ -203,11 +203,11 @@ public final class LocalRegion implements AutoCloseable {
         return at(offset, length);
     }
 
-    /** Throws if the device may not write here for requests of this process. */
-    void requireLocalWrite(String operation) {
+    /** Throws if the device may not write here for requests of this process, such as this one. */
+    void requireLocalWrite(Work work) {
         if (!rights.contains(Access.LOCAL_WRITE)) {
             throw new IllegalArgumentException(
-                    operation + ": the region has the rights " + rights + " and needs LOCAL_WRITE");
+                    work + ": the region has the rights " + rights + " and needs LOCAL_WRITE");
         }
     }
 
@@ -246,7 +246,7 @@ public final class LocalRegion implements AutoCloseable {
         int before = uses.compareAndExchange(0, CLOSED);
         if (before > 0) {
             throw new IllegalStateException("region of " + lengthBytes() + " bytes is in use by " + before
-                    + " operations; wait for their futures, or close the connection first");
+                    + " operations; wait until they have ended, or close the connection first");
         }
         if (before == 0) {
             free();

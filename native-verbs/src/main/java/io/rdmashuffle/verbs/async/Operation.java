@@ -2,118 +2,119 @@
 package io.rdmashuffle.verbs.async;
 
 import io.rdmashuffle.verbs.WorkCompletions;
-import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
 /**
- * One request from its check to its end: its name for messages, the regions it keeps open, its future.
+ * Work from its posting to its end, which a subclass tells: once for a {@link FutureOperation}, each time for a
+ * {@link PreparedOperation}.
  *
- * <p><b>Threading:</b> created by the caller, then handed over under the connection's lock; ended by the thread that
- * took it out of its slot, which happens once.
- *
- * @param <T> what success brings
+ * <p><b>Threading:</b> handed over under the connection's lock, where its slot and deadline are; ended by the thread
+ * that took it out of its slot, which happens once a posting.
  */
-final class Operation<T> {
+abstract class Operation {
     /** No timeout. */
     static final long NEVER = Long.MAX_VALUE;
 
-    private final String name;
-    private final List<LocalRegion> regions;
-    private final Result<T> result;
-    private final CompletableFuture<T> future = new CompletableFuture<>();
-    private final long timeoutNanos;
+    private final Work work;
+    private int slot;
     private long deadline = NEVER;
     private boolean overdue;
-    private @Nullable T value;
 
-    /** What a completion says; {@code slot} is the operation's. */
-    interface Result<T> {
-        T of(WorkCompletions completions, int index, int slot);
+    Operation(Work work) {
+        this.work = work;
     }
+
+    final Work work() {
+        return work;
+    }
+
+    /** Returns what messages call it. */
+    final String name() {
+        return work.toString();
+    }
+
+    /** Makes it this posting's; throws if it is another's. */
+    abstract void claim();
+
+    /** Allows it to be posted again. */
+    abstract void unclaim();
+
+    /** Tells of the success; not under a lock, with the memory given back. */
+    abstract void succeeded();
+
+    /** Tells of the failure; not under a lock. */
+    abstract void failed(Throwable reason);
+
+    /** Ends with a failure what was begun, and could not be posted since the connection has ended. */
+    abstract void refuse(Throwable reason, Progress progress);
 
     /**
-     * Describes an operation.
-     *
-     * @param timeoutNanos from posting to completion, or {@link #NEVER}
+     * Keeps the regions open until the operation ends, or {@link #withdraw()}; throws if one of them is closed, or if
+     * the operation is outstanding.
      */
-    Operation(String name, List<LocalRegion> regions, long timeoutNanos, Result<T> result) {
-        this.name = name;
-        this.regions = regions;
-        this.timeoutNanos = timeoutNanos;
-        this.result = result;
-    }
-
-    /** Keeps the regions open until the operation ends, or {@link #release()}; throws if one of them is closed. */
-    void retain() {
-        int retained = 0;
+    final void begin() {
+        claim();
+        boolean retained = false;
         try {
-            for (LocalRegion region : regions) {
-                region.retain();
-                retained++;
-            }
+            work.retain();
+            retained = true;
         } finally {
-            if (retained < regions.size()) {
-                regions.subList(0, retained).forEach(LocalRegion::release);
+            if (!retained) {
+                unclaim();
             }
         }
     }
 
-    String name() {
-        return name;
+    /** Takes {@link #begin()} back, for an operation that was not posted. */
+    final void withdraw() {
+        work.release();
+        unclaim();
     }
 
-    CompletableFuture<T> future() {
-        return future;
+    /** Keeps where it is in its table, and starts its timeout. */
+    final void start(int inSlot, long until) {
+        slot = inSlot;
+        deadline = until;
+        overdue = false;
     }
 
-    /** Starts the timeout. */
-    void start(long now) {
-        deadline = timeoutNanos == NEVER ? NEVER : now + timeoutNanos;
+    /** Returns where it is in its table, until it has ended. */
+    final int slot() {
+        return slot;
     }
 
-    long deadline() {
+    final long deadline() {
         return deadline;
     }
 
     /** Marks the operation once its deadline has passed, for {@link #wasOverdue}; returns whether it has. */
-    boolean markOverdue(long now) {
+    final boolean markOverdue(long now) {
         overdue |= deadline <= now;
         return overdue;
     }
 
-    boolean wasOverdue() {
+    final boolean wasOverdue() {
         return overdue;
     }
 
     /** Reads what came back, while the slot is still this operation's. */
-    void takeResult(WorkCompletions completions, int index, int slot) {
-        value = result.of(completions, index, slot);
+    final void takeResult(WorkCompletions completions, int index) {
+        work.takeResult(completions, index, slot);
     }
 
     /** Ends with the result that was taken. */
-    void succeed() {
-        release();
-        future.complete(value);
+    final void succeed() {
+        withdraw();
+        succeeded();
     }
 
-    void fail(Throwable reason) {
-        release();
-        future.completeExceptionally(reason);
+    final void fail(Throwable reason) {
+        withdraw();
+        failed(reason);
     }
 
     /** Ends like {@link #fail}, but the regions stay in use for good: the device may still write into it. */
-    void failKeepingRegions(Throwable reason) {
-        future.completeExceptionally(reason);
-    }
-
-    /** Ends without having been posted; its regions are released by who retained them. */
-    void refuse(Throwable reason) {
-        future.completeExceptionally(reason);
-    }
-
-    /** Lets go of the memory, without ending the future: for an operation that was never posted. */
-    void release() {
-        regions.forEach(LocalRegion::release);
+    final void failKeepingRegions(Throwable reason) {
+        unclaim();
+        failed(reason);
     }
 }

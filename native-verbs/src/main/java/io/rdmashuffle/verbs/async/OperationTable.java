@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class OperationTable {
     private final String what;
-    private final @Nullable Operation<?>[] operations;
+    private final @Nullable Operation[] operations;
     private final int[] free;
     private int freeCount;
 
     OperationTable(String what, int count) {
         this.what = what;
-        this.operations = new Operation<?>[count];
+        this.operations = new Operation[count];
         this.free = new int[count];
         for (int slot = count - 1; slot >= 0; slot--) {
             free[freeCount++] = slot;
@@ -31,13 +31,13 @@ final class OperationTable {
         if (freeCount < count) {
             throw new RejectedExecutionException(operations.length - freeCount + " " + what
                     + " outstanding on this connection, " + count + " more asked for, at most " + operations.length
-                    + "; wait for one of their futures,"
+                    + "; wait until one has ended,"
                     + " or open the endpoint with a higher bound");
         }
     }
 
     /** Puts an operation into a free slot; throws {@link RejectedExecutionException} if there is none. */
-    int put(Operation<?> operation) {
+    int put(Operation operation) {
         requireFree(1);
         int slot = free[--freeCount];
         operations[slot] = operation;
@@ -46,8 +46,8 @@ final class OperationTable {
 
     /** Empties a slot; returns what was in it, null if nothing. */
     @Nullable
-    Operation<?> take(int slot) {
-        Operation<?> operation = operations[slot];
+    Operation take(int slot) {
+        Operation operation = operations[slot];
         if (operation != null) {
             operations[slot] = null;
             free[freeCount++] = slot;
@@ -61,9 +61,9 @@ final class OperationTable {
 
     /** Marks every operation past its deadline; returns one of them, null if there is none. */
     @Nullable
-    Operation<?> markOverdue(long now) {
-        Operation<?> found = null;
-        for (Operation<?> operation : operations) {
+    Operation markOverdue(long now) {
+        Operation found = null;
+        for (Operation operation : operations) {
             if (operation != null && operation.markOverdue(now)) {
                 found = operation;
             }
@@ -74,7 +74,7 @@ final class OperationTable {
     /** Returns the nearest deadline, {@link Operation#NEVER} if there is none. */
     long nearestDeadline() {
         long nearest = Operation.NEVER;
-        for (Operation<?> operation : operations) {
+        for (Operation operation : operations) {
             if (operation != null) {
                 nearest = Math.min(nearest, operation.deadline());
             }
@@ -83,10 +83,10 @@ final class OperationTable {
     }
 
     /** Empties all slots. */
-    List<Operation<?>> takeAll() {
-        List<Operation<?>> all = new ArrayList<>();
+    List<Operation> takeAll() {
+        List<Operation> all = new ArrayList<>();
         for (int slot = 0; slot < operations.length; slot++) {
-            Operation<?> operation = take(slot);
+            Operation operation = take(slot);
             if (operation != null) {
                 all.add(operation);
             }

@@ -9,10 +9,7 @@ import io.rdmashuffle.verbs.WorkCompletions;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Queue;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -50,9 +47,8 @@ final class Progress implements Runnable {
     private final List<Watched> watched = new ArrayList<>();
     private final long origin = System.nanoTime();
     private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
-    private final Map<Integer, CompletionTarget> targets = new ConcurrentHashMap<>();
     private final WorkCompletions completions = new WorkCompletions(MAX_COMPLETIONS_PER_POLL);
-    private final Set<Timed> timed = ConcurrentHashMap.newKeySet();
+    private final Driven driven = new Driven();
     /** When the thread will next check deadlines by itself; an earlier deadline must wake it. */
     private volatile long plannedWake = Operation.NEVER;
 
@@ -143,43 +139,39 @@ final class Progress implements Runnable {
 
     /** Makes sure that the thread checks deadlines by then. */
     void wakeBefore(long deadline) {
-        if (deadline < plannedWake) {
+        long planned = plannedWake;
+        // The thread itself checks them before it sleeps, unless it is just doing so.
+        if (deadline < planned && (planned == Operation.NEVER || !isCurrentThread())) {
             waits.wake();
         }
     }
 
     void add(Timed what) {
-        timed.add(what);
-        if (what instanceof CompletionTarget target) {
-            targets.put(target.number(), target);
-        }
+        driven.add(what);
     }
 
     void forget(Timed what) {
-        timed.remove(what);
-        if (what instanceof CompletionTarget target) {
-            targets.remove(target.number());
-        }
+        driven.remove(what);
     }
 
     /** Fails the connection that a device event is about, if it is one of this thread. */
     void failSubjectOf(AsyncEvent event) {
         // Found now, while the queue pair still has its address, which the next one may get.
-        targets.values().stream()
+        driven.targets()
                 .filter(target -> target.isSubjectOf(event))
                 .forEach(target -> execute(() -> target.fail(new IOException("device event: " + event.description()))));
     }
 
     /** Tells the connection that a device event is about, if it is one of this thread. */
     void lastReceiveOf(AsyncEvent event) {
-        targets.values().stream()
+        driven.targets()
                 .filter(target -> target.isSubjectOf(event))
                 .forEach(target -> execute(target::lastReceiveReached));
     }
 
     /** Stops dispatching to a target. */
     void forget(int number) {
-        CompletionTarget target = targets.get(number);
+        CompletionTarget target = driven.find(number);
         if (target != null) {
             forget(target);
         }
@@ -198,7 +190,7 @@ final class Progress implements Runnable {
                 // Descriptors of a device that is gone are ready for good.
                 waits.ignore(channelReady);
                 watched.stream().filter(Watched::ofDevice).forEach(each -> waits.ignore(each.number()));
-                timed.forEach(each -> each.abort(reason));
+                abortAll(reason);
             }
         });
     }
@@ -215,7 +207,9 @@ final class Progress implements Runnable {
      */
     boolean stop(Throwable reason) {
         execute(() -> {
-            timed.forEach(each -> each.fail(reason));
+            for (Timed each : driven.all()) {
+                each.fail(reason);
+            }
             stopping = true;
         });
         boolean interrupted = false;
@@ -233,18 +227,24 @@ final class Progress implements Runnable {
     public void run() {
         try (completions) {
             queue.arm();
-            while (!stopping || !timed.isEmpty()) {
+            while (!stopping || !driven.isEmpty()) {
                 poll();
                 drainTasks();
                 lookAround();
             }
         } catch (RuntimeException | Error e) {
             broken = e;
-            timed.forEach(each -> each.abort(e));
+            abortAll(e);
         } finally {
             ended = true;
             waits.close();
             drainTasks();
+        }
+    }
+
+    private void abortAll(Throwable reason) {
+        for (Timed each : driven.all()) {
+            each.abort(reason);
         }
     }
 
@@ -260,7 +260,7 @@ final class Progress implements Runnable {
     void takeCompletions() {
         while (broken == null && queue.poll(completions) > 0) {
             for (int i = 0; i < completions.count(); i++) {
-                CompletionTarget target = targets.get(CompletionTarget.numberOf(completions.workRequestId(i)));
+                CompletionTarget target = driven.find(CompletionTarget.numberOf(completions.workRequestId(i)));
                 if (target != null) {
                     target.complete(completions, i);
                 }
@@ -279,20 +279,20 @@ final class Progress implements Runnable {
         plannedWake = Operation.NEVER;
         long now = now();
         long next = now + MAX_SLEEP_NANOS;
-        for (Timed each : timed) {
+        for (Timed each : driven.all()) {
             next = Math.min(next, each.tick(now));
         }
         plannedWake = next;
-        boolean over = stopping && timed.isEmpty();
+        boolean over = stopping && driven.isEmpty();
         boolean spinning = busyPoll && broken == null;
         waits.await(spinning || over || !tasks.isEmpty() ? 0 : Math.max(0, next - now));
         if (waits.isReady(channelReady)) {
-            while (channel.nextEvent() != null) {
-                // all of them mean the one queue
-            }
+            // One event for each time that the queue was armed; if there is another, the channel is still ready.
+            channel.nextEvent();
             queue.arm();
         }
-        for (Watched each : watched) {
+        for (int i = 0; i < watched.size(); i++) { // not by an iterator, which is garbage
+            Watched each = watched.get(i);
             if (waits.isReady(each.number())) {
                 each.take().run();
             }

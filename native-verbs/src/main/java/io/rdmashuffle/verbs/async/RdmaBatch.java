@@ -19,7 +19,7 @@ import java.util.concurrent.RejectedExecutionException;
  */
 public final class RdmaBatch extends RdmaOperations {
     private final ConnectionState state;
-    private final List<Request<?>> added = new ArrayList<>();
+    private final List<FutureOperation<?>> added = new ArrayList<>();
     private boolean posted;
 
     RdmaBatch(ConnectionState state, Requests requests) {
@@ -28,12 +28,12 @@ public final class RdmaBatch extends RdmaOperations {
     }
 
     @Override
-    <T> CompletableFuture<T> submit(Request<T> request) {
+    <T> CompletableFuture<T> submit(FutureOperation<T> operation) {
         if (posted) {
             throw new IllegalStateException("this batch was posted; ask the connection for another");
         }
-        added.add(request);
-        return request.operation().future();
+        added.add(operation);
+        return operation.future();
     }
 
     /** {@return how many operations were added} */
@@ -56,6 +56,6 @@ public final class RdmaBatch extends RdmaOperations {
         state.post(added);
         posted = true;
         return CompletableFuture.allOf(
-                added.stream().map(request -> request.operation().future()).toArray(CompletableFuture<?>[]::new));
+                added.stream().map(FutureOperation::future).toArray(CompletableFuture<?>[]::new));
     }
 }

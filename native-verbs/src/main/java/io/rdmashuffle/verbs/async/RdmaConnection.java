@@ -25,6 +25,10 @@ import java.util.concurrent.TimeoutException;
  * {@link IllegalStateException} for a closed region, {@link RejectedExecutionException} when as many operations are in
  * flight as the endpoint allows. Posting never waits: wait for one of your futures.
  *
+ * <p>Operations that are {@linkplain PreparedOperation prepared} once and posted any number of times keep the same
+ * promises,
+ * with a handler in place of a future, and make no garbage.
+ *
  * <p><b>Threading:</b> thread-safe. Futures complete on the connection's progress thread: what depends on them without
  * an executor of its own must not block.
  *
@@ -84,7 +88,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      * @param timeout positive
      */
     public void operationTimeout(Duration timeout) {
-        requests().setTimeout(timeout.toNanos());
+        state.operationTimeout(timeout.toNanos());
     }
 
     /**
@@ -96,9 +100,9 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
     }
 
     @Override
-    <T> CompletableFuture<T> submit(Request<T> request) {
-        state.post(List.of(request));
-        return request.operation().future();
+    <T> CompletableFuture<T> submit(FutureOperation<T> operation) {
+        state.post(List.of(operation));
+        return operation.future();
     }
 
     /** {@return an empty batch of operations on this connection} */
@@ -113,7 +117,105 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      * @return completes when a message has arrived
      */
     public CompletableFuture<ReceivedMessage> receive(LocalSlice local) {
-        return state.postReceive(requests().receive(local), local);
+        Receive receive = requests().receive(local);
+        FutureOperation<ReceivedMessage> operation = new FutureOperation<>(receive, receive::message);
+        state.postReceive(List.of(operation));
+        return operation.future();
+    }
+
+    /**
+     * Prepares a READ of the peer's memory into local memory.
+     *
+     * @param local part of a region of this endpoint, in which it may move
+     * @param remote memory of the peer that it may move in, at least as long; it reads the beginning until it moves
+     * @param handler is told of each end
+     * @return the operation, to be posted any number of times
+     */
+    public PreparedOperation prepareRead(LocalSlice local, RemoteRegion remote, PreparedOperation.Handler handler) {
+        return prepare(requests().transferWithin(Transfer.Kind.READ, local, remote, 0), handler);
+    }
+
+    /**
+     * Prepares a WRITE of local memory into the peer's, which is not notified.
+     *
+     * @param local part of a region of this endpoint, in which it may move
+     * @param remote memory of the peer that it may move in, at least as long; it writes the beginning until it moves
+     * @param handler is told of each end
+     * @return the operation, to be posted any number of times
+     */
+    public PreparedOperation prepareWrite(LocalSlice local, RemoteRegion remote, PreparedOperation.Handler handler) {
+        return prepare(requests().transferWithin(Transfer.Kind.WRITE, local, remote, 0), handler);
+    }
+
+    /**
+     * Prepares a WRITE, as {@link #prepareWrite}, that then completes one of the peer's receives.
+     *
+     * @param local part of a region of this endpoint, in which it may move
+     * @param remote memory of the peer that it may move in, at least as long; it writes the beginning until it moves
+     * @param immediate 32 bits for the peer's receive
+     * @param handler is told of each end
+     * @return the operation, to be posted any number of times
+     */
+    public PreparedOperation prepareWriteWithImmediate(
+            LocalSlice local, RemoteRegion remote, int immediate, PreparedOperation.Handler handler) {
+        return prepare(
+                requests().transferWithin(Transfer.Kind.WRITE_WITH_IMMEDIATE, local, remote, immediate), handler);
+    }
+
+    /**
+     * Prepares a SEND of local memory as a message, as {@link #send(LocalSlice)}.
+     *
+     * @param local part of a region of this endpoint, in which it may move
+     * @param handler is told of each end
+     * @return the operation, to be posted any number of times
+     */
+    public PreparedOperation prepareSend(LocalSlice local, PreparedOperation.Handler handler) {
+        return prepare(requests().send(List.of(local)), handler);
+    }
+
+    /**
+     * Prepares a receive for one message at a time, as {@link #receive}.
+     *
+     * @param local part of a region of this endpoint, in which it may move
+     * @param handler is told of each end
+     * @return the operation, to be posted any number of times
+     * @throws IllegalStateException if the connection takes from shared receives
+     */
+    public PreparedOperation prepareReceive(LocalSlice local, PreparedOperation.Handler handler) {
+        state.requireOwnReceives();
+        return prepare(requests().receive(local), handler);
+    }
+
+    /**
+     * Prepares a compare-and-swap of 8 bytes of the peer.
+     *
+     * @param remote memory of the peer that it may move in, aligned to 8; it swaps the first 8 bytes until it moves
+     * @param expected the value to compare with, until {@link PreparedOperation#expect} sets another
+     * @param desired the value to set
+     * @param handler is told of each end
+     * @return the operation, to be posted any number of times
+     * @throws UnsupportedOperationException if the device of this endpoint has no atomics
+     */
+    public PreparedOperation prepareCompareAndSwap(
+            RemoteRegion remote, long expected, long desired, PreparedOperation.Handler handler) {
+        return prepare(requests().compareAndSwapWithin(remote, expected, desired), handler);
+    }
+
+    /**
+     * Prepares an addition to 8 bytes of the peer.
+     *
+     * @param remote memory of the peer that it may move in, aligned to 8; it adds to the first 8 bytes until it moves
+     * @param addend the number to add each time
+     * @param handler is told of each end
+     * @return the operation, to be posted any number of times
+     * @throws UnsupportedOperationException if the device of this endpoint has no atomics
+     */
+    public PreparedOperation prepareFetchAndAdd(RemoteRegion remote, long addend, PreparedOperation.Handler handler) {
+        return prepare(requests().fetchAndAddWithin(remote, addend), handler);
+    }
+
+    private PreparedOperation prepare(Work work, PreparedOperation.Handler handler) {
+        return new PreparedOperation(state, work, handler);
     }
 
     /**

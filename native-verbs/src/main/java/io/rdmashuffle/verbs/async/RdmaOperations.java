@@ -2,7 +2,6 @@
 package io.rdmashuffle.verbs.async;
 
 import java.util.List;
-import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -10,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
  * operations, in an {@link RdmaBatch}.
  *
  * <p>Each operation returns a future that completes exactly once: when the device has finished, so that its local
- * memory may be used again.
+ * memory may be used again. What is posted over and over is cheaper as a {@link PreparedOperation}.
  *
  * <p>On {@linkplain io.rdmashuffle.verbs.Transport#IWARP iWARP} nothing is acknowledged: a write or a send completes
  * when TCP has it, even one that the peer's device will refuse, which then ends the connection. What must have arrived
@@ -28,8 +27,16 @@ public abstract class RdmaOperations {
         return requests;
     }
 
-    /** Posts a request, or keeps it for later; returns its future. */
-    abstract <T> CompletableFuture<T> submit(Request<T> request);
+    /** Posts an operation, or keeps it for later; returns its future. */
+    abstract <T> CompletableFuture<T> submit(FutureOperation<T> operation);
+
+    private CompletableFuture<Void> submit(Work work) {
+        return submit(FutureOperation.of(work));
+    }
+
+    private CompletableFuture<Long> submit(Atomic atomic) {
+        return submit(new FutureOperation<>(atomic, atomic::before));
+    }
 
     /**
      * Reads the peer's memory into local memory.
@@ -50,7 +57,7 @@ public abstract class RdmaOperations {
      * @return completes when the bytes have arrived
      */
     public final CompletableFuture<Void> read(List<LocalSlice> local, RemoteRegion remote) {
-        return submit(requests.read(local, remote));
+        return submit(requests.transfer(Transfer.Kind.READ, local, remote, 0));
     }
 
     /**
@@ -72,7 +79,7 @@ public abstract class RdmaOperations {
      * @return completes when the peer's device has acknowledged the bytes
      */
     public final CompletableFuture<Void> write(List<LocalSlice> local, RemoteRegion remote) {
-        return submit(requests.write(local, remote, OptionalInt.empty()));
+        return submit(requests.transfer(Transfer.Kind.WRITE, local, remote, 0));
     }
 
     /**
@@ -97,7 +104,7 @@ public abstract class RdmaOperations {
      */
     public final CompletableFuture<Void> writeWithImmediate(
             List<LocalSlice> local, RemoteRegion remote, int immediate) {
-        return submit(requests.write(local, remote, OptionalInt.of(immediate)));
+        return submit(requests.transfer(Transfer.Kind.WRITE_WITH_IMMEDIATE, local, remote, immediate));
     }
 
     /**

@@ -15,6 +15,7 @@ import io.rdmashuffle.verbs.LeakCheck;
 import io.rdmashuffle.verbs.ProtectionDomain;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.QueueSizes;
+import io.rdmashuffle.verbs.WorkFailedException;
 import java.io.IOException;
 import java.util.List;
 import java.util.Set;
@@ -57,17 +58,19 @@ class ConnectionStateTest {
         device.close();
     }
 
-    private CompletableFuture<Integer> read() {
-        Operation<Integer> operation =
-                new Operation<>("READ", List.of(region), Operation.NEVER, (completions, index, slot) -> slot);
-        state.post(List.of(
-                new Request<>(operation, (chain, id, slot) -> chain.read(id, region.address(0), 8, 0, 0, 0, true))));
+    private Transfer work() {
+        return new Transfer(Transfer.Kind.READ, List.of(region.slice(0, 8)), new RemoteRegion(0, 8, 0), 0);
+    }
+
+    private CompletableFuture<Void> read() {
+        FutureOperation<Void> operation = FutureOperation.of(work());
+        state.post(List.of(operation));
         return operation.future();
     }
 
     @Test
     void memoryOfOutstandingOperationsIsFreeOnceTheQueuePairIsGone() {
-        CompletableFuture<Integer> read = read();
+        CompletableFuture<Void> read = read();
         assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
         state.abort(new IOException("lost"));
         assertThat(read).isCompletedExceptionally();
@@ -78,12 +81,35 @@ class ConnectionStateTest {
     /** Invariant I7: a queue pair that could not be destroyed may still write. */
     @Test
     void memoryOfOutstandingOperationsStaysInUseWhileTheQueuePairLives() {
-        CompletableFuture<Integer> read = read();
+        CompletableFuture<Void> read = read();
         device.fail("ibv_destroy_qp", Errno.EBUSY);
         state.abort(new IOException("lost"));
         assertThat(read).isCompletedExceptionally();
         assertThat(state.ended()).isCompleted();
         assertThat(ended).as("gives back what the queue pair no longer uses").isZero();
+        assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
+    }
+
+    @Test
+    void aPreparedOperationThatIsOutstandingEndsOnceAndGivesItsMemoryBack() {
+        Ends ends = new Ends();
+        PreparedOperation read = new PreparedOperation(state, work(), ends);
+        read.post();
+        assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
+        state.abort(new IOException("lost"));
+        state.abort(new IOException("lost again"));
+        assertThat(ends.all()).singleElement().isInstanceOf(WorkFailedException.class);
+        assertThat(read.isOutstanding()).isFalse();
+        region.close();
+    }
+
+    @Test
+    void aPreparedOperationEndsAndKeepsItsMemoryWhileTheQueuePairLives() {
+        Ends ends = new Ends();
+        new PreparedOperation(state, work(), ends).post();
+        device.fail("ibv_destroy_qp", Errno.EBUSY);
+        state.abort(new IOException("lost"));
+        assertThat(ends.all()).singleElement().isInstanceOf(WorkFailedException.class);
         assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
     }
 }

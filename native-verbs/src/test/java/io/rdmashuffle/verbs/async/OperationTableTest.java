@@ -4,7 +4,6 @@ package io.rdmashuffle.verbs.async;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -16,20 +15,40 @@ import org.junit.jupiter.api.Timeout;
 class OperationTableTest {
     private final OperationTable table = new OperationTable("operations", 3);
 
-    private static Operation<Integer> operation(long timeoutNanos) {
-        Operation<Integer> operation =
-                new Operation<>("READ", List.of(), timeoutNanos, (completions, index, slot) -> slot);
-        operation.start(1000);
+    /** Work for no device. */
+    private static final class Nothing extends Work {
+        @Override
+        void retain() {}
+
+        @Override
+        void release() {}
+
+        @Override
+        void move(long localOffset, long remoteOffset, int lengthBytes) {}
+
+        @Override
+        int lengthBytes() {
+            return 0;
+        }
+    }
+
+    private static Operation operation() {
+        return FutureOperation.of(new Nothing());
+    }
+
+    private Operation put(long deadline) {
+        Operation operation = operation();
+        operation.start(table.put(operation), deadline);
         return operation;
     }
 
     @Test
     void fullTableRefusesAndATakenSlotIsFreeAgain() {
-        int first = table.put(operation(Operation.NEVER));
-        Operation<Integer> second = operation(Operation.NEVER);
+        int first = table.put(operation());
+        Operation second = operation();
         int slot = table.put(second);
-        table.put(operation(Operation.NEVER));
-        assertThatThrownBy(() -> table.put(operation(Operation.NEVER)))
+        table.put(operation());
+        assertThatThrownBy(() -> table.put(operation()))
                 .isInstanceOf(RejectedExecutionException.class)
                 .hasMessageContaining("3 operations outstanding");
         assertThat(table.take(slot)).isSameAs(second);
@@ -42,12 +61,9 @@ class OperationTableTest {
 
     @Test
     void everyOperationPastItsDeadlineIsMarked() {
-        Operation<Integer> early = operation(10);
-        Operation<Integer> late = operation(20);
-        Operation<Integer> never = operation(Operation.NEVER);
-        table.put(early);
-        table.put(late);
-        table.put(never);
+        Operation early = put(1010);
+        Operation late = put(1020);
+        Operation never = put(Operation.NEVER);
         assertThat(table.nearestDeadline()).isEqualTo(1010);
         assertThat(table.markOverdue(1009)).isNull();
         assertThat(table.markOverdue(1010)).isSameAs(early);
@@ -56,6 +72,9 @@ class OperationTableTest {
         assertThat(late.wasOverdue()).isTrue();
         assertThat(early.wasOverdue()).isTrue();
         assertThat(never.wasOverdue()).isFalse();
+        table.take(early.slot());
+        early.start(table.put(early), 2000);
+        assertThat(early.wasOverdue()).as("of the posting before").isFalse();
     }
 
     @Test
