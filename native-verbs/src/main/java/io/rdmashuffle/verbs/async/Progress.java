@@ -31,6 +31,8 @@ import org.jspecify.annotations.Nullable;
 final class Progress implements Runnable {
     private static final AtomicInteger THREADS = new AtomicInteger();
     private static final int MAX_COMPLETIONS_PER_POLL = 64;
+    /** Completions between two looks at everything else: operations may be posted again as fast as they complete. */
+    private static final int MAX_COMPLETIONS_PER_TURN = 1024;
     /** Polls between two looks at everything else, when spinning: some ten microseconds. */
     private static final int MAX_SPINS = 256;
 
@@ -39,6 +41,7 @@ final class Progress implements Runnable {
 
     private final CompletionChannel channel;
     private final CompletionQueue queue;
+    private final int entries;
     private final AtomicInteger freeCompletions;
     private final boolean busyPoll;
     private final Thread thread;
@@ -73,6 +76,7 @@ final class Progress implements Runnable {
     Progress(CompletionChannel channel, CompletionQueue queue, int entries, boolean busyPoll) {
         this.channel = channel;
         this.queue = queue;
+        this.entries = entries;
         this.freeCompletions = new AtomicInteger(entries);
         this.busyPoll = busyPoll;
         this.channelReady = waits.add(channel.fileDescriptor());
@@ -228,9 +232,9 @@ final class Progress implements Runnable {
         try (completions) {
             queue.arm();
             while (!stopping || !driven.isEmpty()) {
-                poll();
+                boolean more = poll();
                 drainTasks();
-                lookAround();
+                lookAround(more);
             }
         } catch (RuntimeException | Error e) {
             broken = e;
@@ -248,24 +252,39 @@ final class Progress implements Runnable {
         }
     }
 
-    private void poll() {
+    /** Returns whether there may be more completions. */
+    private boolean poll() {
         int spins = busyPoll ? MAX_SPINS : 1;
-        for (int spin = 0; spin < spins && tasks.isEmpty(); spin++) {
-            takeCompletions();
+        boolean more = false;
+        for (int spin = 0; spin < spins && !more && tasks.isEmpty(); spin++) {
+            more = takeCompletions(MAX_COMPLETIONS_PER_TURN);
             Thread.onSpinWait();
         }
+        return more;
     }
 
-    /** Takes the completions that are there; on the thread, and not while one is being taken. */
+    /** Takes at least the completions that are there; on the thread, and not while one is being taken. */
     void takeCompletions() {
-        while (broken == null && queue.poll(completions) > 0) {
-            for (int i = 0; i < completions.count(); i++) {
+        takeCompletions(entries);
+    }
+
+    /** Takes completions until there is none, or enough have been taken; returns whether there may be more. */
+    private boolean takeCompletions(int enough) {
+        int taken = 0;
+        while (broken == null && taken < enough) {
+            int count = queue.poll(completions);
+            if (count == 0) {
+                return false;
+            }
+            taken += count;
+            for (int i = 0; i < count; i++) {
                 CompletionTarget target = driven.find(CompletionTarget.numberOf(completions.workRequestId(i)));
                 if (target != null) {
                     target.complete(completions, i);
                 }
             }
         }
+        return broken == null;
     }
 
     private void drainTasks() {
@@ -274,8 +293,8 @@ final class Progress implements Runnable {
         }
     }
 
-    /** Enforces timeouts, sleeps unless spinning, takes events. */
-    private void lookAround() {
+    /** Enforces timeouts, sleeps unless spinning or there is more to take, takes events. */
+    private void lookAround(boolean more) {
         plannedWake = Operation.NEVER;
         long now = now();
         long next = now + MAX_SLEEP_NANOS;
@@ -285,7 +304,7 @@ final class Progress implements Runnable {
         plannedWake = next;
         boolean over = stopping && driven.isEmpty();
         boolean spinning = busyPoll && broken == null;
-        waits.await(spinning || over || !tasks.isEmpty() ? 0 : Math.max(0, next - now));
+        waits.await(spinning || more || over || !tasks.isEmpty() ? 0 : Math.max(0, next - now));
         if (waits.isReady(channelReady)) {
             // One event for each time that the queue was armed; if there is another, the channel is still ready.
             channel.nextEvent();

@@ -351,6 +351,34 @@ class PreparedOperationTest {
                 .satisfies(suppressed -> assertThat(suppressed).hasRootCauseMessage("thrown by a test"));
     }
 
+    /** A device that is as fast as the thread that posts leaves it nothing but completions. */
+    @Test
+    void handlersThatAlwaysPostAgainDoNotKeepTheThreadFromAnythingElse() throws Exception {
+        device.fake.answer("ibv_post_send", arguments -> {
+            long id = RawMemory.getLong((Long) arguments[1] + ibv_send_wr.wr_id);
+            device.complete((Long) arguments[0], id, VerbsConstants.IBV_WC_SUCCESS, VerbsConstants.IBV_WC_RDMA_READ, 0);
+            return 0;
+        });
+        AtomicInteger failures = new AtomicInteger();
+        PreparedOperation again = connection.prepareRead(region.slice(0, 8), REMOTE, new PreparedOperation.Handler() {
+            @Override
+            public void succeeded(PreparedOperation operation) {
+                operation.post();
+            }
+
+            @Override
+            public void failed(PreparedOperation operation, Throwable reason) {
+                failures.incrementAndGet();
+            }
+        });
+        again.post();
+        RdmaConnection other = device.accepted(endpoint);
+        other.close();
+        connection.close();
+        assertThat(failures).hasValue(1);
+        region.close();
+    }
+
     /** A handler posts again on the progress thread while another thread closes the connection. */
     @Test
     void closingWhileHandlersPostAgainEndsEachPostOnce() throws Exception {
