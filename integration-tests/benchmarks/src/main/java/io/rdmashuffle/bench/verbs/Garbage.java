@@ -3,22 +3,27 @@ package io.rdmashuffle.bench.verbs;
 
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
-import java.util.HashMap;
-import java.util.Map;
 
-/** Bytes that threads allocate on the heap, between two looks; one look allocates some hundred bytes itself. */
+/** Bytes that threads allocate on the heap, between two looks, without those that a look allocates itself. */
 final class Garbage {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
-    private final Map<Long, Long> before = new HashMap<>();
     private final long[] threads;
+    private final long own;
+    private final long[] before;
 
     private Garbage(long[] threads) {
         this.threads = threads;
-        long[] bytes = THREADS.getThreadAllocatedBytes(threads);
-        for (int i = 0; i < threads.length; i++) {
-            before.put(threads[i], bytes[i]);
-        }
+        long thread = Thread.currentThread().getId();
+        look();
+        long lookBefore = THREADS.getThreadAllocatedBytes(thread);
+        look();
+        this.own = THREADS.getThreadAllocatedBytes(thread) - lookBefore;
+        this.before = look();
+    }
+
+    private long[] look() {
+        return THREADS.getThreadAllocatedBytes(threads);
     }
 
     /** Looks at all threads that live now. */
@@ -33,11 +38,11 @@ final class Garbage {
 
     /** Returns what they have allocated since; threads that have ended meanwhile count nothing. */
     long bytes() {
-        long[] now = THREADS.getThreadAllocatedBytes(threads);
+        long[] now = look();
         long sum = 0;
         for (int i = 0; i < threads.length; i++) {
-            sum += Math.max(0, now[i] - before.getOrDefault(threads[i], 0L));
+            sum += Math.max(0, now[i] - before[i]);
         }
-        return sum;
+        return Math.max(0, sum - own);
     }
 }

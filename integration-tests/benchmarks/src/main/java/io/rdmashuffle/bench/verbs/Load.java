@@ -21,6 +21,12 @@ interface Load extends AutoCloseable {
      */
     Measured run(Operation operation, int bytes, int depth, int count) throws Exception;
 
+    /**
+     * Returns the nanoseconds of each of so many operations, one after another: there and back, or half of there and
+     * back.
+     */
+    long[] latencies(Operation operation, int bytes, int count) throws Exception;
+
     @Override
     void close();
 

@@ -179,7 +179,8 @@ final class QueuePairLoad implements Load {
      * Returns the nanoseconds of each of so many operations: a round trip of READ and FETCH_AND_ADD, half of one there
      * and one back of WRITE and SEND.
      */
-    long[] latencies(Operation operation, int bytes, int count) throws Exception {
+    @Override
+    public long[] latencies(Operation operation, int bytes, int count) throws Exception {
         long[] nanos = new long[count];
         if (operation == Operation.READ || operation == Operation.FETCH_AND_ADD) {
             for (int i = 0; i < count; i++) {

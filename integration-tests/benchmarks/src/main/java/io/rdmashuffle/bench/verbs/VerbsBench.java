@@ -3,8 +3,6 @@ package io.rdmashuffle.bench.verbs;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
-import com.github.freva.asciitable.AsciiTable;
-import com.github.freva.asciitable.Column;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.perftest.Perftest;
 import io.rdmashuffle.bench.perftest.Perftest.Operation;
@@ -25,23 +23,22 @@ import picocli.CommandLine.Option;
 
 /**
  * READ, WRITE, SEND and atomics of native-verbs beside perftest's programs: same sizes, same depths, in turn, in one
- * run; futures ({@code verbs.async}) and queue pairs ({@code verbs}).
+ * run; futures and prepared operations ({@code verbs.async}), and queue pairs ({@code verbs}).
  */
 @Command(
         name = "bench verbs",
         description = {
             "The native-verbs library beside perftest, in one run: bandwidth, latency and garbage of READ, WRITE, SEND"
-                    + " and fetch-and-add, with futures (async) and with queue pairs (pairs). Ratios of medians.",
+                    + " and fetch-and-add, with futures and with prepared operations, which a thread that sleeps"
+                    + " completes, and with queue pairs (pairs), which a thread polls. Ratios of medians.",
             ""
         },
         showDefaultValues = true)
 public final class VerbsBench extends Tool {
-    private static final int SMALL_BYTES = 64 << 10;
-    private static final int DEEP = 16;
-    private static final double GOAL = 0.85;
     private static final int ATOMIC_BYTES = 8;
     private static final int LATENCY_BYTES = 64;
     private static final int MIN_OPERATIONS = 50;
+    private static final int WARM_UPS = 2_000;
 
     @Option(names = "--device", defaultValue = "rxe0", description = "RDMA device")
     private String device = "";
@@ -74,64 +71,61 @@ public final class VerbsBench extends Tool {
         run(new VerbsBench(), args);
     }
 
-    /** Bandwidths of one operation, in bytes per second, and garbage in bytes per operation. */
-    private record Row(
-            Operation operation,
-            int size,
-            int depth,
-            Spread async,
-            Spread pairs,
-            Spread perftest,
-            double asyncGarbage,
-            double pairsGarbage) {
-        double asyncRatio() {
-            return async.median() / perftest.median();
-        }
-
-        double pairsRatio() {
-            return pairs.median() / perftest.median();
+    /** The ways to use the library that are measured. */
+    private record Loads(Load futures, Load prepared, Load pairs) {
+        private void warmUp(Operation operation) throws Exception {
+            for (Load load : List.of(futures, prepared, pairs)) {
+                load.run(operation, ATOMIC_BYTES, VerbsReport.DEEP, WARM_UPS);
+            }
         }
     }
 
-    /** Microseconds: medians and 99 % of one operation after another. */
-    private record LatencyRow(
-            Operation operation,
-            int size,
-            double async,
-            double pairs,
-            double pairs99,
-            double perftest,
-            double perftest99) {}
+    /** What one way did in all rounds. */
+    private static final class Rounds {
+        private final List<Double> bandwidths = new ArrayList<>();
+        private double garbage = Double.MAX_VALUE;
+
+        void measure(Load load, Operation operation, int size, int depth, int count) throws Exception {
+            Load.Measured measured = load.run(operation, size, depth, count);
+            bandwidths.add((double) size * count / (measured.nanos() / 1e9));
+            garbage = Math.min(garbage, measured.garbageBytes() / (double) count);
+        }
+
+        VerbsReport.Way way() {
+            return new VerbsReport.Way(Spread.of(bandwidths), garbage);
+        }
+    }
 
     @Override
     public Integer call() throws Exception {
         check(this::checkOptions);
         TestedDevice tested = TestedDevice.find(device);
         Perftest perftest = new Perftest(tested);
-        List<Row> rows = new ArrayList<>();
-        List<LatencyRow> latencies = new ArrayList<>();
-        int deepest = Collections.max(depths);
+        List<VerbsReport.Row> rows = new ArrayList<>();
+        List<VerbsReport.LatencyRow> latencies = new ArrayList<>();
+        int deepest = Math.max(VerbsReport.DEEP, Collections.max(depths));
         long regionBytes = Math.max(1 << 20, (long) deepest * Collections.max(sizes));
-        try (AsyncLoad async = new AsyncLoad(tested.address(), regionBytes, deepest);
+        try (FuturesLoad futures = new FuturesLoad(tested.address(), regionBytes, deepest);
+                PreparedLoad prepared = new PreparedLoad(tested.address(), regionBytes, deepest);
                 QueuePairLoad pairs = new QueuePairLoad(tested.address(), regionBytes, deepest)) {
+            Loads loads = new Loads(futures, prepared, pairs);
             for (Operation operation : Operation.values()) {
                 String hindrance = hindrance(operation, tested);
                 if (hindrance != null) {
                     out.println(operation + " is left out: " + hindrance);
                     continue;
                 }
-                // Warm-up: what is measured is compiled code.
-                async.run(operation, ATOMIC_BYTES, DEEP, 2_000);
-                pairs.run(operation, ATOMIC_BYTES, DEEP, 2_000);
+                // What is measured is compiled code.
+                loads.warmUp(operation);
                 for (int size : operation == Operation.FETCH_AND_ADD ? List.of(ATOMIC_BYTES) : sizes) {
                     for (int depth : depths) {
-                        rows.add(compare(operation, size, depth, async, pairs, perftest));
+                        rows.add(compare(operation, size, depth, loads, perftest));
                     }
                 }
-                latencies.add(latency(operation, async, pairs, perftest));
+                latencies.add(latency(operation, loads, perftest));
             }
         }
-        report(rows, latencies);
+        report(new VerbsReport(rows, latencies));
         return CommandLine.ExitCode.OK;
     }
 
@@ -157,65 +151,54 @@ public final class VerbsBench extends Tool {
         }
     }
 
-    private Row compare(
-            Operation operation, int size, int depth, AsyncLoad async, QueuePairLoad pairs, Perftest perftest)
+    private VerbsReport.Row compare(Operation operation, int size, int depth, Loads loads, Perftest perftest)
             throws Exception {
         int count = (int) Math.max(MIN_OPERATIONS, Math.min(bytes / size, 20_000));
-        List<Double> ours = new ArrayList<>();
-        List<Double> lower = new ArrayList<>();
+        Rounds futures = new Rounds();
+        Rounds prepared = new Rounds();
+        Rounds pairs = new Rounds();
         List<Double> theirs = new ArrayList<>();
-        double asyncGarbage = Double.MAX_VALUE;
-        double pairsGarbage = Double.MAX_VALUE;
         for (int round = 0; round < rounds; round++) {
-            Load.Measured futures = async.run(operation, size, depth, count);
-            Load.Measured bare = pairs.run(operation, size, depth, count);
-            ours.add(bandwidth(size, count, futures));
-            lower.add(bandwidth(size, count, bare));
+            futures.measure(loads.futures(), operation, size, depth, count);
+            prepared.measure(loads.prepared(), operation, size, depth, count);
+            pairs.measure(loads.pairs(), operation, size, depth, count);
             theirs.add(perftest.bandwidth(operation, size, depth, count));
-            asyncGarbage = Math.min(asyncGarbage, futures.garbageBytes() / (double) count);
-            pairsGarbage = Math.min(pairsGarbage, bare.garbageBytes() / (double) count);
         }
-        Row row = new Row(
-                operation,
-                size,
-                depth,
-                Spread.of(ours),
-                Spread.of(lower),
-                Spread.of(theirs),
-                asyncGarbage,
-                pairsGarbage);
+        VerbsReport.Row row = new VerbsReport.Row(
+                operation, size, depth, futures.way(), prepared.way(), pairs.way(), Spread.of(theirs));
         System.err.printf(
                 Locale.ROOT,
-                "%s of %d bytes, depth %d: async %.2f, pairs %.2f of %s%n",
+                "%s of %d bytes, depth %d: futures %.2f, prepared %.2f, pairs %.2f of %s%n",
                 operation,
                 size,
                 depth,
-                row.asyncRatio(),
-                row.pairsRatio(),
+                row.ratio(row.futures()),
+                row.ratio(row.prepared()),
+                row.ratio(row.pairs()),
                 operation.bandwidthProgram());
         return row;
     }
 
-    private static double bandwidth(int size, int count, Load.Measured measured) {
-        return (double) size * count / (measured.nanos() / 1e9);
-    }
-
-    private LatencyRow latency(Operation operation, AsyncLoad async, QueuePairLoad pairs, Perftest perftest)
-            throws Exception {
+    private VerbsReport.LatencyRow latency(Operation operation, Loads loads, Perftest perftest) throws Exception {
         int size = operation == Operation.FETCH_AND_ADD ? ATOMIC_BYTES : LATENCY_BYTES;
-        async.latencies(operation, size, latencyOperations / 5);
-        pairs.latencies(operation, size, latencyOperations / 5);
-        long[] futures = async.latencies(operation, size, latencyOperations);
-        long[] bare = pairs.latencies(operation, size, latencyOperations);
+        long[] futures = latencies(loads.futures(), operation, size);
+        long[] prepared = latencies(loads.prepared(), operation, size);
+        long[] bare = latencies(loads.pairs(), operation, size);
         List<Double> theirs = perftest.latency(operation, size, latencyOperations);
-        return new LatencyRow(
+        return new VerbsReport.LatencyRow(
                 operation,
                 size,
                 percentile(futures, 0.5),
+                percentile(prepared, 0.5),
                 percentile(bare, 0.5),
                 percentile(bare, 0.99),
                 theirs.get(0),
                 theirs.get(2));
+    }
+
+    private long[] latencies(Load load, Operation operation, int size) throws Exception {
+        load.latencies(operation, size, latencyOperations / 5);
+        return load.latencies(operation, size, latencyOperations);
     }
 
     private static double percentile(long[] nanos, double fraction) {
@@ -224,60 +207,26 @@ public final class VerbsBench extends Tool {
         return sorted[(int) Math.min(sorted.length - 1L, (long) (fraction * sorted.length))] / 1e3;
     }
 
-    private void report(List<Row> rows, List<LatencyRow> latencies) throws Exception {
-        out.println(AsciiTable.getTable(
-                rows,
-                Arrays.asList(
-                        new Column()
-                                .header("operation")
-                                .with(row -> row.operation().name()),
-                        new Column().header("bytes").with(row -> Integer.toString(row.size())),
-                        new Column().header("depth").with(row -> Integer.toString(row.depth())),
-                        new Column().header("async MB/s").with(row -> mega(row.async())),
-                        new Column().header("pairs MB/s").with(row -> mega(row.pairs())),
-                        new Column().header("perftest MB/s").with(row -> mega(row.perftest())),
-                        new Column().header("async ratio").with(row -> decimals(row.asyncRatio(), 2)),
-                        new Column().header("pairs ratio").with(row -> decimals(row.pairsRatio(), 2)),
-                        new Column().header("garbage B/op async").with(row -> decimals(row.asyncGarbage(), 0)),
-                        new Column().header("pairs").with(row -> decimals(row.pairsGarbage(), 2)))));
+    private void report(VerbsReport report) throws Exception {
+        out.println(report.bandwidthTable());
         out.println("latency in us, one operation after another: READ and FETCH_AND_ADD there and back, WRITE and SEND"
-                + " half of there and back, but with futures (which sleep) always until the future is complete");
-        out.println(AsciiTable.getTable(
-                latencies,
-                Arrays.asList(
-                        new Column()
-                                .header("operation")
-                                .with(row -> row.operation().name()),
-                        new Column().header("bytes").with(row -> Integer.toString(row.size())),
-                        new Column().header("async 50 %").with(row -> decimals(row.async(), 1)),
-                        new Column().header("pairs 50 %").with(row -> decimals(row.pairs(), 1)),
-                        new Column().header("99 %").with(row -> decimals(row.pairs99(), 1)),
-                        new Column().header("perftest 50 %").with(row -> decimals(row.perftest(), 1)),
-                        new Column().header("99 %").with(row -> decimals(row.perftest99(), 1)))));
-        long below = rows.stream()
-                .filter(row -> row.size() >= SMALL_BYTES && row.depth() >= DEEP && row.asyncRatio() < GOAL)
-                .count();
-        out.printf(
-                Locale.ROOT,
-                "%d of the operations of 64 KiB and more with %d outstanding are below a ratio of %.2f with futures%n",
-                below,
-                DEEP,
-                GOAL);
+                + " half of there and back, but with futures and prepared operations, whose threads sleep, always until"
+                + " the operation is complete");
+        out.println(report.latencyTable());
+        out.println(report.goals());
         Path file = json;
         if (file != null) {
             ObjectMapper mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
             Files.writeString(
                     file,
-                    mapper.writeValueAsString(Map.of("bench", "verbs", "bandwidths", rows, "latencies", latencies))
+                    mapper.writeValueAsString(Map.of(
+                                    "bench",
+                                    "verbs",
+                                    "bandwidths",
+                                    report.bandwidths(),
+                                    "latencies",
+                                    report.latencies()))
                             + "\n");
         }
-    }
-
-    private static String mega(Spread bytesPerSecond) {
-        return bytesPerSecond.dividedBy(1e6).toString();
-    }
-
-    private static String decimals(double value, int digits) {
-        return String.format(Locale.ROOT, "%." + digits + "f", value);
     }
 }

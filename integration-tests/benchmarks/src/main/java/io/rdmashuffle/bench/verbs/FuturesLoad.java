@@ -2,15 +2,9 @@
 package io.rdmashuffle.bench.verbs;
 
 import io.rdmashuffle.bench.perftest.Perftest.Operation;
-import io.rdmashuffle.verbs.async.EndpointOptions;
-import io.rdmashuffle.verbs.async.LocalRegion;
 import io.rdmashuffle.verbs.async.LocalSlice;
-import io.rdmashuffle.verbs.async.RdmaConnection;
-import io.rdmashuffle.verbs.async.RdmaEndpoint;
-import io.rdmashuffle.verbs.async.RdmaListener;
 import io.rdmashuffle.verbs.async.RemoteRegion;
 import java.net.InetAddress;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
@@ -20,44 +14,20 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The asynchronous API: operations are started again where their futures complete.
+ * The asynchronous API with futures: operations are started again where their futures complete.
  *
  * <p><b>Threading:</b> one thread measures; operations go on on the progress threads.
  *
  * <p><b>Ownership:</b> owns two endpoints with a connection between them.
  */
-final class AsyncLoad implements Load {
-    private static final Duration TIMEOUT = Duration.ofSeconds(20);
-
-    private final RdmaEndpoint client;
-    private final RdmaEndpoint server;
-    private final RdmaListener listener;
-    private final RdmaConnection connection;
-    private final RdmaConnection accepted;
-    private final LocalRegion local;
-    private final LocalRegion remote;
+final class FuturesLoad implements Load {
+    private final Connected sides;
     private final RemoteRegion target;
 
-    /**
-     * Connects.
-     *
-     * @param address the device's
-     * @param regionBytes memory of each side: depth times bytes of the largest run
-     * @param maxDepth of the deepest run
-     */
-    AsyncLoad(InetAddress address, long regionBytes, int maxDepth) throws Exception {
-        EndpointOptions options = EndpointOptions.DEFAULT
-                .withMaxInFlight(Math.max(maxDepth, EndpointOptions.DEFAULT.maxInFlight()))
-                .withOperationTimeout(Duration.ofSeconds(LIMIT_SECONDS));
-        client = RdmaEndpoint.open(address, options);
-        server = RdmaEndpoint.open(address, options);
-        CompletableFuture<RdmaConnection> coming = new CompletableFuture<>();
-        listener = server.listen(0, coming::complete);
-        connection = client.connect(listener.address(), TIMEOUT).get(LIMIT_SECONDS, TimeUnit.SECONDS);
-        accepted = coming.get(LIMIT_SECONDS, TimeUnit.SECONDS);
-        local = client.allocate(regionBytes);
-        remote = server.allocate(regionBytes);
-        target = remote.describe();
+    /** Connects, as {@link Connected} has it. */
+    FuturesLoad(InetAddress address, long regionBytes, int maxDepth) throws Exception {
+        sides = new Connected(address, regionBytes, maxDepth);
+        target = sides.remote().describe();
     }
 
     @Override
@@ -67,11 +37,12 @@ final class AsyncLoad implements Load {
         long started = System.nanoTime();
         flow.start();
         flow.await();
-        return new Measured(System.nanoTime() - started, garbage.bytes());
+        long nanos = System.nanoTime() - started;
+        return new Measured(nanos, garbage.bytes());
     }
 
-    /** Returns the nanoseconds of each of so many operations, one after another, until its future was complete. */
-    long[] latencies(Operation operation, int bytes, int count) throws Exception {
+    @Override
+    public long[] latencies(Operation operation, int bytes, int count) throws Exception {
         long[] nanos = new long[count];
         for (int i = 0; i < count; i++) {
             nanos[i] = run(operation, bytes, 1, 1).nanos();
@@ -100,8 +71,7 @@ final class AsyncLoad implements Load {
         }
 
         void start() {
-            // Every message that is sent finds a receive.
-            for (int i = 0; i < Math.min(2 * depth, EndpointOptions.DEFAULT.maxReceives()); i++) {
+            for (int i = 0; i < Connected.receives(depth); i++) {
                 receive(i % depth);
             }
             for (int i = 0; i < depth; i++) {
@@ -111,7 +81,8 @@ final class AsyncLoad implements Load {
 
         private void receive(int slot) {
             if (toReceive.getAndDecrement() > 0) {
-                accepted.receive(new LocalSlice(remote, (long) slot * bytes, bytes))
+                sides.accepted()
+                        .receive(new LocalSlice(sides.remote(), (long) slot * bytes, bytes))
                         .whenComplete((done, failed) -> ended(failed, () -> receive(slot)));
             }
         }
@@ -133,12 +104,12 @@ final class AsyncLoad implements Load {
 
         private CompletableFuture<?> post(int slot) {
             long offset = (long) slot * bytes;
-            LocalSlice slice = local.slice(offset, bytes);
+            LocalSlice slice = sides.local().slice(offset, bytes);
             return switch (operation) {
-                case READ -> connection.read(slice, target.slice(offset, bytes));
-                case WRITE -> connection.write(slice, target.slice(offset, bytes));
-                case SEND -> connection.send(slice);
-                case FETCH_AND_ADD -> connection.fetchAndAdd(target.slice(offset, bytes), 1);
+                case READ -> sides.connection().read(slice, target.slice(offset, bytes));
+                case WRITE -> sides.connection().write(slice, target.slice(offset, bytes));
+                case SEND -> sides.connection().send(slice);
+                case FETCH_AND_ADD -> sides.connection().fetchAndAdd(target.slice(offset, bytes), 1);
             };
         }
 
@@ -162,10 +133,6 @@ final class AsyncLoad implements Load {
 
     @Override
     public void close() {
-        connection.close();
-        accepted.close();
-        listener.close();
-        client.close();
-        server.close();
+        sides.close();
     }
 }

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.bench.verbs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** What is measured of garbage is that of the work, and none of the measurement. */
+@Tag("unit")
+class GarbageTest {
+    @SuppressWarnings("UnusedVariable") // keeps the compiler from leaving an allocation out
+    private static volatile Object kept = "";
+
+    @Test
+    void aLookCountsNothingOfItsOwn() {
+        Garbage.ofThisThread().bytes();
+        assertThat(Garbage.ofThisThread().bytes()).isZero();
+    }
+
+    @Test
+    void whatIsAllocatedMeanwhileCounts() {
+        for (Garbage garbage : new Garbage[] {Garbage.ofThisThread(), Garbage.ofAllThreads()}) {
+            kept = new byte[100_000];
+            assertThat(garbage.bytes()).isGreaterThanOrEqualTo(100_000);
+        }
+    }
+}
