@@ -36,6 +36,12 @@ class SpreadTest {
     }
 
     @Test
+    void roundsAreHeldAgainstEachOtherInTheirOrder() {
+        assertThat(Ratio.ofRounds(List.of(1L, 4L, 2L), List.of(2L, 1L))).containsExactly(0.5, 4.0);
+        assertThat(Ratio.ofRounds(List.of(0L, 4L), List.of(2L, 1L))).containsExactly(4.0);
+    }
+
+    @Test
     void halvesAndDoublesCancelOut() {
         assertThat(Ratio.geometricMean(List.of(2.0, 0.5)).orElseThrow()).isCloseTo(1, within(1e-9));
         assertThat(Ratio.geometricMean(List.of(1.0, 4.0, 2.0)).orElseThrow()).isCloseTo(2, within(1e-9));

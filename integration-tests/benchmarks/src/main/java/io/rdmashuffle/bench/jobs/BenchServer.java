@@ -3,6 +3,7 @@ package io.rdmashuffle.bench.jobs;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.harness.RootCause;
 import java.io.BufferedReader;
 import java.io.IOException;

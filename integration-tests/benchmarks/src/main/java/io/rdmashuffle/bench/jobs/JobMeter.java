@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.jobs;
 
+import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.link.LinkModel;
 import io.rdmashuffle.harness.ProcessMemory;
 import io.rdmashuffle.harness.ProcessorTime;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.jobs;
 
-import io.rdmashuffle.bench.ComparisonOptions;
+import io.rdmashuffle.bench.FolderOptions;
+import io.rdmashuffle.bench.GarbageLog;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
@@ -13,7 +13,7 @@ import picocli.CommandLine.Option;
  *
  * <p><b>Threading:</b> filled by picocli, then only read.
  */
-public abstract class JobOptions extends ComparisonOptions {
+public abstract class JobOptions extends FolderOptions {
     private static final String JAVA_OPTIONS = "spark.executor.extraJavaOptions";
 
     @Option(
@@ -23,20 +23,6 @@ public abstract class JobOptions extends ComparisonOptions {
             description =
                     "Rows of 100 B of a case, over all map tasks; of 1 KB rows a tenth. Default: ${DEFAULT-VALUE}")
     private long rows;
-
-    @Option(
-            names = "--disk",
-            order = FIRST,
-            paramLabel = "DIR",
-            description = "Where spark.local.dir of sort-disk and of ours goes. Default: the build's folder")
-    private @Nullable Path disk;
-
-    @Option(
-            names = "--tmpfs",
-            order = FIRST,
-            paramLabel = "DIR",
-            description = "Where spark.local.dir of sort-tmpfs and sort-bare goes. Default: ${DEFAULT-VALUE}")
-    private Path tmpfs = Path.of("/dev/shm");
 
     /** Begins with the defaults, of which that of the rows is given. */
     protected JobOptions(long defaultRows) {
@@ -51,14 +37,6 @@ public abstract class JobOptions extends ComparisonOptions {
 
     public final long rows() {
         return rows;
-    }
-
-    public final @Nullable Path disk() {
-        return disk;
-    }
-
-    public final Path tmpfs() {
-        return tmpfs;
     }
 
     @Override

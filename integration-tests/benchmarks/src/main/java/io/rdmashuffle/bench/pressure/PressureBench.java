@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.pressure;
 
-import io.rdmashuffle.bench.jobs.RunFolders;
+import io.rdmashuffle.bench.RunFolders;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.cli.StepProgress;
 import io.rdmashuffle.harness.cli.Tool;

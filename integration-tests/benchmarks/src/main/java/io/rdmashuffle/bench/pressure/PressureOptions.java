@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.pressure;
 
+import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.CaseCatalogue;
-import io.rdmashuffle.bench.jobs.Contender;
-import io.rdmashuffle.bench.jobs.GarbageLog;
 import io.rdmashuffle.bench.jobs.JobOptions;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.pressure;
 
-import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.Contender;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

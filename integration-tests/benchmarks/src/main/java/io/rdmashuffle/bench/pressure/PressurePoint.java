@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.pressure;
 
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchCase;
-import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.ArrayList;

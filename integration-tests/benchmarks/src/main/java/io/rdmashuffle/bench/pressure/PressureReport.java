@@ -3,8 +3,8 @@ package io.rdmashuffle.bench.pressure;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Ratio;
-import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.harness.cli.ReadableBytes;
 import io.rdmashuffle.harness.cli.TextTable;
 import io.rdmashuffle.store.ShuffleCounter;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
-import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.bench.jobs.TaskTotals;
 import java.util.ArrayList;
@@ -59,14 +59,12 @@ record CaseResult(BenchCase benchCase, long rows, Map<Contender, ContenderResult
 
     /** Returns the same for each round, the first against the first; as many rounds as both have. */
     Spread totalRatioOfRounds(Contender sort) {
-        List<Measurement> theirs = of(sort).runs(Form.FULL);
-        List<Measurement> ours = of(Contender.OURS).runs(Form.FULL);
-        List<Double> ratios = new ArrayList<>();
-        for (int i = 0; i < Math.min(theirs.size(), ours.size()); i++) {
-            Ratio.of((double) theirs.get(i).millis(), (double) ours.get(i).millis())
-                    .ifPresent(ratios::add);
-        }
+        List<Double> ratios = Ratio.ofRounds(millis(sort), millis(Contender.OURS));
         return Spread.of(ratios.isEmpty() ? List.of(Double.NaN) : ratios);
+    }
+
+    private List<Long> millis(Contender contender) {
+        return of(contender).runs(Form.FULL).stream().map(Measurement::millis).toList();
     }
 
     /** Returns the configuration of sort shuffle that took the least time, the one that ratios are judged by. */

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
+import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Turns;
 import io.rdmashuffle.bench.jobs.BenchApplication;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
-import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.harness.cli.StepProgress;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
@@ -26,13 +25,14 @@ final class CaseRun {
     private final Map<Contender, BenchApplication> applications;
     private final int rounds;
     private final StepProgress progress;
+    private final Turns<Map.Entry<Contender, BenchApplication>> turns;
     private long poolPeak;
-    private int turns;
 
     CaseRun(Map<Contender, BenchApplication> applications, int rounds, StepProgress progress) {
         this.applications = applications;
         this.rounds = rounds;
         this.progress = progress;
+        this.turns = new Turns<>(applications.entrySet());
     }
 
     /** Runs a case; a failure is its result, for as long as the other cases can be run. */
@@ -71,7 +71,7 @@ final class CaseRun {
             BenchCase benchCase, long askedRows, String what, List<Form> forms, Map<Contender, ContenderResult> results)
             throws IOException, InterruptedException {
         for (Form form : forms) {
-            for (Map.Entry<Contender, BenchApplication> entry : nextOrder()) {
+            for (Map.Entry<Contender, BenchApplication> entry : turns.next()) {
                 Contender contender = entry.getKey();
                 progress.starting(benchCase.name() + ", " + what + ", " + contender.label());
                 Measurement measured = entry.getValue().run(benchCase.job(form, askedRows));
@@ -83,14 +83,6 @@ final class CaseRun {
             }
         }
         progress.finished(benchCase.name() + ", " + what + ": " + times(results));
-    }
-
-    /** Returns all of them, each time beginning with another one: who goes first finds the machine otherwise. */
-    private List<Map.Entry<Contender, BenchApplication>> nextOrder() {
-        List<Map.Entry<Contender, BenchApplication>> order = new ArrayList<>(applications.entrySet());
-        Collections.rotate(order, -turns);
-        turns = (turns + 1) % order.size();
-        return order;
     }
 
     /** Says what the last runs of the whole job took. */

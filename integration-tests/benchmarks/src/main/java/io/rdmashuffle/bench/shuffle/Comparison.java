@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
+import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.GarbageLog;
+import io.rdmashuffle.bench.RunFolders;
 import io.rdmashuffle.bench.jobs.BenchApplication;
 import io.rdmashuffle.bench.jobs.BenchCase;
-import io.rdmashuffle.bench.jobs.Contender;
-import io.rdmashuffle.bench.jobs.GarbageLog;
-import io.rdmashuffle.bench.jobs.RunFolders;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.cli.StepProgress;
 import java.io.IOException;

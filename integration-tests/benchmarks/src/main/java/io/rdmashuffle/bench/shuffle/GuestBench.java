@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
+import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchJob;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import io.rdmashuffle.bench.jobs.BenchJob.Kind;
-import io.rdmashuffle.bench.jobs.GarbageLog;
 import io.rdmashuffle.bench.jobs.JobMeter;
 import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.harness.ShuffleMode;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.jobs.Contender;
-import io.rdmashuffle.bench.jobs.GarbageLog;
+import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.link.LinkModel;
 import java.nio.file.Path;
 import java.util.Map;

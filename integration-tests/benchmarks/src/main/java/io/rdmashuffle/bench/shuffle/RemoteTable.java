@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.jobs.Contender;
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.harness.cli.TextTable;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.List;

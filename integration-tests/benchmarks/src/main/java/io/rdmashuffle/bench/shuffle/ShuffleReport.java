@@ -3,10 +3,10 @@ package io.rdmashuffle.bench.shuffle;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
-import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.bench.jobs.Measurement;
 import java.io.IOException;
 import java.nio.file.Files;

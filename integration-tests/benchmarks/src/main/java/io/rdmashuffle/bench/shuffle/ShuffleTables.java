@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
-import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.harness.cli.ReadableBytes;
 import io.rdmashuffle.harness.cli.TextTable;

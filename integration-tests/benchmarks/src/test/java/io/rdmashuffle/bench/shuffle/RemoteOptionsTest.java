@@ -3,9 +3,9 @@ package io.rdmashuffle.bench.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.Refusals;
-import io.rdmashuffle.bench.jobs.Contender;
-import io.rdmashuffle.bench.jobs.GarbageLog;
 import io.rdmashuffle.bench.link.LinkModel;
 import java.nio.file.Path;
 import java.util.Map;

@@ -3,11 +3,11 @@ package io.rdmashuffle.bench.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.Refusals;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.CaseCatalogue;
-import io.rdmashuffle.bench.jobs.Contender;
-import io.rdmashuffle.bench.jobs.GarbageLog;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -90,7 +90,7 @@ class ShuffleOptionsTest {
     void wrongOptionsSayWhatIsAllowed() {
         assertThat(Refusals.of(commandLine, "--case", "skew-400"))
                 .contains("--case")
-                .contains("--rows, --disk")
+                .contains("--disk, --tmpfs, --rows")
                 .contains("--warmups");
         assertThat(Refusals.of(commandLine, "--cases", "sort"))
                 .contains("--cases sort")

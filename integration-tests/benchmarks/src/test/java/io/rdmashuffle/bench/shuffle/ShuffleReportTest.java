@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import io.rdmashuffle.bench.jobs.CaseCatalogue;
-import io.rdmashuffle.bench.jobs.Contender;
 import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.bench.jobs.TaskTotals;
 import java.nio.file.Path;

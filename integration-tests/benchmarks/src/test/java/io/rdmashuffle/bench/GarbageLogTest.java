@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.jobs;
+package io.rdmashuffle.bench;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.jobs;
+package io.rdmashuffle.bench;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -31,7 +31,7 @@ public record GarbageLog(Path folder) {
     }
 
     /** Returns the bytes that all collections so far freed. */
-    long bytes() throws IOException {
+    public long bytes() throws IOException {
         List<Path> logs;
         try (Stream<Path> files = Files.list(folder)) {
             logs = files.toList();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.jobs;
+package io.rdmashuffle.bench;
 
 import java.util.List;
 import java.util.Map;
@@ -46,6 +46,11 @@ public enum Contender {
     /** Returns whether Spark's local directories lie in a tmpfs. */
     public boolean inMemory() {
         return inMemory;
+    }
+
+    /** Returns whether it is a sort shuffle that compresses, as Spark's does unless it is told otherwise. */
+    public boolean compresses() {
+        return this == SORT_DISK || this == SORT_TMPFS;
     }
 
     /** Returns the settings of Spark that are this contender's alone. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.bench.jobs;
+package io.rdmashuffle.bench;
 
 import io.rdmashuffle.harness.Workspace;
 import java.io.IOException;
