@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.apache.spark.launcher.JavaModuleOptions;
@@ -27,6 +28,10 @@ import org.apache.spark.launcher.JavaModuleOptions;
  */
 public final class TpcdsData {
     private static final String MARKER = "_COMPLETE";
+    /** At scale 1, 1.2 GB of text and 0.4 GB of Parquet beside it, with some room. */
+    private static final long BYTES_OF_SCALE_ONE = 2_000_000_000L;
+
+    private static final double GIGABYTE = 1e9;
     private static final long TIMEOUT_SECONDS = 12L * 3600;
 
     private final Path parent;
@@ -74,6 +79,7 @@ public final class TpcdsData {
             progress.accept("an earlier generation did not finish: removing " + folder);
             delete(folder);
         }
+        checkSpace(Files.getFileStore(parent).getUsableSpace());
         Path text = Files.createDirectories(folder.resolve("text"));
         Path log = Files.createDirectories(workspace.target("harness").resolve("tpcds"))
                 .resolve("data.log");
@@ -81,15 +87,46 @@ public final class TpcdsData {
         SparkHome home = SparkHome.of(workspace);
         long started = System.nanoTime();
         progress.accept("generating TPC-DS rows at scale " + scale.toPlainString() + " (log: " + log + ")");
-        generator(workspace, text).run(log, TIMEOUT_SECONDS);
+        FolderGrowth growth = new FolderGrowth(text, "text", progress);
+        try {
+            generator(workspace, text).run(log, TIMEOUT_SECONDS);
+        } finally {
+            growth.close();
+        }
         progress.accept("writing Parquet below " + folder);
-        new JavaProcess(ParquetWriter.class.getName(), text.toString(), folder.toString(), scale.toPlainString())
-                .spark(home, JavaModuleOptions.defaultModuleOptions())
-                .options("-Xmx2g")
-                .run(log, TIMEOUT_SECONDS);
+        toParquet(home, text, log, progress);
         delete(text);
         Files.writeString(folder.resolve(MARKER), "TPC-DS at scale " + scale.toPlainString() + "\n");
         progress.accept("data ready after " + (System.nanoTime() - started) / 1_000_000_000L + " s");
+    }
+
+    /** Refuses what would fill the file system: text and Parquet are there at the same time. */
+    void checkSpace(long free) throws IOException {
+        double wanted = scale.doubleValue() * BYTES_OF_SCALE_ONE;
+        if (wanted > free) {
+            throw new IOException(String.format(
+                    Locale.ROOT,
+                    "TPC-DS at scale %s takes %.1f GB while it is made and %s has %.1f GB; make room, or name"
+                            + " another folder (--data)",
+                    scale.toPlainString(),
+                    wanted / GIGABYTE,
+                    parent,
+                    free / GIGABYTE));
+        }
+    }
+
+    private void toParquet(SparkHome home, Path text, Path log, Consumer<String> progress)
+            throws IOException, InterruptedException {
+        JavaProcess writer = new JavaProcess(
+                        ParquetWriter.class.getName(), text.toString(), folder.toString(), scale.toPlainString())
+                .spark(home, JavaModuleOptions.defaultModuleOptions())
+                .options("-Xmx2g");
+        FolderGrowth growth = new FolderGrowth(folder, "text and Parquet", progress);
+        try {
+            writer.run(log, TIMEOUT_SECONDS);
+        } finally {
+            growth.close();
+        }
     }
 
     private JavaProcess generator(Workspace workspace, Path text) {
