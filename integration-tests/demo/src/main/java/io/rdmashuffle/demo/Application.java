@@ -14,7 +14,7 @@ import org.apache.spark.launcher.JavaModuleOptions;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One of the two applications that are compared: how its {@link QueryServer} is started, and a session that is started
+ * One of the applications that are compared: how its {@link QueryServer} is started, and a session that is started
  * when it is needed and again after it died.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns its session.
@@ -53,7 +53,7 @@ public final class Application implements AutoCloseable {
     }
 
     /**
-     * What both applications share.
+     * What the applications share.
      *
      * @param data the folder of tables
      * @param folder takes logs and results
@@ -61,7 +61,7 @@ public final class Application implements AutoCloseable {
      */
     public record Setting(Workspace workspace, Path data, Path folder, Duration timeout) {}
 
-    /** What both applications have in common; small enough for two cores, shuffling enough to be of interest. */
+    /** What the applications have in common; small enough for two cores, shuffling enough to be of interest. */
     public static Map<String, String> commonConf(int executors, boolean fullJit) {
         Map<String, String> conf = new LinkedHashMap<>();
         if (!fullJit) {
@@ -82,6 +82,22 @@ public final class Application implements AutoCloseable {
 
     Path resultFile() {
         return setting.folder().resolve(name + "-result.json");
+    }
+
+    /** Runs a query, whose rows are then in the application's result file; whatever goes wrong is in the reply. */
+    public QueryReply run(String query) throws IOException, InterruptedException {
+        return run(query, QueryRequest.Operation.RUN);
+    }
+
+    /** Drops the shuffles of all queries so far, so that they are not in the way of the next. */
+    public QueryReply dropShuffles() throws IOException, InterruptedException {
+        return ask(new QueryRequest(QueryRequest.Operation.DRAIN, "", ""));
+    }
+
+    /** Returns whether it has been started and lives; if not, the next question starts it. */
+    public boolean isRunning() {
+        QuerySession current = session;
+        return current != null && current.isAlive();
     }
 
     QueryReply run(String query, QueryRequest.Operation operation) throws IOException, InterruptedException {

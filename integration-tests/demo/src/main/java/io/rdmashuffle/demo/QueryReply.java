@@ -12,6 +12,7 @@ import java.util.Map;
  * @param cpuMillis processor time of the executors meanwhile, all their threads
  * @param shuffleReadBytes bytes that tasks read through shuffles, as Spark's own task metrics count them
  * @param counters what the shuffle manager counted during the query, by label; empty with sort shuffle
+ * @param work what its tasks did
  * @param error why it failed, or empty
  */
 public record QueryReply(
@@ -21,13 +22,14 @@ public record QueryReply(
         long cpuMillis,
         long shuffleReadBytes,
         Map<String, Long> counters,
+        QueryWork work,
         String error) {
     public QueryReply {
         counters = Map.copyOf(counters);
     }
 
     static QueryReply failed(String query, String error) {
-        return new QueryReply(query, 0, 0, 0, 0, Map.of(), error);
+        return new QueryReply(query, 0, 0, 0, 0, Map.of(), QueryWork.NONE, error);
     }
 
     /** Returns whether the query ran to its end. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.demo;
 
+import io.rdmashuffle.harness.ProcessMemory;
 import io.rdmashuffle.harness.ProcessorTime;
 import io.rdmashuffle.harness.RootCause;
 import io.rdmashuffle.harness.spark.ShuffleMeter;
@@ -28,11 +29,13 @@ public final class QueryServer {
     private final SparkSession spark;
     private final QueryCatalogue catalogue;
     private final ShuffleMeter meter;
+    private final WorkListener work = new WorkListener();
 
     private QueryServer(SparkSession spark, QueryCatalogue catalogue) {
         this.spark = spark;
         this.catalogue = catalogue;
         this.meter = new ShuffleMeter(spark.sparkContext());
+        spark.sparkContext().addSparkListener(work);
     }
 
     /** Called by {@link QuerySession}. */
@@ -42,7 +45,7 @@ public final class QueryServer {
                         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             TpcdsSchema.createTables(spark, Path.of(args[0]));
             QueryServer server = new QueryServer(spark, QueryCatalogue.load());
-            System.out.println(Protocol.reply(new QueryReply("", 0, 0, 0, 0, Map.of(), "")));
+            System.out.println(Protocol.reply(new QueryReply("", 0, 0, 0, 0, Map.of(), QueryWork.NONE, "")));
             for (String line = requests.readLine(); line != null; line = requests.readLine()) {
                 System.out.println(Protocol.reply(server.serve(Protocol.request(line))));
             }
@@ -55,7 +58,7 @@ public final class QueryServer {
             return switch (request.operation()) {
                 case RUN -> run(request, catalogue.text(request.query()));
                 case RUN_UNLIMITED -> run(request, FinalLimit.removedFrom(catalogue.text(request.query())));
-                case DRAIN -> new QueryReply("", 0, 0, 0, 0, meter.drain(), "");
+                case DRAIN -> new QueryReply("", 0, 0, 0, 0, meter.drain(), QueryWork.NONE, "");
             };
         } catch (Exception e) {
             System.err.println("query " + request.query() + " failed");
@@ -67,16 +70,27 @@ public final class QueryServer {
     private QueryReply run(QueryRequest request, String text) throws IOException {
         spark.sparkContext().setJobGroup(request.query(), request.query(), true);
         ShuffleMeter.Reading before = meter.read();
+        long tasksBefore = work.reduceTasks();
+        long writtenBefore = work.writtenBytes();
         long cpuBefore = ProcessorTime.millisOfExecutors(ProcessHandle.current());
         long started = System.nanoTime();
         List<Row> rows = spark.sql(text).collectAsList();
         long millis = (System.nanoTime() - started) / 1_000_000;
         long cpuMillis = ProcessorTime.millisOfExecutors(ProcessHandle.current()) - cpuBefore;
+        long memory = ProcessMemory.bytesOfExecutors(ProcessHandle.current());
+        // Also waits for what Spark has still to tell its listeners.
         ShuffleMeter.Reading used = meter.read().minus(before);
         if (!request.resultFile().isEmpty()) {
             ResultFile.write(Path.of(request.resultFile()), rows);
         }
         return new QueryReply(
-                request.query(), rows.size(), millis, cpuMillis, used.taskMetricBytes(), used.counters(), "");
+                request.query(),
+                rows.size(),
+                millis,
+                cpuMillis,
+                used.taskMetricBytes(),
+                used.counters(),
+                new QueryWork(work.reduceTasks() - tasksBefore, work.writtenBytes() - writtenBefore, memory),
+                "");
     }
 }

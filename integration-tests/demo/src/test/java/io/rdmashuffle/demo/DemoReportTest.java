@@ -16,8 +16,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("unit")
 class DemoReportTest {
     private static QueryComparison query(String name, QueryVerdict verdict, Map<String, Long> counters) {
-        QueryReply sort = new QueryReply(name, 5, 200, 350, 1_000, Map.of(), "");
-        return new QueryComparison(name, verdict, sort, new QueryReply(name, 5, 100, 150, 1_000, counters, ""));
+        QueryReply sort = new QueryReply(name, 5, 200, 350, 1_000, Map.of(), QueryWork.NONE, "");
+        return new QueryComparison(
+                name, verdict, sort, new QueryReply(name, 5, 100, 150, 1_000, counters, QueryWork.NONE, ""));
     }
 
     @Test
@@ -72,7 +73,7 @@ class DemoReportTest {
 
     @Test
     void requestsAndRepliesAreReadAsTheyWereWritten() throws Exception {
-        QueryReply reply = new QueryReply("q1", 5, 200, 350, 1_000, Map.of("shm", 1L), "");
+        QueryReply reply = new QueryReply("q1", 5, 200, 350, 1_000, Map.of("shm", 1L), new QueryWork(3, 4, 5), "");
         String line = Protocol.reply(reply);
         assertThat(line).startsWith(Protocol.PREFIX);
         assertThat(Protocol.reply(line.substring(Protocol.PREFIX.length()))).isEqualTo(reply);

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
-import io.rdmashuffle.demo.QueryComparison;
 import io.rdmashuffle.demo.QueryReply;
 import io.rdmashuffle.demo.QueryVerdict;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalDouble;
-import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
 /**
- * What all rounds of one query came to.
+ * What all rounds of one query came to. Every round counts, those from before a repetition, too.
  *
  * @param rounds at least one
  */
-record QueryResult(String name, List<QueryComparison> rounds) {
+record QueryResult(String name, List<QueryRound> rounds) {
     private static final double MILLIS = 1_000;
 
     QueryResult {
@@ -25,8 +26,8 @@ record QueryResult(String name, List<QueryComparison> rounds) {
     }
 
     /** Returns the result with more rounds. */
-    QueryResult with(List<QueryComparison> more) {
-        List<QueryComparison> all = new ArrayList<>(rounds);
+    QueryResult with(List<QueryRound> more) {
+        List<QueryRound> all = new ArrayList<>(rounds);
         all.addAll(more);
         return new QueryResult(name, all);
     }
@@ -34,53 +35,117 @@ record QueryResult(String name, List<QueryComparison> rounds) {
     /** Returns the first verdict that is not equality, else that of the first round. */
     QueryVerdict verdict() {
         return rounds.stream()
-                .map(QueryComparison::verdict)
+                .map(QueryRound::verdict)
                 .filter(verdict -> !verdict.equal())
                 .findFirst()
                 .orElse(rounds.get(0).verdict());
     }
 
-    Spread sortSeconds() {
-        return spread(QueryComparison::sort, QueryReply::millis);
+    /** Returns whether a contender came to its end in every round. */
+    boolean has(Contender contender) {
+        return rounds.stream().allMatch(round -> round.has(contender));
     }
 
-    Spread ourSeconds() {
-        return spread(QueryComparison::ours, QueryReply::millis);
+    /** Returns the configuration of sort shuffle with the least median of all rounds; nothing unless rows are equal. */
+    Optional<Contender> fastestSort() {
+        return verdict().equal()
+                ? Contender.SORT.stream()
+                        .filter(this::has)
+                        .min(Comparator.comparingDouble(sort -> seconds(sort).median()))
+                : Optional.empty();
     }
 
-    /** Returns sort shuffle's median over ours; nothing unless all results are equal. */
-    OptionalDouble totalRatio() {
-        return verdict().equal() ? Ratio.of(sortSeconds().median(), ourSeconds().median()) : OptionalDouble.empty();
+    /** Returns the configuration whose rows, tasks and bytes ours is held against: the first that compresses. */
+    Optional<Contender> reference() {
+        return Contender.SORT.stream()
+                .filter(sort -> sort.compresses() && has(sort))
+                .findFirst();
+    }
+
+    Spread seconds(Contender contender) {
+        return figure(contender, QueryReply::millis).dividedBy(MILLIS);
+    }
+
+    Spread figure(Contender contender, ToLongFunction<QueryReply> figure) {
+        return Spread.of(figures(contender, figure));
+    }
+
+    List<Long> figures(Contender contender, ToLongFunction<QueryReply> figure) {
+        return rounds.stream()
+                .map(round -> figure.applyAsLong(round.of(contender)))
+                .toList();
+    }
+
+    /** Returns sort shuffle's time over ours, round by round; nothing unless rows are equal in all rounds. */
+    Optional<Spread> ratio(Contender sort) {
+        return spread(ratios(sort, QueryReply::millis));
+    }
+
+    /** Returns the ratio that a query is judged by: against the fastest of the same run, the median of all rounds. */
+    Optional<Spread> ratio() {
+        return fastestSort().flatMap(this::ratio);
     }
 
     /** Returns the same for the processor time of the executors. */
-    OptionalDouble cpuRatio() {
-        return verdict().equal()
-                ? Ratio.of(sortCpuSeconds().median(), ourCpuSeconds().median())
-                : OptionalDouble.empty();
+    Optional<Spread> cpuRatio() {
+        return fastestSort().flatMap(sort -> spread(ratios(sort, QueryReply::cpuMillis)));
     }
 
-    Spread sortCpuSeconds() {
-        return spread(QueryComparison::sort, QueryReply::cpuMillis);
+    /** Returns the ratio of one round; nothing where there was no such round. */
+    OptionalDouble ratioOfRound(int round) {
+        Optional<Contender> fastest = fastestSort();
+        if (fastest.isEmpty() || round >= rounds.size()) {
+            return OptionalDouble.empty();
+        }
+        QueryRound one = rounds.get(round);
+        return Ratio.of((double) one.of(fastest.get()).millis(), (double)
+                one.of(Contender.OURS).millis());
     }
 
-    Spread ourCpuSeconds() {
-        return spread(QueryComparison::ours, QueryReply::cpuMillis);
+    private List<Double> ratios(Contender sort, ToLongFunction<QueryReply> figure) {
+        return verdict().equal() && has(sort)
+                ? Ratio.ofRounds(figures(sort, figure), figures(Contender.OURS, figure))
+                : List.of();
     }
 
-    long shuffleReadBytes() {
-        return rounds.get(0).sort().shuffleReadBytes();
+    private static Optional<Spread> spread(List<Double> ratios) {
+        return ratios.isEmpty() ? Optional.empty() : Optional.of(Spread.of(ratios));
     }
 
+    /** Returns whether the median of all rounds is below a ratio. */
     boolean isBelow(double ratio) {
-        OptionalDouble total = totalRatio();
-        return total.isPresent() && total.getAsDouble() < ratio;
+        return ratio().filter(spread -> spread.median() < ratio).isPresent();
     }
 
-    private Spread spread(Function<QueryComparison, QueryReply> side, ToLongFunction<QueryReply> figure) {
-        return Spread.of(rounds.stream()
-                        .map(round -> figure.applyAsLong(side.apply(round)))
-                        .toList())
-                .dividedBy(MILLIS);
+    /** Returns whether rounds lie on both sides of a ratio, so that more of them may tell. */
+    boolean isUnclear(double ratio) {
+        return ratio().filter(spread -> spread.min() < ratio && spread.max() >= ratio)
+                .isPresent();
+    }
+
+    /** Returns the tasks that read a shuffle, the median of all rounds. */
+    double reduceTasks(Contender contender) {
+        return figure(contender, reply -> reply.work().reduceTasks()).median();
+    }
+
+    /** Returns what tasks read from shuffles as it lay there. */
+    long bytesRead(Contender contender) {
+        return (long) figure(contender, QueryReply::shuffleReadBytes).median();
+    }
+
+    /** Returns what tasks wrote to shuffles as it lies there. */
+    long bytesWritten(Contender contender) {
+        return (long)
+                figure(contender, reply -> reply.work().shuffleWrittenBytes()).median();
+    }
+
+    /** Returns what the executors' processes held after the query, each page once. */
+    long memoryBytes(Contender contender) {
+        return (long) figure(contender, reply -> reply.work().memoryBytes()).median();
+    }
+
+    /** Says who failed and why, in the last round; empty if all came to their end. */
+    String errors() {
+        return rounds.get(rounds.size() - 1).errors();
     }
 }

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.ComparisonOptions;
+import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.FolderOptions;
 import io.rdmashuffle.demo.Application;
 import io.rdmashuffle.harness.Workspace;
+import io.rdmashuffle.harness.tpcds.QueryCatalogue;
 import java.math.BigDecimal;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
@@ -16,7 +22,12 @@ import picocli.CommandLine.Option;
  *
  * <p><b>Threading:</b> filled by picocli, then only read.
  */
-final class TpcdsOptions extends ComparisonOptions {
+final class TpcdsOptions extends FolderOptions {
+    /** How many queries a subset has. */
+    static final int SUBSET = 20;
+
+    private static final String SHUFFLE_HEAVY = "shuffle-heavy";
+    private static final String ALL = "all";
     private static final BigDecimal SMALLEST_SCALE = new BigDecimal("0.01");
     private static final BigDecimal LARGEST_SCALE = BigDecimal.valueOf(100);
 
@@ -32,31 +43,60 @@ final class TpcdsOptions extends ComparisonOptions {
             order = FIRST,
             paramLabel = "NAMES",
             split = ",",
-            description = "Names such as q3,q14a,q5a-v2.7, or all for the 99 of version 1.4. Default: ${DEFAULT-VALUE}")
-    private List<String> queries = List.of("all");
+            description = "Names such as q3,q14a,q5a-v2.7, or all for the 99 of version 1.4, which are 103 with their"
+                    + " variants. Default: all")
+    private @Nullable List<String> queries;
+
+    @Option(
+            names = "--subset",
+            order = FIRST,
+            paramLabel = "NAME",
+            description = SHUFFLE_HEAVY + ": instead of --queries, the " + SUBSET + " that write most bytes to"
+                    + " shuffles, compressed, for each second of processor time, with sort-disk, by the table"
+                    + " shuffle-table.csv of the sources, which --shuffle-table writes")
+    private @Nullable String subset;
+
+    @Option(
+            names = "--contenders",
+            order = FIRST,
+            paramLabel = "NAMES",
+            split = ",",
+            description = "Configurations of sort shuffle that run beside ours: sort-disk, sort-tmpfs, sort-bare, or"
+                    + " all. Each takes as long as ours. The default has what Spark does unless it is told otherwise,"
+                    + " and what shares with ours both memory and the lack of a codec; between these two sort-tmpfs is"
+                    + " seldom the fastest. Default: sort-disk,sort-bare")
+    private List<String> contenders = List.of(Contender.SORT_DISK.label(), Contender.SORT_BARE.label());
 
     @Option(
             names = "--warmups",
             order = FIRST,
             paramLabel = "N",
-            description = "Rounds of a query that are not counted, before those that are. Default: ${DEFAULT-VALUE}")
+            description = "Rounds of a query that are not counted, before those that are; three more of the first"
+                    + " query after applications start. Default: ${DEFAULT-VALUE}")
     private int warmups = 1;
 
     @Option(
-            names = "--repeat-slow",
+            names = "--repeat-unclear",
             order = FIRST,
             paramLabel = "N",
-            description =
-                    "Further rounds, at the end, of queries whose ratio is below 0.95 so far; they are judged by all"
-                            + " rounds together. Default: ${DEFAULT-VALUE}")
-    private int repeatSlow = 5;
+            description = "Further rounds, at the end, of queries with rounds on both sides of " + TpcdsReport.GOAL
+                    + ", whichever side the median is on; all rounds judge. Default: ${DEFAULT-VALUE}")
+    private int repeatUnclear = 2;
 
     @Option(
             names = "--data",
             order = FIRST,
             paramLabel = "DIR",
-            description = "Where generated tables are kept. Default: .data in the repository")
+            description = "Where generated tables are kept. Default: .data in the repository, which a clean build"
+                    + " leaves alone")
     private @Nullable Path data;
+
+    @Option(
+            names = "--shuffle-table",
+            order = FIRST,
+            paramLabel = "FILE",
+            description = "Compare nothing: measure with sort-disk alone what --subset goes by, and write it")
+    private @Nullable Path shuffleTable;
 
     @Override
     public void check() {
@@ -66,23 +106,65 @@ final class TpcdsOptions extends ComparisonOptions {
                     "--scale " + scale + ": allowed is " + SMALLEST_SCALE + " to " + LARGEST_SCALE);
         }
         atLeast("--warmups", warmups, 0);
-        atLeast("--repeat-slow", repeatSlow, 0);
+        atLeast("--repeat-unclear", repeatUnclear, 0);
+        if (subset != null && !subset.equals(SHUFFLE_HEAVY)) {
+            throw new IllegalArgumentException("--subset " + subset + ": there is only " + SHUFFLE_HEAVY);
+        }
+        if (subset != null && queries != null) {
+            throw new IllegalArgumentException("--subset and --queries: either names the queries, not both");
+        }
+        if (contenders().stream().noneMatch(Contender::compresses)) {
+            throw new IllegalArgumentException("--contenders " + String.join(",", contenders)
+                    + ": sort-disk or sort-tmpfs is wanted, since rows and reduce tasks are held against a shuffle"
+                    + " that compresses");
+        }
     }
 
     BigDecimal scale() {
         return scale;
     }
 
-    List<String> queries() {
-        return queries;
+    /**
+     * Returns the names of the queries, in the order in which they are run.
+     *
+     * @throws IllegalArgumentException naming those that there are, if one is unknown
+     */
+    List<String> queries(QueryCatalogue catalogue, ShuffleTable table) {
+        if (subset != null) {
+            return catalogue.resolve(table.heaviest(SUBSET));
+        }
+        return catalogue.resolve(queries == null ? List.of(ALL) : queries);
     }
 
-    int warmups() {
-        return warmups;
+    /** Returns who takes part, ours always. */
+    Set<Contender> contenders() {
+        Set<Contender> chosen = EnumSet.of(Contender.OURS);
+        for (String written : contenders) {
+            String name = written.strip();
+            List<Contender> found = Stream.of(Contender.values())
+                    .filter(contender -> name.equals(ALL) || name.equals(contender.label()))
+                    .toList();
+            if (found.isEmpty()) {
+                throw new IllegalArgumentException("--contenders " + name + ": valid are all, "
+                        + Contender.SORT.stream().map(Contender::label).collect(Collectors.joining(", ")));
+            }
+            chosen.addAll(found);
+        }
+        return chosen;
     }
 
-    int repeatSlow() {
-        return repeatSlow;
+    /** Returns the configuration whose rows ours must have: the first that compresses. */
+    Contender reference() {
+        return contenders().stream().filter(Contender::compresses).findFirst().orElseThrow();
+    }
+
+    TpcdsRun.Counts counts() {
+        return new TpcdsRun.Counts(warmups, rounds(), repeatUnclear);
+    }
+
+    @Nullable
+    Path shuffleTable() {
+        return shuffleTable;
     }
 
     Path dataFolder(Workspace workspace) {
@@ -95,12 +177,18 @@ final class TpcdsOptions extends ComparisonOptions {
         Map<String, Object> settings = super.settings();
         settings.put("scale", scale);
         settings.put("warmups", warmups);
-        settings.put("repeatSlow", repeatSlow);
+        settings.put("repeatUnclear", repeatUnclear);
+        settings.put("contenders", contenders().stream().map(Contender::label).toList());
+        settings.put("subset", subset == null ? "" : subset);
         return settings;
     }
 
-    /** Returns the configuration of one of the two applications: the demo's, fully compiled. */
-    Map<String, String> conf(boolean ours) {
-        return complete(Application.commonConf(EXECUTORS, true), ours);
+    /** Returns the configuration of a contender: the demo's, fully compiled, with the folder of its shuffle files. */
+    Map<String, String> conf(Contender contender, Path localDir) {
+        Map<String, String> wanted = Application.commonConf(EXECUTORS, true);
+        wanted.put("spark.local.dir", localDir.toString());
+        Map<String, String> conf = complete(wanted, contender == Contender.OURS);
+        conf.putAll(contender.conf());
+        return conf;
     }
 }

@@ -3,31 +3,38 @@ package io.rdmashuffle.bench.tpcds;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Ratio;
-import io.rdmashuffle.harness.cli.ReadableBytes;
-import io.rdmashuffle.harness.cli.TextTable;
+import io.rdmashuffle.bench.Spread;
+import io.rdmashuffle.demo.QueryReply;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
+import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Everything that a run of the bench found out.
  *
  * @param settings under which it did, by name
+ * @param contenders who took part
  */
-record TpcdsReport(Map<String, Object> settings, List<QueryResult> queries) {
-    /** Below this, ours counts as slower than sort shuffle. */
-    static final double SLOW = 0.95;
+record TpcdsReport(Map<String, Object> settings, Set<Contender> contenders, List<QueryResult> queries) {
+    /** No query is to be below it, judged by all of its rounds: below, ours counts as slower than sort shuffle. */
+    static final double GOAL = 0.97;
+
+    private static final double MILLIS = 1_000;
 
     TpcdsReport {
+        contenders = Set.copyOf(contenders);
         queries = List.copyOf(queries);
     }
 
@@ -35,94 +42,127 @@ record TpcdsReport(Map<String, Object> settings, List<QueryResult> queries) {
         return queries.stream().allMatch(query -> query.verdict().acceptable());
     }
 
+    /** Returns the configurations of sort shuffle that took part, in their order. */
+    List<Contender> sorts() {
+        return Contender.SORT.stream().filter(contenders::contains).toList();
+    }
+
+    /** Returns the queries of which there is a ratio, the least first. */
+    List<QueryResult> judged() {
+        return queries.stream()
+                .filter(query -> query.ratio().isPresent())
+                .sorted(Comparator.comparingDouble(
+                        query -> query.ratio().orElseThrow().median()))
+                .toList();
+    }
+
+    /** Returns the geometric mean of the queries' ratios against the fastest sort shuffle of each. */
     OptionalDouble geometricMean() {
+        return mean(QueryResult::ratio);
+    }
+
+    /** Returns the same against one configuration. */
+    OptionalDouble geometricMean(Contender sort) {
+        return mean(query -> query.ratio(sort));
+    }
+
+    OptionalDouble cpuMean() {
+        return mean(QueryResult::cpuRatio);
+    }
+
+    private OptionalDouble mean(Function<QueryResult, Optional<Spread>> ratio) {
         return Ratio.geometricMean(queries.stream()
-                .flatMapToDouble(query -> query.totalRatio().stream())
-                .boxed()
+                .flatMap(query -> ratio.apply(query).stream())
+                .map(Spread::median)
                 .toList());
     }
 
-    /** Returns the query with the least ratio. */
-    Optional<QueryResult> worst() {
-        return queries.stream()
-                .filter(query -> query.totalRatio().isPresent())
-                .min(Comparator.comparingDouble(query -> query.totalRatio().getAsDouble()));
-    }
-
-    /** Returns the table, and below it mean, worst query, and what went wrong. */
-    String render() {
-        StringBuilder text = new StringBuilder(table().render(queries));
-        text.append("\nseconds: median (least-greatest); ratios above 1: ours needs less\n");
-        text.append("geometric mean of sort/ours: ").append(Ratio.format(geometricMean()));
-        worst().ifPresent(query ->
-                text.append(", worst: ").append(query.name()).append(' ').append(Ratio.format(query.totalRatio())));
-        List<String> slow = queries.stream()
-                .filter(query -> query.isBelow(SLOW))
-                .map(QueryResult::name)
-                .toList();
-        text.append(String.format(
-                Locale.ROOT, "%nbelow %.2f: %s", SLOW, slow.isEmpty() ? "none" : String.join(", ", slow)));
-        for (QueryResult query : queries) {
-            if (!query.verdict().equal()) {
-                text.append(String.format(
-                        "%n%s: %s %s%s",
-                        query.name(),
-                        query.verdict(),
-                        query.rounds().get(query.rounds().size() - 1).sort().error(),
-                        query.rounds().get(query.rounds().size() - 1).ours().error()));
-            }
+    /** Returns the geometric means of the first rounds, of the second ones and so on, as many as all queries have. */
+    Optional<Spread> meanOfRounds() {
+        List<QueryResult> judged = judged();
+        int rounds =
+                judged.stream().mapToInt(query -> query.rounds().size()).min().orElse(0);
+        List<Double> means = new ArrayList<>();
+        for (int i = 0; i < rounds; i++) {
+            int round = i;
+            Ratio.geometricMean(judged.stream()
+                            .flatMapToDouble(query -> query.ratioOfRound(round).stream())
+                            .boxed()
+                            .toList())
+                    .ifPresent(means::add);
         }
-        return text.toString();
+        return means.isEmpty() ? Optional.empty() : Optional.of(Spread.of(means));
     }
 
-    private static TextTable<QueryResult> table() {
-        return new TextTable<QueryResult>()
-                .text("query", QueryResult::name)
-                .number("equal", query -> query.verdict().label())
-                .number("rounds", query -> Integer.toString(query.rounds().size()))
-                .number("sort s", query -> query.sortSeconds().toString())
-                .number("ours s", query -> query.ourSeconds().toString())
-                .number("sort/ours", query -> Ratio.format(query.totalRatio()))
-                .number("CPU: sort/ours", query -> Ratio.format(query.cpuRatio()))
-                .number("shuffle read", query -> ReadableBytes.format(query.shuffleReadBytes()));
+    /** Returns the queries that miss the goal by all of their rounds, the worst first. */
+    List<QueryResult> belowGoal() {
+        return judged().stream().filter(query -> query.isBelow(GOAL)).toList();
+    }
+
+    ReduceTasks reduceTasks() {
+        return ReduceTasks.of(queries);
     }
 
     void writeJson(Path file) throws IOException {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
         json.put("bench", "tpcds");
         json.put("settings", settings);
-        json.put("geometricMean", orNull(geometricMean()));
-        json.put("worst", worst().map(QueryResult::name).orElse(""));
-        json.put("cases", queries.stream().map(TpcdsReport::json).toList());
+        json.put("geometricMean", Ratio.orNull(geometricMean()));
+        json.put("geometricMeanOfRounds", meanOfRounds().orElse(null));
+        Map<String, @Nullable Object> means = new LinkedHashMap<>();
+        sorts().forEach(sort -> means.put(sort.label(), Ratio.orNull(geometricMean(sort))));
+        json.put("geometricMeans", means);
+        json.put("geometricMeanCpu", Ratio.orNull(cpuMean()));
+        json.put("worst", judged().stream().map(QueryResult::name).findFirst().orElse(""));
+        json.put("goal", GOAL);
+        json.put("belowGoal", belowGoal().stream().map(QueryResult::name).toList());
+        ReduceTasks tasks = reduceTasks();
+        Map<String, @Nullable Object> counted = new LinkedHashMap<>();
+        counted.put("sort", tasks.sort());
+        counted.put("ours", tasks.ours());
+        counted.put("ratio", Ratio.orNull(tasks.ratio()));
+        counted.put(
+                "outside",
+                tasks.outside().stream().map(ReduceTasks.OfQuery::name).toList());
+        json.put("reduceTasks", counted);
+        json.put("cases", queries.stream().map(this::json).toList());
         ObjectMapper mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
         Files.writeString(file, mapper.writeValueAsString(json) + "\n");
     }
 
-    private static Map<String, @Nullable Object> json(QueryResult query) {
+    private Map<String, @Nullable Object> json(QueryResult query) {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
         json.put("name", query.name());
         json.put("verdict", query.verdict().name());
         json.put("equal", query.verdict().equal());
-        json.put("totalRatio", orNull(query.totalRatio()));
+        json.put("errors", query.errors());
+        json.put("fastestSort", query.fastestSort().map(Contender::label).orElse(null));
+        json.put("totalRatio", query.ratio().map(Spread::median).orElse(null));
+        json.put("totalRatioOfRounds", query.ratio().orElse(null));
         // A query is many stages; what it would take without its shuffles cannot be run.
         json.put("overheadRatio", null);
-        json.put("cpuRatio", orNull(query.cpuRatio()));
+        json.put("cpuRatio", query.cpuRatio().map(Spread::median).orElse(null));
         json.put("rounds", query.rounds().size());
-        json.put("sortSeconds", query.sortSeconds());
-        json.put("oursSeconds", query.ourSeconds());
-        json.put("sortCpuSeconds", query.sortCpuSeconds());
-        json.put("oursCpuSeconds", query.ourCpuSeconds());
-        json.put("shuffleReadBytes", query.shuffleReadBytes());
-        json.put(
-                "sortMs",
-                query.rounds().stream().map(round -> round.sort().millis()).toList());
-        json.put(
-                "oursMs",
-                query.rounds().stream().map(round -> round.ours().millis()).toList());
+        Map<String, Object> ran = new LinkedHashMap<>();
+        for (Contender contender : Contender.values()) {
+            if (query.has(contender)) {
+                ran.put(contender.label(), json(query, contender));
+            }
+        }
+        json.put("contenders", ran);
         return json;
     }
 
-    private static @Nullable Object orNull(OptionalDouble ratio) {
-        return ratio.isPresent() ? (Object) ratio.getAsDouble() : null;
+    private static Map<String, @Nullable Object> json(QueryResult query, Contender contender) {
+        Map<String, @Nullable Object> json = new LinkedHashMap<>();
+        json.put("ratio", query.ratio(contender).orElse(null));
+        json.put("seconds", query.seconds(contender));
+        json.put("cpuSeconds", query.figure(contender, QueryReply::cpuMillis).dividedBy(MILLIS));
+        json.put("reduceTasks", query.reduceTasks(contender));
+        json.put("shuffleReadBytes", query.bytesRead(contender));
+        json.put("shuffleWrittenBytes", query.bytesWritten(contender));
+        json.put("memoryBytes", query.memoryBytes(contender));
+        json.put("millis", query.figures(contender, QueryReply::millis));
+        return json;
     }
 }

@@ -1,33 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Ratio;
-import io.rdmashuffle.demo.Comparison;
-import io.rdmashuffle.demo.QueryComparison;
+import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.harness.cli.StepProgress;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
- * Runs queries on both applications, each some times in turn, and those where ours was slower some times more.
+ * Runs queries on all contenders, each some times in turn, and then some times more those of which the rounds do not
+ * agree on which side of the goal they are.
  *
- * <p><b>Threading:</b> one thread. <b>Ownership:</b> the comparison is the bench's.
+ * <p><b>Threading:</b> one thread. <b>Ownership:</b> the runner is the bench's.
  */
 final class TpcdsRun {
-    private final Comparison comparison;
-    private final TpcdsOptions options;
+    /** After a start the virtual machines have yet to compile Spark itself, which one round does not make up for. */
+    private static final int WARMUPS_AFTER_START = 3;
+
+    private final QueryRunner runner;
+    private final Counts counts;
     private final StepProgress progress;
     private final Results kept;
+
+    /**
+     * How often a query is run.
+     *
+     * @param warmups that are not counted
+     * @param rounds that each query has
+     * @param repeatUnclear that those have in addition of which the rounds lie on both sides of the goal
+     */
+    record Counts(int warmups, int rounds, int repeatUnclear) {}
 
     /** Takes all results so far, after each query. */
     interface Results {
         void accept(List<QueryResult> soFar) throws IOException;
     }
 
-    TpcdsRun(Comparison comparison, TpcdsOptions options, StepProgress progress, Results kept) {
-        this.comparison = comparison;
-        this.options = options;
+    TpcdsRun(QueryRunner runner, Counts counts, StepProgress progress, Results kept) {
+        this.runner = runner;
+        this.counts = counts;
         this.progress = progress;
         this.kept = kept;
     }
@@ -35,15 +48,15 @@ final class TpcdsRun {
     List<QueryResult> run(List<String> queries) throws IOException, InterruptedException {
         List<QueryResult> results = new ArrayList<>();
         for (String query : queries) {
-            QueryResult result = new QueryResult(query, rounds(query, options.rounds()));
+            QueryResult result = new QueryResult(query, rounds(query, counts.rounds()));
             results.add(result);
             kept.accept(results);
             progress.finished(line(result));
         }
-        for (int i = 0; i < results.size() && options.repeatSlow() > 0; i++) {
+        for (int i = 0; i < results.size() && counts.repeatUnclear() > 0; i++) {
             QueryResult result = results.get(i);
-            if (result.isBelow(TpcdsReport.SLOW)) {
-                results.set(i, result.with(rounds(result.name(), options.repeatSlow())));
+            if (result.isUnclear(TpcdsReport.GOAL)) {
+                results.set(i, result.with(rounds(result.name(), counts.repeatUnclear())));
                 kept.accept(results);
                 progress.noted("again: " + line(results.get(i)));
             }
@@ -51,28 +64,44 @@ final class TpcdsRun {
         return results;
     }
 
-    /** Ends early when results differ or a side fails: more rounds would not help. */
-    private List<QueryComparison> rounds(String query, int count) throws IOException, InterruptedException {
-        for (int i = 0; i < options.warmups(); i++) {
+    /** Ends early when rows differ or a contender fails: more rounds would not help. */
+    private List<QueryRound> rounds(String query, int count) throws IOException, InterruptedException {
+        int warmups =
+                counts.warmups() > 0 && runner.isCold() ? counts.warmups() + WARMUPS_AFTER_START : counts.warmups();
+        for (int i = 0; i < warmups; i++) {
             progress.starting(query + ", warm-up");
-            comparison.warmUp(query);
-            comparison.dropShuffles();
+            runner.warmUp(query);
         }
-        List<QueryComparison> rounds = new ArrayList<>();
-        boolean equal = true;
-        for (int i = 1; equal && i <= count; i++) {
+        List<QueryRound> rounds = new ArrayList<>();
+        boolean goOn = true;
+        for (int i = 1; goOn && i <= count; i++) {
             progress.starting(query + ", round " + i);
-            QueryComparison round = comparison.compare(query);
-            comparison.dropShuffles();
+            QueryRound round = runner.round(query);
             rounds.add(round);
-            equal = round.verdict().equal();
+            goOn = round.verdict().equal() && round.complete();
         }
         return rounds;
     }
 
     private static String line(QueryResult result) {
-        return result.name() + ": " + result.verdict().label() + ", sort " + result.sortSeconds() + " s, ours "
-                + result.ourSeconds() + " s, ratio " + Ratio.format(result.totalRatio()) + ", CPU "
-                + Ratio.format(result.cpuRatio());
+        StringBuilder line =
+                new StringBuilder(result.name() + ": " + result.verdict().label());
+        for (Contender contender : Contender.values()) {
+            if (result.has(contender)) {
+                line.append(String.format(
+                        Locale.ROOT,
+                        ", %s %.2f s",
+                        contender.label(),
+                        result.seconds(contender).median()));
+            }
+        }
+        line.append(", fastest / ours ")
+                .append(result.ratio().map(Spread::toString).orElse("-"));
+        return result.errors().isEmpty()
+                ? line.toString()
+                : line.append("; ")
+                        .append(result.errors())
+                        .append(" (limit of a query: --timeout)")
+                        .toString();
     }
 }

@@ -3,7 +3,12 @@ package io.rdmashuffle.bench.tpcds;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Refusals;
+import io.rdmashuffle.harness.tpcds.QueryCatalogue;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
@@ -13,27 +18,60 @@ class TpcdsOptionsTest {
     private final TpcdsBench bench = new TpcdsBench();
     private final CommandLine commandLine = bench.commandLine();
 
+    private Map<String, String> conf(Contender contender) {
+        return bench.options.conf(contender, Path.of("/l"));
+    }
+
+    private List<String> queries(String... args) throws Exception {
+        commandLine.parseArgs(args);
+        bench.options.check();
+        return bench.options.queries(QueryCatalogue.load(), ShuffleTable.load());
+    }
+
     /** Runs what must end before anything starts. */
     @Test
-    void defaultsAreAllQueriesAtScaleOneThreeTimes() {
-        commandLine.parseArgs();
+    void defaultsAreAllQueriesAtScaleOneThreeTimesBesideDiskAndBare() throws Exception {
+        assertThat(queries()).hasSize(103);
         assertThat(bench.options.scale()).isEqualByComparingTo("1");
-        assertThat(bench.options.queries()).containsExactly("all");
-        assertThat(bench.options.rounds()).isEqualTo(3);
+        assertThat(bench.options.counts()).isEqualTo(new TpcdsRun.Counts(1, 3, 2));
+        assertThat(bench.options.contenders())
+                .containsExactly(Contender.SORT_DISK, Contender.SORT_BARE, Contender.OURS);
+        assertThat(bench.options.reference()).isEqualTo(Contender.SORT_DISK);
     }
 
     @Test
-    void bothAreAlikeButForTheirShuffleAndFullyCompiled() {
+    void theSubsetIsOfTwentyQueriesByTheTable() throws Exception {
+        assertThat(queries("--subset", "shuffle-heavy"))
+                .hasSize(20)
+                .containsExactlyElementsOf(ShuffleTable.load().heaviest(20));
+    }
+
+    @Test
+    void allFourMayTakePart() {
+        commandLine.parseArgs("--contenders", "all");
+        assertThat(bench.options.contenders()).containsExactly(Contender.values());
+        commandLine.parseArgs("--contenders", "sort-bare,sort-tmpfs");
+        assertThat(bench.options.contenders())
+                .containsExactly(Contender.SORT_TMPFS, Contender.SORT_BARE, Contender.OURS);
+        assertThat(bench.options.reference()).isEqualTo(Contender.SORT_TMPFS);
+    }
+
+    @Test
+    void allAreAlikeButForTheirShuffleAndFullyCompiled() {
         commandLine.parseArgs("--conf", "spark.sql.shuffle.partitions=200", "--pool", "1g");
-        for (boolean ours : new boolean[] {false, true}) {
-            assertThat(bench.options.conf(ours))
+        for (Contender contender : Contender.values()) {
+            assertThat(conf(contender))
                     .containsEntry("spark.sql.shuffle.partitions", "200")
                     .containsEntry("spark.master", "local-cluster[2,1,1500]")
                     .containsEntry("spark.executor.memory", "1500m")
-                    .doesNotContainKeys("spark.executor.extraJavaOptions", "spark.shuffle.compress");
+                    .containsEntry("spark.local.dir", "/l")
+                    .doesNotContainKeys("spark.executor.extraJavaOptions");
         }
-        assertThat(bench.options.conf(true)).containsEntry("spark.shuffle.rdma.pool.maxSize", "1g");
-        assertThat(bench.options.conf(false)).containsEntry("spark.shuffle.manager", "sort");
+        assertThat(conf(Contender.OURS)).containsEntry("spark.shuffle.rdma.pool.maxSize", "1g");
+        assertThat(conf(Contender.SORT_DISK))
+                .containsEntry("spark.shuffle.manager", "sort")
+                .doesNotContainKey("spark.shuffle.compress");
+        assertThat(conf(Contender.SORT_BARE)).containsEntry("spark.shuffle.compress", "false");
     }
 
     @Test
@@ -41,14 +79,27 @@ class TpcdsOptionsTest {
         assertThat(Refusals.of(commandLine, "--query", "q3"))
                 .contains("--query")
                 .contains("--queries")
-                .contains("--repeat-slow");
+                .contains("--contenders")
+                .contains("--repeat-unclear");
         assertThat(Refusals.of(commandLine, "--queries", "q3,q100"))
                 .contains("q100")
                 .contains("q99");
+        assertThat(Refusals.of(commandLine, "--subset", "heavy"))
+                .contains("--subset heavy")
+                .contains("shuffle-heavy");
+        assertThat(Refusals.of(commandLine, "--subset", "shuffle-heavy", "--queries", "q3"))
+                .contains("--queries")
+                .contains("not both");
+        assertThat(Refusals.of(commandLine, "--contenders", "disk"))
+                .contains("--contenders disk")
+                .contains("all, sort-disk, sort-tmpfs, sort-bare");
+        assertThat(Refusals.of(commandLine, "--contenders", "sort-bare"))
+                .contains("--contenders sort-bare")
+                .contains("sort-disk or sort-tmpfs");
         assertThat(Refusals.of(commandLine, "--scale", "0"))
                 .contains("--scale 0")
                 .contains("0.01 to 100");
-        assertThat(Refusals.of(commandLine, "--repeat-slow", "-1")).contains("--repeat-slow -1");
+        assertThat(Refusals.of(commandLine, "--repeat-unclear", "-1")).contains("--repeat-unclear -1");
         assertThat(Refusals.of(commandLine, "--rounds", "0")).contains("--rounds 0");
         assertThat(Refusals.of(commandLine, "--conf", "a=b")).contains("spark.");
     }
