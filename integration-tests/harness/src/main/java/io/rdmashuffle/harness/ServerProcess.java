@@ -77,6 +77,10 @@ public final class ServerProcess implements AutoCloseable {
             process.destroyForcibly();
             return new Reply("", "no answer within " + timeout.toSeconds() + " s");
         }
+        if (!reply.came()) {
+            // It is the last one: whoever asks a server that ended must find it again, and not wait for a line.
+            replies.add(reply);
+        }
         return reply;
     }
 
