@@ -57,6 +57,8 @@ final class PortWait {
     /** Looks each time as if for the first time. */
     static Search ofThisMachine(VerbsLibrary library) {
         return selectors -> {
+            // What the look before found, and was removed since, could not be taken away while librdmacm has it.
+            DeviceList.releaseRemoved(library);
             try (EventChannel events = EventChannel.open(library)) {
                 return new PortFinder(library, events).choose(selectors);
             }

@@ -17,6 +17,7 @@ import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.verbs.DeviceList;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -109,21 +110,31 @@ class VerbsRemovalTest {
         }
 
         void delete() throws InterruptedException {
-            run("rdma", "link", "delete", device);
+            delete(() -> {});
+        }
+
+        /** Does something again and again until the device is gone. */
+        void delete(Runnable meanwhile) throws InterruptedException {
+            run(meanwhile, "rdma", "link", "delete", device);
         }
 
         void add() throws InterruptedException {
-            run("rdma", "link", "add", device, "type", kind, "netdev", netdev);
+            run(() -> {}, "rdma", "link", "add", device, "type", kind, "netdev", netdev);
         }
 
-        private static void run(String... command) throws InterruptedException {
+        private static void run(Runnable meanwhile, String... command) throws InterruptedException {
             Process process;
             try {
                 process = new ProcessBuilder(command).inheritIO().start();
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
-            boolean ended = process.waitFor(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
+            long deadline = System.nanoTime() + TIMEOUT.toNanos();
+            boolean ended = process.waitFor(20, TimeUnit.MILLISECONDS);
+            while (!ended && System.nanoTime() - deadline < 0) {
+                meanwhile.run();
+                ended = process.waitFor(20, TimeUnit.MILLISECONDS);
+            }
             process.destroyForcibly();
             assertThat(ended).as(String.join(" ", command)).isTrue();
             assertThat(process.exitValue()).as(String.join(" ", command)).isZero();
@@ -178,12 +189,14 @@ class VerbsRemovalTest {
     @Test
     void processThatStartsBeforeItsDeviceWaitsForIt() throws Exception {
         VerbsSettings settings = TestVerbs.settings(8 << 20, TestVerbs.bothRails(), 1, Optional.empty());
+        Link link;
+        try (VerbsFabric before = TestVerbs.open(settings)) {
+            link = Link.of(before.rails().get(1).port());
+        }
         VerbsLibrary library = VerbsLibrary.load();
-        Link link =
-                Link.of(PortWait.ofThisMachine(library).choose(settings.ports()).get(1));
         AtomicInteger pauses = new AtomicInteger();
         List<LocalPort> ports;
-        link.delete();
+        link.delete(() -> DeviceList.releaseRemoved(library)); // librdmacm has it open still
         try {
             ports = new PortWait(PortWait.ofThisMachine(library), System::nanoTime, millis -> {
                         if (pauses.getAndIncrement() == 1) {
