@@ -114,6 +114,7 @@ class AcceptorTest {
         assertThat(request.isAnsweredBy(answer, ConnectRig.SECRET, ConnectRig.ends(onlyPair())))
                 .isTrue();
         assertThat(rig.rdma.queues().state(onlyPair())).isEqualTo(VerbsConstants.IBV_QPS_RTS);
+        assertThat(rig.rdma.calls("ibv_query_qp")).as("which GID it sends with").isOne();
         assertThat(Objects.requireNonNull(rig.rdma.acceptedWith(id)).rnrRetries())
                 .as("without end")
                 .isEqualTo(7);

@@ -122,6 +122,7 @@ class ConnectorTest {
         assertThat(isBusy()).isFalse();
         assertThat(rig.rdma.queues().state(pair)).isEqualTo(VerbsConstants.IBV_QPS_RTS);
         assertThat(rig.rdma.calls("rdma_establish")).isOne();
+        assertThat(rig.rdma.calls("ibv_query_qp")).as("which GID it sends with").isOne();
         assertThat(rig.listener.connected).singleElement().satisfies(established -> {
             assertThat(established.depth()).as("a power of two not above 100").isEqualTo(64);
             assertThat(established.maxReadBytes()).isEqualTo(1 << 20);
