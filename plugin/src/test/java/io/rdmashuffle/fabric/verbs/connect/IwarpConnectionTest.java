@@ -78,6 +78,9 @@ class IwarpConnectionTest {
             assertThat(connector.isBusy()).isFalse();
             assertThat(rig.rdma.queues().state(onlyPair())).as("left to it").isEqualTo(VerbsConstants.IBV_QPS_INIT);
             assertThat(rig.rdma.calls("rdma_establish")).isZero();
+            assertThat(rig.rdma.notes().pairRights())
+                    .as("what a READ brings is written by the peer's right")
+                    .containsExactly(VerbsConstants.IBV_ACCESS_REMOTE_WRITE);
         }
     }
 

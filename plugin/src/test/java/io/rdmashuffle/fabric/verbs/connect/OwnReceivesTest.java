@@ -74,6 +74,9 @@ class OwnReceivesTest {
             assertThat(rig.rdma.queues().receives(pair)).isEqualTo(8).isGreaterThan(Receives.MAX_MESSAGES_OF_READER);
             rig.rdma.queues().deliver(pair, query());
         }
+        assertThat(rig.rdma.notes().receivesAtAccept())
+                .as("before the peer can ask: on iWARP a message that finds none ends the connection")
+                .containsExactly(8, 8);
         acceptor.serve();
         for (int pair : pairs()) {
             assertThat(rig.rdma.queues().posted(pair)).as("answers").hasSize(1);

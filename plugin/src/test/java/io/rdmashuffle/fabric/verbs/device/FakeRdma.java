@@ -298,7 +298,9 @@ public final class FakeRdma implements AutoCloseable {
                 yield 0;
             }
             case "rdma_accept" -> {
-                accepts.put(arguments[0], CmParameters.read(arguments[1]));
+                CmParameters accepted = CmParameters.read(arguments[1]);
+                accepts.put(arguments[0], accepted);
+                notes.receivesAtAccept().add(queues.receives(accepted.pairNumber()));
                 yield 0;
             }
             case "rdma_reject" -> {
@@ -365,9 +367,7 @@ public final class FakeRdma implements AutoCloseable {
             }
             case "ibv_create_qp" -> createPair(arguments[1]);
             case "ibv_modify_qp" -> {
-                if (RawMemory.getInt(arguments[1] + ibv_qp_attr.qp_state) == VerbsConstants.IBV_QPS_RTR) {
-                    notes.rnrTimers().add((int) RawMemory.getByte(arguments[1] + ibv_qp_attr.min_rnr_timer));
-                }
+                notes.modified(arguments[1]);
                 queues.state(arguments[0], RawMemory.getInt(arguments[1] + ibv_qp_attr.qp_state));
                 yield 0;
             }
