@@ -119,9 +119,6 @@ class AcceptorTest {
                 .as("without end")
                 .isEqualTo(7);
         assertThat(rig.rdma.notes().rnrTimers()).as("20.48 ms").containsExactly(22);
-        assertThat(ConnectSettings.rnrTimer(false))
-                .as("0.64 ms, for a page fault")
-                .isEqualTo(12);
         rig.step(id, CmEvent.Type.ESTABLISHED);
         rig.step(id, CmEvent.Type.TIMEWAIT_EXIT);
         assertThat(rig.rdma.queues().pairNumbers()).hasSize(1);

@@ -4,6 +4,7 @@ package io.rdmashuffle.fabric.verbs.connect;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.fabric.verbs.device.Rail;
+import io.rdmashuffle.fabric.verbs.device.RailSettings;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CompletionQueue;
 import io.rdmashuffle.verbs.EventChannel;
@@ -79,9 +80,13 @@ final class ConnectRig implements AutoCloseable {
     }
 
     ConnectRig(FakeRdma rdma) {
+        this(rdma, RailSettings.DEFAULT);
+    }
+
+    ConnectRig(FakeRdma rdma, RailSettings settings) {
         this.rdma = rdma;
         this.events = EventChannel.open(rdma.library());
-        this.rail = FakeRdma.rail(events, 0);
+        this.rail = FakeRdma.rail(events, 0, settings);
         this.completions = rail.context().createCompletionQueue(64, null);
     }
 

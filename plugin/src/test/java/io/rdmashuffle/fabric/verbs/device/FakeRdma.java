@@ -8,6 +8,7 @@ import io.rdmashuffle.ffi.DeviceLayout.ibv_context;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_device;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_device_attr;
 import io.rdmashuffle.ffi.DeviceLayout.ibv_port_attr;
+import io.rdmashuffle.ffi.DeviceLayout.verbs_context;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.IbVerbs;
 import io.rdmashuffle.ffi.LibC;
@@ -21,7 +22,6 @@ import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.RdmaCm;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.verbs.CmEvent;
-import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.PortAttributes;
 import io.rdmashuffle.verbs.VerbsLibrary;
@@ -29,7 +29,6 @@ import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -77,6 +76,7 @@ public final class FakeRdma implements AutoCloseable {
     private int refusedRights;
     private final FakeGids gids = new FakeGids();
     private final DeviceNotes notes = new DeviceNotes();
+    private final PageFaults pageFaults = new PageFaults();
 
     private final VerbsLibrary library = new VerbsLibrary(
             proxy(IbVerbs.class, (self, method, arguments) -> call(method, arguments)),
@@ -84,7 +84,8 @@ public final class FakeRdma implements AutoCloseable {
             ignored -> queues);
 
     public FakeRdma() {
-        context = withDescriptor(ibv_context.async_fd);
+        context = object() + verbs_context.context;
+        RawMemory.putInt(context + ibv_context.async_fd, descriptor);
         RawMemory.putLong(context + ibv_context.device, object());
     }
 
@@ -157,6 +158,11 @@ public final class FakeRdma implements AutoCloseable {
     /** Sets the device's transport, as libibverbs numbers it. */
     public synchronized void transport(int number) {
         RawMemory.putInt(RawMemory.getLong(context + ibv_context.device) + ibv_device.transport_type, number);
+    }
+
+    /** Makes it a device that takes page faults of READs. */
+    public void onDemandPaging() {
+        pageFaults.enable(context);
     }
 
     /** Returns its GIDs. */
@@ -245,13 +251,6 @@ public final class FakeRdma implements AutoCloseable {
     /** Has the device report something about a queue pair. */
     public synchronized void asyncEvent(int type, int pairNumber) {
         asyncEvents.add(new long[] {type, queues.handle(pairNumber)});
-    }
-
-    /** Creates an id on a channel as its user would; for tests that need one by hand. */
-    public static CmId boundId(EventChannel events) {
-        CmId id = events.createId();
-        id.bind(new InetSocketAddress("192.0.2.1", 0));
-        return id;
     }
 
     @SuppressWarnings("NullAway") // of a method without parameters there are no arguments

@@ -100,6 +100,19 @@ class RailTest {
         assertThat(rightsOfTwoRegions(onDemand)).containsOnly(USUAL);
     }
 
+    @Test
+    void aDeviceThatTakesThemPinsNothing() throws Exception {
+        rdma.onDemandPaging();
+        RailSettings onDemand = new RailSettings(true, false, OptionalInt.empty());
+        try (Rail rail = FakeRdma.rail(events, 0, onDemand)) {
+            assertThat(rail.pins()).isFalse();
+        }
+        assertThat(rightsOfTwoRegions(onDemand)).containsOnly(USUAL | VerbsConstants.IBV_ACCESS_ON_DEMAND);
+        try (Rail rail = FakeRdma.rail(events, 0)) {
+            assertThat(rail.pins()).as("not asked to").isTrue();
+        }
+    }
+
     private List<Integer> vectorsOfFourQueues(OptionalInt first) {
         try (Rail rail = FakeRdma.rail(events, 0, new RailSettings(false, true, first))) {
             int before = rdma.notes().vectors().size();

@@ -7,10 +7,11 @@ import io.rdmashuffle.fabric.verbs.connect.ConnectionListener;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionService;
 import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
 import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
-import io.rdmashuffle.fabric.verbs.device.FakeRdma;
+import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.EventChannel;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.QueueSizes;
+import java.net.InetSocketAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -84,15 +85,16 @@ final class FakeControl implements ConnectionService {
                 .domain()
                 .createQueuePair(new QueueSizes(depth, 2, 1, 64), target.completions(), target.completions(), null);
         EstablishedPair established = new EstablishedPair(
-                target.rail(),
-                FakeRdma.boundId(events),
-                pair,
-                target.rail().controlMemory().take(),
-                depth,
-                maxReadBytes);
+                target.rail(), boundId(), pair, target.rail().controlMemory().take(), depth, maxReadBytes);
         alive.add(new Established(established, attempt.listener()));
         attempt.listener().connected(established);
         return pair.number();
+    }
+
+    private CmId boundId() {
+        CmId id = events.createId();
+        id.bind(new InetSocketAddress("192.0.2.1", 0));
+        return id;
     }
 
     /** Lets the oldest attempt fail. */
