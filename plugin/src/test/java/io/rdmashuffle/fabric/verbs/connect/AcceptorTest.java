@@ -151,6 +151,15 @@ class AcceptorTest {
         assertRefused(handshake(1).encoded(), Handshake.Refusal.NOT_READY);
     }
 
+    /** So what was overheard is of no use from another one. */
+    @Test
+    void whatARequestProvesIsForTheQueuePairThatItCameFrom() {
+        byte[] request = Handshake.request(1, ConnectRig.FABRIC_ID, 0, ConnectRig.SECRET, ConnectRig.ends(7))
+                .encoded();
+        assertThat(rig.rdma.acceptOf(rig.ask(acceptor, request, 8))).isNull();
+        assertThat(rig.rdma.acceptOf(rig.ask(acceptor, request, 7))).isNotNull();
+    }
+
     @Test
     void refusalsOfAHostAreToldOnceAMinute() {
         try (LoggedLines lines = LoggedLines.of(Acceptor.class, Level.INFO)) {

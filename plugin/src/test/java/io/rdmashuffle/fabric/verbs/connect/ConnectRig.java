@@ -5,6 +5,8 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RailSettings;
+import io.rdmashuffle.ffi.CmLayout.rdma_cm_event;
+import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CompletionQueue;
 import io.rdmashuffle.verbs.EventChannel;
@@ -111,8 +113,14 @@ final class ConnectRig implements AutoCloseable {
 
     /** Has a peer ask to connect; returns the id of the request. */
     long ask(Acceptor acceptor, byte[] privateData) {
+        return ask(acceptor, privateData, 0);
+    }
+
+    /** Likewise, from a queue pair that has a number. */
+    long ask(Acceptor acceptor, byte[] privateData, int pairNumber) {
         long id = rdma.requestedId();
-        rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, privateData);
+        long event = rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, privateData);
+        RawMemory.putInt(event + rdma_cm_event.param__conn__qp_num, pairNumber);
         acceptor.onRequest(Objects.requireNonNull(events.nextEvent(), "no event"));
         return id;
     }

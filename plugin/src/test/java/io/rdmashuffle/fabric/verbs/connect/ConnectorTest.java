@@ -7,7 +7,9 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.verbs.device.CmParameters;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
+import io.rdmashuffle.ffi.CmLayout.rdma_cm_event;
 import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.LoggedLines;
@@ -29,6 +31,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
 class ConnectorTest {
+    /** Number of the queue pair that peers answer with, which their proof is for. */
+    private static final int PEER_PAIR = 33;
+
     private ConnectRig rig;
     private Connector connector;
     private long jitterNanos;
@@ -91,7 +96,9 @@ class ConnectorTest {
 
     private void respond(long id, Secret secret) {
         Handshake request = Objects.requireNonNull(Handshake.read(request(id).privateData()), "not a handshake");
-        rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE, 0, request.answer(secret, ConnectRig.ENDS));
+        byte[] answer = request.answer(secret, ConnectRig.ends(PEER_PAIR));
+        long event = rig.rdma.event(id, CmEvent.Type.CONNECT_RESPONSE, 0, answer);
+        RawMemory.putInt(event + rdma_cm_event.param__conn__qp_num, PEER_PAIR);
         rig.dispatch();
     }
 

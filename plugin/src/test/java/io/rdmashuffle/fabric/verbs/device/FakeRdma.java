@@ -224,9 +224,9 @@ public final class FakeRdma implements AutoCloseable {
         return id;
     }
 
-    /** Has the event channel report a step of an id. */
+    /** Has the event channel report a step of an id; returns the {@code rdma_cm_event}. */
     @SuppressWarnings("EnumOrdinal") // in the order of enum rdma_cm_event_type
-    public synchronized void event(long id, CmEvent.Type type, int status, byte[] privateData) {
+    public synchronized long event(long id, CmEvent.Type type, int status, byte[] privateData) {
         long data = object();
         RawMemory.putBytes(data, privateData, 0, privateData.length);
         long event = object();
@@ -237,6 +237,7 @@ public final class FakeRdma implements AutoCloseable {
         RawMemory.putByte(event + rdma_cm_event.param__conn__private_data_len, (byte) privateData.length);
         RawMemory.putByte(event + rdma_cm_event.param__conn__responder_resources, (byte) 200);
         cmEvents.add(event);
+        return event;
     }
 
     public void event(long id, CmEvent.Type type) {
