@@ -166,6 +166,21 @@ class RailSlotTest {
         assertThat(rdma.calls(BIND)).as("it was there for long").isEqualTo(before + 1);
     }
 
+    /** What waits for completions is not woken by one core for all. */
+    @Test
+    void eachThreadHasACompletionVectorOfItsOwn() {
+        rdma.completionVectors(8);
+        lose();
+        rdma.repair(BIND);
+        pass(RailSlot.FIRST_PAUSE_NANOS);
+        int before = rdma.notes().vectors().size();
+        slot.recover();
+        List<Integer> all = rdma.notes().vectors();
+        assertThat(all.subList(before, all.size()))
+                .hasSize(1 + running().dataThreads().size())
+                .doesNotHaveDuplicates();
+    }
+
     @Test
     void railThatCannotBeUsedYetIsTriedAgainAndHoldsNothing() {
         lose();
@@ -198,6 +213,9 @@ class RailSlotTest {
             TestPools.fill(pool).forEach(lease -> lease.close());
             int before = running().rail().table().size();
             assertThat(before).isGreaterThan(1);
+            assertThat(rdma.notes().rights())
+                    .as("relaxed ordering, as the fabric's settings have it")
+                    .anyMatch(rights -> (rights & VerbsConstants.IBV_ACCESS_RELAXED_ORDERING) != 0);
             Region second = pool.regions().get(1);
             lose();
             regions.remove(second);
