@@ -21,7 +21,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * <p>Between posts the operation may {@linkplain #at(long, long) move}, so that a few stream through a large region.
  *
  * <p><b>Threading:</b> thread-safe. The handler runs on the connection's progress thread and must not block; it may
- * post this operation again, or others.
+ * post this operation again, or others. Another thread should wait for the handler: the memory is free, and the
+ * operation can be posted, a moment before it is called, and what the one posting brought is gone with the next.
  *
  * <p><b>Ownership:</b> holds nothing but itself while it is idle: nothing is to be closed.
  */
