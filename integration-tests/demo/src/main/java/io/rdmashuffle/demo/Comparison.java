@@ -40,6 +40,12 @@ public final class Comparison implements AutoCloseable {
         return new QueryComparison(query, judge.verdict(query, sort, ofSort, ours, ofOurs), ofSort, ofOurs);
     }
 
+    /** Drops the shuffles of all queries so far on both sides. */
+    public void dropShuffles() throws IOException, InterruptedException {
+        sort.dropShuffles();
+        ours.dropShuffles();
+    }
+
     /** Drops the shuffles of all queries so far and returns what our manager still holds. */
     QueryReply drain() throws IOException, InterruptedException {
         return ours.dropShuffles();

@@ -2,6 +2,7 @@
 package io.rdmashuffle.demo;
 
 import io.rdmashuffle.harness.spark.SparkCalls;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListener;
@@ -29,9 +30,13 @@ final class WorkListener extends SparkListener {
     @Override
     public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
         StageInfo stage = submitted.stageInfo();
-        // A stage has a parent where it reads a shuffle; attempts after the first do some of its tasks again.
-        if (stage.attemptNumber() == 0 && !SparkCalls.list(stage, "parentIds").isEmpty()) {
-            reduceTasks.addAndGet(stage.numTasks());
+        stageSubmitted(stage.attemptNumber(), SparkCalls.list(stage, "parentIds"), stage.numTasks());
+    }
+
+    /** A stage has a parent where it reads a shuffle; attempts after the first do some of its tasks again. */
+    void stageSubmitted(int attempt, List<?> parents, int tasks) {
+        if (attempt == 0 && !parents.isEmpty()) {
+            reduceTasks.addAndGet(tasks);
         }
     }
 
