@@ -50,8 +50,8 @@ public final class ClusterDoctor {
             Prints for each pair of executors the path over which one reads from the other (in-place, shm, verbs,
             netty), bandwidth and latency, why the path is not a better one, and what the doctors of hosts have found.
             OPTIONS
-            Exit code: 0 every pair has its best path; 1 some have not; 2 this shuffle does not serve the application;
-            64 the command line makes no sense.
+            Exit code: 0 every pair has its best path; 1 some have not, or executors are missing; 2 this shuffle does
+            not serve the application; 64 the command line makes no sense.
             """;
 
     private final JavaSparkContext spark;
@@ -124,6 +124,7 @@ public final class ClusterDoctor {
                 ClusterDoctor.class.getPackage().getImplementationVersion(), "(not packaged)");
         return new Matrix(
                 version,
+                wanted,
                 reports.values().stream()
                         .sorted(Comparator.comparingInt((ExecutorReport report) ->
                                         report.executorId().length())

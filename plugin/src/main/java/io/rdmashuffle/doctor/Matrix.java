@@ -17,9 +17,10 @@ import java.util.stream.Stream;
  * <p><b>Threading:</b> immutable.
  *
  * @param version of this jar
+ * @param wanted executors that were waited for
  * @param executors in the order of rows and columns
  */
-record Matrix(String version, List<ExecutorReport> executors) {
+record Matrix(String version, int wanted, List<ExecutorReport> executors) {
     private static final int FORMAT = 1;
     /** More columns than these are no help on a screen: only pairs without their best path are listed. */
     private static final int MOST_COLUMNS = 12;
@@ -34,15 +35,20 @@ record Matrix(String version, List<ExecutorReport> executors) {
         return executors.stream().flatMap(executor -> executor.pairs().stream());
     }
 
-    /** Returns 0 if every pair has its best path, else 1. */
+    /** Returns 0 if all executors came and every pair has its best path, else 1. */
     int exitCode() {
-        return pairs().allMatch(PairReport::best) ? 0 : 1;
+        return executors.size() >= wanted && pairs().allMatch(PairReport::best) ? 0 : 1;
     }
 
     /** Writes matrix, reasons and what the doctors of hosts have found. */
     String text() {
         List<String> lines = new ArrayList<>();
         lines.add("rdma-shuffle-spark " + version + ": doctor of " + executors.size() + " executors");
+        if (executors.size() < wanted) {
+            lines.add("(!) " + wanted
+                    + " were waited for (--executors, --wait): the logs of those that are missing, and the"
+                    + " cluster's manager, say why");
+        }
         executors.forEach(executor -> lines.add("executor " + executor.executorId() + " on " + executor.host()));
         if (executors.size() <= MOST_COLUMNS) {
             addTable(lines);
@@ -52,11 +58,11 @@ record Matrix(String version, List<ExecutorReport> executors) {
         lines.add("pairs by path: " + byPath);
         addReasons(lines);
         addFindings(lines);
-        lines.add(
-                exitCode() == 0
-                        ? "Every executor reaches every other one by the best path. Exit code 0."
-                        : pairs().filter(pair -> !pair.best()).count() + " of " + pairs().count()
-                                + " pairs do not have the best path. Exit code 1.");
+        long worse = pairs().filter(pair -> !pair.best()).count();
+        lines.add((worse == 0
+                        ? "Every executor reaches every other one by the best path."
+                        : worse + " of " + pairs().count() + " pairs do not have the best path.")
+                + " Exit code " + exitCode() + ".");
         return String.join("\n", lines);
     }
 
@@ -112,6 +118,7 @@ record Matrix(String version, List<ExecutorReport> executors) {
         document.put("format", FORMAT);
         document.put("version", version);
         document.put("exitCode", exitCode());
+        document.put("executorsWanted", wanted);
         document.put("executors", executors.stream().map(Matrix::fields).toList());
         document.put("pairs", pairs().map(Matrix::fields).toList());
         return Json.write(document);

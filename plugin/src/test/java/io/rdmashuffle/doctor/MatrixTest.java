@@ -50,7 +50,7 @@ class MatrixTest {
 
     @Test
     void aHealthyClusterHasExitCodeZero() {
-        Matrix matrix = new Matrix("0.1.0", List.of(executor("1", "", NEAR, FAR)));
+        Matrix matrix = new Matrix("0.1.0", 1, List.of(executor("1", "", NEAR, FAR)));
         assertThat(matrix.exitCode()).isZero();
         assertThat(matrix.text())
                 .contains("executor 1 on host1", "pairs by path: {in-place=1, verbs=1}", "Exit code 0")
@@ -58,10 +58,19 @@ class MatrixTest {
     }
 
     @Test
+    void executorsThatDidNotComeAreAFault() {
+        Matrix matrix = new Matrix("0.1.0", 3, List.of(executor("1", "", NEAR)));
+        assertThat(matrix.exitCode()).isEqualTo(1);
+        assertThat(matrix.text())
+                .contains("doctor of 1 executors\n(!) 3 were waited for", "by the best path. Exit code 1.");
+    }
+
+    @Test
     void reasonsAndFindingsAreToldOnceHoweverManyHaveThem() {
         PairReport back = PairReport.of("3", "2", false, PairReport.NETTY, 0, 0, "executor 3 does not offer verbs");
         Matrix matrix = new Matrix(
                 "0.1.0",
+                3,
                 List.of(
                         executor("1", "", NEAR, FAR),
                         executor("2", "", LOST),
@@ -79,9 +88,10 @@ class MatrixTest {
 
     @Test
     void jsonHasExecutorsAndPairs() {
-        JsonObject json = JsonParser.parseString(new Matrix("0.1.0", List.of(executor("2", "", LOST))).json())
+        JsonObject json = JsonParser.parseString(new Matrix("0.1.0", 1, List.of(executor("2", "", LOST))).json())
                 .getAsJsonObject();
-        assertThat(json.keySet()).containsExactly("format", "version", "exitCode", "executors", "pairs");
+        assertThat(json.keySet())
+                .containsExactly("format", "version", "exitCode", "executorsWanted", "executors", "pairs");
         assertThat(json.getAsJsonArray("pairs").get(0).getAsJsonObject().keySet())
                 .containsExactly("reader", "owner", "path", "best", "medianMicros", "bytesPerSecond", "reason");
         assertThat(json.getAsJsonArray("executors").get(0).getAsJsonObject().keySet())
@@ -93,6 +103,6 @@ class MatrixTest {
         List<ExecutorReport> many = IntStream.range(0, 40)
                 .mapToObj(i -> executor("e" + i, "", PairReport.of("e" + i, "x", true, PairReport.IN_PLACE, 1, 1, "")))
                 .toList();
-        assertThat(new Matrix("0.1.0", many).text()).doesNotContain("row reads from column");
+        assertThat(new Matrix("0.1.0", 40, many).text()).doesNotContain("row reads from column");
     }
 }
