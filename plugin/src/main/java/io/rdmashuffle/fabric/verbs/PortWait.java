@@ -45,7 +45,11 @@ final class PortWait {
 
     /** Waits for ports of this machine. */
     PortWait(VerbsLibrary library) {
-        this(ofThisMachine(library), System::nanoTime, TimeUnit.MILLISECONDS::sleep);
+        this(ofThisMachine(library), System::nanoTime, millis -> {
+            TimeUnit.MILLISECONDS.sleep(millis);
+            // What was found and has been removed since could not be taken away while librdmacm has it.
+            DeviceList.releaseRemoved(library);
+        });
     }
 
     PortWait(Search search, LongSupplier nanoClock, Pause pause) {
@@ -57,8 +61,6 @@ final class PortWait {
     /** Looks each time as if for the first time. */
     static Search ofThisMachine(VerbsLibrary library) {
         return selectors -> {
-            // What the look before found, and was removed since, could not be taken away while librdmacm has it.
-            DeviceList.releaseRemoved(library);
             try (EventChannel events = EventChannel.open(library)) {
                 return new PortFinder(library, events).choose(selectors);
             }
