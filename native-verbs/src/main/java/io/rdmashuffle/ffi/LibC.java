@@ -37,6 +37,8 @@ public interface LibC {
     long MAP_FAILED = -1;
 
     int MADV_HUGEPAGE = 14;
+    /** Since Linux 5.14. */
+    int MADV_POPULATE_WRITE = 23;
 
     int FALLOC_FL_KEEP_SIZE = 1;
     int FALLOC_FL_PUNCH_HOLE = 2;

@@ -5,6 +5,6 @@ package io.rdmashuffle.conf;
 public enum Hugepages {
     /** Nothing: the mount of the pool's directory decides. */
     OFF,
-    /** {@code madvise(MADV_HUGEPAGE)} on every region. */
+    /** {@code madvise(MADV_HUGEPAGE)} on every region, where its mount gives huge pages to those who ask. */
     ADVISE
 }

@@ -95,9 +95,10 @@ public final class ShuffleConfig {
                 other executors of the host have some. `fail`: it does not start.
                 """);
     public static final ConfigEntry<Hugepages> POOL_HUGEPAGES =
-            ConfigEntry.choice("pool.hugepages", Hugepages.class, "off").doc("""
-                `advise` asks for transparent huge pages with `madvise(MADV_HUGEPAGE)`. A hugetlbfs mount as
-                `pool.directory` gives huge pages without this.
+            ConfigEntry.choice("pool.hugepages", Hugepages.class, "advise").doc("""
+                `advise` asks for transparent huge pages where the tmpfs of `pool.directory` is mounted with
+                `huge=advise`, `within_size` or `always` (`mount -o remount,huge=advise /dev/shm`; Linux 5.14): first
+                writes cost a seventh. `off` leaves it to the mount. A hugetlbfs mount as `pool.directory` needs none.
                 """);
     public static final ConfigEntry<Long> POOL_CHUNK_SIZE =
             ConfigEntry.bytes("pool.chunkSize", "1m").between("4k", "1g").doc("""

@@ -16,7 +16,7 @@ import java.util.regex.Pattern;
  *
  * <p><b>Threading:</b> stateless. Writes no log: {@code doctor} runs where SLF4J is not.
  *
- * <p><b>Source:</b> cgroups(7) (/proc/pid/cgroup, memory.max, memory.limit_in_bytes), proc(5) (/proc/pid/mountinfo).
+ * <p><b>Source:</b> cgroups(7) (/proc/pid/cgroup, memory.max, memory.limit_in_bytes); {@link MountInfo}.
  */
 final class CgroupMemory {
     /** "No limit" is a word, or with version 1 a number of 19 digits, near 2^63. */
@@ -61,7 +61,7 @@ final class CgroupMemory {
 
     /** Likewise, in another file system; for tests. */
     static OptionalLong limit(Path fileSystem) {
-        List<Mount> mounts = mounts(lines(fileSystem.resolve("proc/self/mountinfo")));
+        List<Mount> mounts = mounts(fileSystem);
         List<String> groups = lines(fileSystem.resolve("proc/self/cgroup"));
         OptionalLong least = OptionalLong.empty();
         for (Mount mount : mounts.isEmpty() ? USUAL : mounts) {
@@ -75,31 +75,15 @@ final class CgroupMemory {
         return least;
     }
 
-    /** Reads {@code 31 23 0:28 /root /mount/point rw - cgroup source rw,memory}. */
-    private static List<Mount> mounts(List<String> mountinfo) {
+    private static List<Mount> mounts(Path fileSystem) {
         List<Mount> found = new ArrayList<>();
-        for (String line : mountinfo) {
-            String[] halves = line.split(" - ", 2);
-            String[] left = halves[0].split(" ", -1);
-            String[] right = halves[halves.length - 1].split(" ", -1);
-            if (halves.length < 2 || left.length < 5 || right.length < 3) {
-                continue;
-            }
-            boolean memory = right[0].equals("cgroup")
-                    && List.of(right[2].split(",", -1)).contains(MEMORY);
-            if (memory || right[0].equals("cgroup2")) {
-                found.add(new Mount(unescaped(left[3]), unescaped(left[4]), memory ? MEMORY : UNIFIED));
+        for (MountInfo mount : MountInfo.readAll(fileSystem)) {
+            boolean memory = mount.type().equals("cgroup") && mount.options().contains(MEMORY);
+            if (memory || mount.type().equals("cgroup2")) {
+                found.add(new Mount(mount.root(), mount.point(), memory ? MEMORY : UNIFIED));
             }
         }
         return found;
-    }
-
-    /** mountinfo writes blanks, tabs, newlines and backslashes as octal numbers. */
-    private static String unescaped(String field) {
-        return field.replace("\\040", " ")
-                .replace("\\011", "\t")
-                .replace("\\012", "\n")
-                .replace("\\134", "\\");
     }
 
     /** Reads {@code 4:memory:/group}, or {@code 0::/group} for version 2. */

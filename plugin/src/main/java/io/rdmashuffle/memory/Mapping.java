@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
-import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeException;
 import java.nio.file.Path;
@@ -18,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p><b>Ownership:</b> the creator holds the first reference and gives it up with {@link #close()}, once; every
  * {@code retain()} that returned true is paired with one {@link #release()}.
  *
- * <p><b>Source:</b> mmap(2), munmap(2).
+ * <p><b>Source:</b> mmap(2), munmap(2), madvise(2).
  */
 public final class Mapping implements SharedBytes {
     private static final AtomicLong LIVE = new AtomicLong();
@@ -57,18 +56,15 @@ public final class Mapping implements SharedBytes {
         return memory;
     }
 
-    /** Asks the kernel for transparent huge pages; returns false where it has none for this file system. */
-    boolean adviseHugepages() {
+    /**
+     * Has the kernel put huge pages behind the mapping now, as far as it has any, and small ones elsewhere. What it
+     * cannot do, it leaves undone: a file system without huge pages or room, or a kernel older than Linux 5.14.
+     */
+    void populateHuge() {
         // The mapping is alive: the caller created it and has not closed it.
-        int result = LibC.load().madvise(memory.address(), memory.lengthBytes(), LibC.MADV_HUGEPAGE);
-        if (result == 0) {
-            return true;
+        if (LibC.load().madvise(memory.address(), memory.lengthBytes(), LibC.MADV_HUGEPAGE) == 0) {
+            int ignored = LibC.load().madvise(memory.address(), memory.lengthBytes(), LibC.MADV_POPULATE_WRITE);
         }
-        int errno = NativeException.lastErrno();
-        if (Errno.EINVAL.is(errno)) {
-            return false;
-        }
-        throw new NativeException("madvise(MADV_HUGEPAGE)", errno, "set spark.shuffle.rdma.pool.hugepages=off");
     }
 
     /** {@inheritDoc} After false the memory must not be touched. */

@@ -81,9 +81,10 @@ final class PoolFiles implements AutoCloseable {
     /**
      * Creates a region's file with all its pages reserved, and maps it.
      *
+     * @param hugepages whether to ask for huge pages, where the file system gives them
      * @throws NativeException with ENOSPC when the file system is full; nothing is left behind then
      */
-    synchronized Mapping createRegion(int regionId, long lengthBytes) {
+    synchronized Mapping createRegion(int regionId, long lengthBytes, boolean hugepages) {
         if (closed) {
             throw new IllegalStateException("pool files are closed");
         }
@@ -95,14 +96,7 @@ final class PoolFiles implements AutoCloseable {
         created.add(path);
         Mapping mapping;
         try {
-            // Without this, a full tmpfs shows up as SIGBUS on the first store.
-            if (LibC.load().fallocate(fd, 0, 0, lengthBytes) != 0) {
-                throw new NativeException(
-                        "fallocate(" + path + ", length=" + lengthBytes + ")",
-                        NativeException.lastErrno(),
-                        "enlarge the file system (docker: --shm-size) or lower spark.shuffle.rdma.pool.maxSize");
-            }
-            mapping = Mapping.readWrite(fd, path, lengthBytes);
+            mapping = hugepages ? mapHuge(fd, path, lengthBytes) : mapReserved(fd, path, lengthBytes);
         } catch (Throwable failure) {
             CloseOnFailure.close(failure, () -> forget(path, fd));
             throw failure;
@@ -113,6 +107,38 @@ final class PoolFiles implements AutoCloseable {
             LibC.load().close(fd);
         }
         return mapping;
+    }
+
+    private static Mapping mapReserved(int fd, Path path, long lengthBytes) {
+        reserve(fd, path, lengthBytes);
+        return Mapping.readWrite(fd, path, lengthBytes);
+    }
+
+    /** Maps before it reserves: fallocate sees no advice and takes small pages, but none where there is one already. */
+    private static Mapping mapHuge(int fd, Path path, long lengthBytes) {
+        if (LibC.load().ftruncate(fd, lengthBytes) != 0) {
+            throw new NativeException(
+                    "ftruncate(" + path + ", length=" + lengthBytes + ")", NativeException.lastErrno(), "");
+        }
+        Mapping mapping = Mapping.readWrite(fd, path, lengthBytes);
+        try {
+            mapping.populateHuge();
+            reserve(fd, path, lengthBytes);
+            return mapping;
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, mapping);
+            throw failure;
+        }
+    }
+
+    /** Takes all pages now: a tmpfs that is full shows up as SIGBUS on the first store otherwise. */
+    private static void reserve(int fd, Path path, long lengthBytes) {
+        if (LibC.load().fallocate(fd, 0, 0, lengthBytes) != 0) {
+            throw new NativeException(
+                    "fallocate(" + path + ", length=" + lengthBytes + ")",
+                    NativeException.lastErrno(),
+                    "enlarge the file system (docker: --shm-size) or lower spark.shuffle.rdma.pool.maxSize");
+        }
     }
 
     /** Locks another region 0 if a program has removed that one; otherwise nothing would remove the next regions. */

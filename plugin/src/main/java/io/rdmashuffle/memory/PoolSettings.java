@@ -13,7 +13,7 @@ import java.nio.file.Path;
  * @param capBytes hard cap of all regions together
  * @param initialBytes how much is mapped at start; 0 is one region
  * @param regionBytes length of a region; those of the start and the last one may be shorter
- * @param adviseHugepages whether to ask for transparent huge pages
+ * @param adviseHugepages whether to ask for transparent huge pages, where the directory gives them
  */
 public record PoolSettings(
         Path directory, long capBytes, long initialBytes, long regionBytes, boolean adviseHugepages) {

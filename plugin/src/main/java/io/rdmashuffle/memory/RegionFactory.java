@@ -4,6 +4,7 @@ package io.rdmashuffle.memory;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
+import java.nio.file.Path;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,6 +26,7 @@ final class RegionFactory implements AutoCloseable {
     private final RegionListener listener;
     private final LongSupplier freeBytes;
     private final PoolFiles files;
+    private final boolean hugepages;
     private final Object listening = new Object();
     private volatile long pageBytes = UNKNOWN;
 
@@ -38,6 +40,13 @@ final class RegionFactory implements AutoCloseable {
         this.listener = listener;
         this.freeBytes = freeBytes;
         this.files = PoolFiles.create(settings.directory());
+        this.hugepages = settings.adviseHugepages() && areGiven(settings.directory());
+    }
+
+    private static boolean areGiven(Path directory) {
+        TmpfsHugepages huge = TmpfsHugepages.of(directory);
+        LOG.debug("Transparent huge pages for the pool: {} ({})", huge.given(), huge.state());
+        return huge.given();
     }
 
     /** Returns the unit in which regions are created. */
@@ -67,10 +76,6 @@ final class RegionFactory implements AutoCloseable {
         Mapping mapping = map(id, bytes, least);
         Region region = Region.inMemory(id, files.path(id), mapping);
         try {
-            if (settings.adviseHugepages() && !mapping.adviseHugepages() && id == 0) {
-                LOG.warn(
-                        "No transparent huge pages in {}: see shmem_enabled, or use a hugetlbfs", settings.directory());
-            }
             synchronized (listening) {
                 listener.regionAdded(region);
             }
@@ -103,7 +108,7 @@ final class RegionFactory implements AutoCloseable {
                 length = free;
             }
             try {
-                return files.createRegion(id, length);
+                return files.createRegion(id, length, hugepages);
             } catch (NativeException e) {
                 length = pages(length / 2);
                 if (!Errno.ENOSPC.is(e.errno()) || length < least || free < least) {

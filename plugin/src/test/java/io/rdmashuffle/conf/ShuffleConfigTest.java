@@ -123,7 +123,7 @@ class ShuffleConfigTest {
         assertThat(config.poolRegionSizeBytes()).isEqualTo(1L << 40);
         assertThat(config.poolDirectory()).isEqualTo("/mnt/huge");
         assertThat(config.poolOnShortage()).isEqualTo(OnShortage.FAIL);
-        assertThat(config.poolHugepages()).isEqualTo(Hugepages.ADVISE);
+        assertThat(config.poolHugepages()).isEqualTo(Hugepages.OFF);
         assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
         assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
         assertThat(config.poolIdleTimeout()).isEqualTo(Duration.ofMinutes(2));
@@ -155,7 +155,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "pool.initialSize", "0");
         settings.put(PREFIX + "pool.directory", "/mnt/huge");
         settings.put(PREFIX + "pool.onShortage", "fail");
-        settings.put(PREFIX + "pool.hugepages", "advise");
+        settings.put(PREFIX + "pool.hugepages", "off");
         settings.put(PREFIX + "pool.chunkSize", "65536");
         settings.put(PREFIX + "pool.reserveTimeout", "0ms");
         settings.put(PREFIX + "pool.idleTimeout", "2min");

@@ -144,7 +144,7 @@ class PoolFilesTest {
         for (int i = 0; i < 2000; i++) {
             PoolFiles files = PoolFiles.create(directory);
             for (int region = 0; region < 3; region++) {
-                files.createRegion(region, 4096).close();
+                files.createRegion(region, 4096, false).close();
             }
             assertThat(List.of(files.path(0), files.path(1), files.path(2)))
                     .allSatisfy(file -> assertThat(file).exists());
@@ -233,15 +233,18 @@ class PoolFilesTest {
     void aRegionForWhichThereIsNoRoomLeavesNeitherFileNorDescriptor() throws Exception {
         try (PoolFiles files = PoolFiles.create(directory)) {
             long before = openFiles();
-            assertThatThrownBy(() -> files.createRegion(0, 1L << 50))
+            assertThatThrownBy(() -> files.createRegion(0, 1L << 50, false))
                     .isInstanceOf(NativeException.class)
                     .hasMessageContainingAll("fallocate(", "ENOSPC", "--shm-size");
+            long mappings = Mapping.live();
+            assertThatThrownBy(() -> files.createRegion(0, 1L << 50, true)).isInstanceOf(NativeException.class);
+            assertThat(Mapping.live()).isEqualTo(mappings);
             assertThat(files()).isEmpty();
             assertThat(openFiles()).isEqualTo(before);
-            Mapping first = files.createRegion(0, 4096);
+            Mapping first = files.createRegion(0, 4096, false);
             assertThat(openFiles()).as("the lock").isEqualTo(before + 1);
-            assertThatThrownBy(() -> files.createRegion(1, 1L << 50)).isInstanceOf(NativeException.class);
-            files.createRegion(1, 4096).close();
+            assertThatThrownBy(() -> files.createRegion(1, 1L << 50, false)).isInstanceOf(NativeException.class);
+            files.createRegion(1, 4096, false).close();
             assertThat(files()).containsExactly(files.path(0), files.path(1));
             assertThat(openFiles()).isEqualTo(before + 1);
             files.removeRegion(0);
@@ -255,14 +258,14 @@ class PoolFilesTest {
     @Test
     void nothingIsCreatedOrRemovedAfterTheEnd() throws Exception {
         PoolFiles files = PoolFiles.create(directory);
-        files.createRegion(0, 4096).close();
+        files.createRegion(0, 4096, false).close();
         files.close();
         files.close();
         assertThat(files()).isEmpty();
         Files.createFile(files.path(0));
         files.removeRegion(0);
         assertThat(files()).containsExactly(files.path(0));
-        assertThatThrownBy(() -> files.createRegion(1, 4096)).isInstanceOf(IllegalStateException.class);
+        assertThatThrownBy(() -> files.createRegion(1, 4096, false)).isInstanceOf(IllegalStateException.class);
     }
 
     @Test

@@ -6,6 +6,7 @@ import io.rdmashuffle.conf.OnShortage;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import io.rdmashuffle.memory.HostLimits;
+import io.rdmashuffle.memory.TmpfsHugepages;
 import io.rdmashuffle.text.Quantities;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -23,6 +24,7 @@ final class PoolCheck {
     private static final String DIRECTORY = "pool-directory";
     private static final String CONTAINER = "container-memory";
     private static final String DIRECTORY_KEY = "spark.shuffle.rdma.pool.directory";
+    private static final String HUGEPAGES_KEY = "spark.shuffle.rdma.pool.hugepages";
     private static final String SIZE_KEY = "spark.shuffle.rdma.pool.maxSize";
     private static final long MEBIBYTE = 1 << 20;
     /** As Spark has it, where neither overhead nor its factor are set. */
@@ -153,19 +155,12 @@ final class PoolCheck {
     }
 
     private Finding hugePages() {
-        String shared = host.files()
-                .read("sys/kernel/mm/transparent_hugepage/shmem_enabled")
-                .strip();
-        String state = "transparent huge pages of shared memory: " + (shared.isEmpty() ? "unknown" : shared)
-                + "; reserved huge pages: " + reserved();
-        boolean denied = shared.contains("[never]") || shared.contains("[deny]") || shared.isEmpty();
-        return settings.config().poolHugepages() == Hugepages.ADVISE && denied
-                ? Finding.wrong(
-                        "huge-pages",
-                        Effect.LESS,
-                        "spark.shuffle.rdma.pool.hugepages=advise has no effect: " + state,
-                        "echo advise > /sys/kernel/mm/transparent_hugepage/shmem_enabled, or set the key to off")
-                : Finding.ok("huge-pages", state);
+        String directory = settings.config().poolDirectory();
+        TmpfsHugepages huge = TmpfsHugepages.of(host.files().root(), Path.of(directory));
+        String message = "transparent huge pages for the pool: " + (huge.given() ? "yes" : "no") + " (" + huge.state()
+                + "); reserved huge pages: " + reserved();
+        boolean asked = settings.config().poolHugepages() == Hugepages.ADVISE;
+        return Finding.ok("huge-pages", asked || !huge.given() ? message : message + "; " + HUGEPAGES_KEY + " is off");
     }
 
     private String reserved() {

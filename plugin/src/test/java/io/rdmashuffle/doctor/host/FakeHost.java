@@ -55,8 +55,13 @@ final class FakeHost {
         file("proc/self/status", "Name:\tjava\nCapEff:\t" + effective + "\n");
     }
 
+    /** Has this host one mount. */
+    void mount(String point, String type, String options) {
+        file("proc/self/mountinfo", "31 23 0:28 / " + point + " rw - " + type + " none " + options + "\n");
+    }
+
     void memoryLimit(long bytes) {
-        file("proc/self/mountinfo", "31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        mount("/sys/fs/cgroup", "cgroup2", "rw");
         file("proc/self/cgroup", "0::/\n");
         file("sys/fs/cgroup/memory.max", bytes + "\n");
     }

@@ -197,11 +197,16 @@ class HostDoctorTest {
     }
 
     @Test
-    void hugePagesThatAreAskedForAndDeniedAreNamed() {
-        host.settings.put("spark.shuffle.rdma.pool.hugepages", "advise");
-        assertThat(host.worst("huge-pages").effect()).isEqualTo(Effect.NONE);
-        host.file("sys/kernel/mm/transparent_hugepage/shmem_enabled", "always within_size advise [never] deny force");
-        assertFound("huge-pages", Effect.LESS, "no effect", "shmem_enabled");
+    void whatTheMountOfThePoolSaysOfHugePagesIsTold() {
+        host.mount("/dev/shm", "tmpfs", "rw,size=1024k");
+        assertThat(host.worst("huge-pages").message())
+                .contains("for the pool: no", "huge=never", "mount -o remount,huge=advise /dev/shm");
+        host.mount("/dev/shm", "tmpfs", "rw,huge=advise");
+        assertThat(host.worst("huge-pages").message())
+                .contains("for the pool: yes", "huge=advise")
+                .doesNotContain("is off");
+        host.settings.put("spark.shuffle.rdma.pool.hugepages", "off");
+        assertThat(host.worst("huge-pages").message()).contains("spark.shuffle.rdma.pool.hugepages is off");
     }
 
     @Test
