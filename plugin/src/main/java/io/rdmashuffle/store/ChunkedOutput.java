@@ -16,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +41,13 @@ public final class ChunkedOutput {
 
     private static final MemorySlice NO_ROOM = new MemorySlice(0, 0);
 
+    /** Bytes that lie anywhere. */
+    @FunctionalInterface
+    public interface Source {
+        /** Copies so many bytes, from an offset within the source on, to an address. */
+        void copyTo(long address, int offset, int length);
+    }
+
     private final TieredPool pool;
     private final Patience patience;
     private final long chunkBytes;
@@ -52,6 +60,9 @@ public final class ChunkedOutput {
 
     /** Where bytes go now: what is left of the last lease, or a buffer before it. */
     private MemorySlice window = NO_ROOM;
+
+    /** The window, for checksums; made when one is asked for. */
+    private @Nullable ByteBuffer windowBytes;
 
     private long windowStart;
     private long position;
@@ -93,6 +104,39 @@ public final class ChunkedOutput {
             done += piece;
         }
         return done;
+    }
+
+    /**
+     * Appends bytes with one copy, and adds them to a checksum while they are in the processor's cache.
+     *
+     * @return how many were taken, and added: fewer than {@code length} when the pool is full
+     */
+    public int append(Source source, int length, CRC32C checksum) throws InterruptedIOException {
+        int done = 0;
+        while (done < length && hasRoom(chunkBytes)) {
+            int piece = (int) Math.min(length - done, window.lengthBytes() - position);
+            source.copyTo(window.address() + position, done, piece);
+            ByteBuffer bytes = windowBytes();
+            int at = (int) position;
+            checksum.update(bytes.limit(at + piece).position(at));
+            position += piece;
+            done += piece;
+        }
+        return done;
+    }
+
+    private ByteBuffer windowBytes() {
+        ByteBuffer bytes = windowBytes;
+        if (bytes == null) {
+            bytes = window.asByteBuffer();
+            windowBytes = bytes;
+        }
+        return bytes.clear();
+    }
+
+    private void moveWindow(MemorySlice to) {
+        window = to;
+        windowBytes = null;
     }
 
     /** Appends what is left of a buffer; what is left afterwards found no room. */
@@ -176,7 +220,7 @@ public final class ChunkedOutput {
         leases.clear();
         filled.clear();
         returnBuffer();
-        window = NO_ROOM;
+        moveWindow(NO_ROOM);
         windowStart = 0;
         position = 0;
     }
@@ -220,13 +264,13 @@ public final class ChunkedOutput {
             }
             windowStart = start;
             position = 0;
-            window = into.memory().slice(0, Math.min(into.memory().lengthBytes(), room));
+            moveWindow(into.memory().slice(0, Math.min(into.memory().lengthBytes(), room)));
         } else {
             // Memory has come back since the output went to disk; what the buffer held is written.
             returnBuffer();
             windowStart = 0;
             position = start;
-            window = last.memory();
+            moveWindow(last.memory());
         }
     }
 

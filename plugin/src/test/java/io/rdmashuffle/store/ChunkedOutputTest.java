@@ -8,6 +8,7 @@ import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
@@ -82,7 +83,8 @@ class ChunkedOutputTest {
         while (done < content.length) {
             int piece = Math.min(content.length - done, 1 + random.nextInt(40_000));
             int taken = piece;
-            switch (random.nextInt(2)) {
+            switch (random.nextInt(3)) {
+                case 2 -> taken = appendFromAnywhere(output, content, done, piece);
                 case 0 -> {
                     ByteBuffer source = ByteBuffer.wrap(content, done, piece);
                     output.append(source);
@@ -96,6 +98,16 @@ class ChunkedOutputTest {
             }
         }
         return done;
+    }
+
+    /** The checksum is that of what was taken, however many windows that went through. */
+    private static int appendFromAnywhere(ChunkedOutput output, byte[] content, int offset, int length)
+            throws Exception {
+        CRC32C crc = new CRC32C();
+        int taken = output.append(
+                (address, from, bytes) -> RawMemory.putBytes(address, content, offset + from, bytes), length, crc);
+        assertThat((int) crc.getValue()).isEqualTo(crc(content, offset, offset + taken));
+        return taken;
     }
 
     private static byte[] bytes(List<StoredSlice> slices) {

@@ -21,6 +21,22 @@ public final class FrameMarkGuard extends FilterOutputStream {
         super(out);
     }
 
+    /**
+     * Looks at a block at once.
+     *
+     * @param head the first bytes of the block, as many as the mark has or as there are
+     * @throws OutputRefusedException if the block begins with the mark, or is a prefix of it
+     */
+    public static void check(byte[] head, int length) throws OutputRefusedException {
+        int alike = 0;
+        while (alike < length && head[alike] == Frames.markByte(alike)) {
+            alike++;
+        }
+        if (length > 0 && alike == length) {
+            throw new OutputRefusedException("a block of bare records begins with the mark of a compressed frame");
+        }
+    }
+
     @Override
     public void write(int b) throws IOException {
         write(new byte[] {(byte) b}, 0, 1);

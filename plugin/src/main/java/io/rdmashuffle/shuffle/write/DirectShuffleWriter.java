@@ -66,7 +66,8 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private final int partitions;
     private final PartitionedRecordBuffer gathered;
     private final SpilledRecords spilled;
-    private final byte[] buffer = new byte[BUFFER_BYTES];
+    private final byte[] head = new byte[Frames.markBytes()];
+    private byte @Nullable [] buffer;
     private long[] lengths = new long[0];
     private @Nullable MapStatus status;
     private boolean isBare;
@@ -180,7 +181,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         int shuffleId = key.shuffleId();
         if (services.sizes().wantsSample(shuffleId)) {
             BlockSample sample = new BlockSample(CompressionCodec$.MODULE$.createCodec(services.conf()));
-            sample.take(gathered, partitions, buffer);
+            sample.take(gathered, partitions, buffer());
             services.sizes().add(shuffleId, sample.rawBytes(), sample.compressedBytes());
         }
         return services.sizes().of(shuffleId, lengths);
@@ -196,13 +197,15 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
      * Returns the lengths by partition; null if the destination has refused the output, and then holds nothing of it.
      */
     private long @Nullable [] writtenTo(Destination destination, FrameCodec codec, long bytes) throws IOException {
+        boolean inMemory = destination == Destination.POOL_BARE && spilled.recordBytes() == 0;
         CodecCost cost = new CodecCost();
         BlockForm form = form(destination, codec, cost);
-        ShuffleMapOutputWriter out =
-                services.components().createOutputWriter(key, epoch, partitions, destination, bytes);
+        PoolMapOutputWriter out = services.components().createOutputWriter(key, epoch, partitions, destination, bytes);
         try {
             for (int p = 0; p < partitions; p++) {
-                if (has(p)) {
+                if (inMemory) {
+                    writeBare(out, p);
+                } else if (has(p)) {
                     try (OutputStream stream = form.open(p, out)) {
                         writeTo(stream, p);
                     }
@@ -232,10 +235,29 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         return new BlockForm(checksums, stored -> frames.compress(stored, codec, cost));
     }
 
+    /** Writes records that are all in memory to the pool, each byte with one copy. */
+    private void writeBare(PoolMapOutputWriter out, int partition) throws IOException {
+        if (gathered.has(partition)) {
+            FrameMarkGuard.check(head, gathered.head(partition, head));
+            try (PoolMapOutputWriter.PartitionStream stream = out.openPartition(partition)) {
+                gathered.writeTo(stream, partition);
+            }
+        }
+    }
+
     /** Writes a partition's records in the order in which they came. */
     private void writeTo(OutputStream out, int partition) throws IOException {
-        spilled.writeTo(out, partition, buffer);
-        gathered.writeTo(out, partition, buffer);
+        spilled.writeTo(out, partition, buffer());
+        gathered.writeTo(out, partition, buffer());
+    }
+
+    private byte[] buffer() {
+        byte[] made = buffer;
+        if (made == null) {
+            made = new byte[BUFFER_BYTES];
+            buffer = made;
+        }
+        return made;
     }
 
     private boolean has(int partition) throws IOException {

@@ -300,28 +300,39 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         int filled = 0;
         for (long piece = firsts[partition]; piece != 0 && filled < buffer.length; piece = next(piece)) {
             MemoryBlock page = pageOf(piece);
-            long source = offsetOf(page, piece) + HEADER_BYTES;
-            long bytes = piece == lasts[partition] ? positions[partition] - source : room(piece);
-            int part = (int) Math.min(bytes, buffer.length - filled);
-            Platform.copyMemory(page.getBaseObject(), source, buffer, Platform.BYTE_ARRAY_OFFSET + (long) filled, part);
+            int part = Math.min(bytes(partition, piece), buffer.length - filled);
+            Platform.copyMemory(
+                    page.getBaseObject(),
+                    startOf(page, piece),
+                    buffer,
+                    Platform.BYTE_ARRAY_OFFSET + (long) filled,
+                    part);
             filled += part;
         }
         return filled;
     }
 
-    /** Writes the records of a partition in the order in which they came, through a buffer. */
+    /** Writes the records of a partition in the order in which they came, from where they lie. */
+    void writeTo(PieceSink out, int partition) throws IOException {
+        for (long piece = firsts[partition]; piece != 0; piece = next(piece)) {
+            MemoryBlock page = pageOf(piece);
+            out.write(page.getBaseObject(), startOf(page, piece), bytes(partition, piece));
+        }
+    }
+
+    /** Likewise, through a buffer. */
     void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
         int filled = 0;
         for (long piece = firsts[partition]; piece != 0; piece = next(piece)) {
             MemoryBlock page = pageOf(piece);
-            long source = offsetOf(page, piece) + HEADER_BYTES;
-            long bytes = piece == lasts[partition] ? positions[partition] - source : room(piece);
+            long source = startOf(page, piece);
+            int bytes = bytes(partition, piece);
             while (bytes > 0) {
                 if (filled == buffer.length) {
                     out.write(buffer, 0, filled);
                     filled = 0;
                 }
-                int part = (int) Math.min(bytes, buffer.length - filled);
+                int part = Math.min(bytes, buffer.length - filled);
                 Platform.copyMemory(
                         page.getBaseObject(), source, buffer, Platform.BYTE_ARRAY_OFFSET + (long) filled, part);
                 filled += part;
@@ -330,6 +341,16 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
             }
         }
         out.write(buffer, 0, filled);
+    }
+
+    /** Returns where the records of a piece begin in its page. */
+    private static long startOf(MemoryBlock page, long piece) {
+        return offsetOf(page, piece) + HEADER_BYTES;
+    }
+
+    /** Returns how many bytes of records a piece has. */
+    private int bytes(int partition, long piece) {
+        return piece == lasts[partition] ? (int) (positions[partition] - startOf(pageOf(piece), piece)) : room(piece);
     }
 
     private long next(long piece) {

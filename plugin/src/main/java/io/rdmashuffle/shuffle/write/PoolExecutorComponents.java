@@ -103,7 +103,7 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * @param bareBytes how many bytes the records have; a bare output asks for them at once, so that they lie in one
      *     piece where that is possible, a compressed one grows by chunks, since it needs fewer. 0 if that is not known
      */
-    ShuffleMapOutputWriter createOutputWriter(
+    PoolMapOutputWriter createOutputWriter(
             OutputKey key, int epoch, int partitions, Destination destination, long bareBytes) {
         ChunkedOutput output = destination.isPooled()
                 ? output(partitions, destination.isCompressed() ? 0 : bareBytes)

@@ -16,6 +16,7 @@ import java.util.zip.CRC32C;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.ShufflePartitionWriter;
 import org.apache.spark.shuffle.api.metadata.MapOutputCommitMessage;
+import org.apache.spark.unsafe.Platform;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,12 +75,22 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
 
     @Override
     public ShufflePartitionWriter getPartitionWriter(int partition) {
+        begin(partition);
+        return new PartitionWriter(partition);
+    }
+
+    /** Likewise, for bytes that need not go through an array. */
+    PartitionStream openPartition(int partition) throws IOException {
+        begin(partition);
+        return new PartitionStream(partition);
+    }
+
+    private void begin(int partition) {
         if (partition <= lastPartition || partition >= lengths.length) {
             throw new IllegalArgumentException(
                     "partition " + partition + " after " + lastPartition + " of " + lengths.length);
         }
         lastPartition = partition;
-        return new PartitionWriter(partition);
     }
 
     @Override
@@ -192,13 +203,13 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
     }
 
     /** Bytes of one partition; goes to the pool until that is full, then to the file's stream. */
-    private final class PartitionStream extends OutputStream {
+    final class PartitionStream extends OutputStream implements PieceSink {
         private final int partition;
         private final CRC32C crc = new CRC32C();
         private @Nullable OutputStream fileStream;
         private boolean closed;
 
-        PartitionStream(int partition) throws IOException {
+        private PartitionStream(int partition) throws IOException {
             this.partition = partition;
             if (file != null) {
                 fileStream = file.getPartitionWriter(partition).openStream();
@@ -208,6 +219,23 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         @Override
         public void write(int b) throws IOException {
             write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public void write(@Nullable Object base, long offset, int length) throws IOException {
+            int done = 0;
+            if (fileStream == null && !closed) {
+                done = pooled.append(
+                        (address, from, bytes) -> Platform.copyMemory(base, offset + from, null, address, bytes),
+                        length,
+                        crc);
+                lengths[partition] += done;
+            }
+            if (done < length) {
+                byte[] rest = new byte[length - done];
+                Platform.copyMemory(base, offset + done, rest, Platform.BYTE_ARRAY_OFFSET, rest.length);
+                write(rest, 0, rest.length);
+            }
         }
 
         @Override

@@ -4,8 +4,8 @@
  * them into the pool or into Spark's shuffle files; takes the output of Spark's own writers too.
  *
  * <p>A row is copied into {@link io.rdmashuffle.shuffle.write.PartitionedRecordBuffer} when it is taken. At commit each
- * partition goes from there through {@link io.rdmashuffle.shuffle.write.PoolMapOutputWriter} into the pool, which is
- * {@link io.rdmashuffle.store.ChunkedOutput#append(byte[], int, int)}.
+ * partition is copied from there through {@link io.rdmashuffle.shuffle.write.PoolMapOutputWriter} into the pool, by
+ * {@link io.rdmashuffle.store.ChunkedOutput}; what has been spilled, or goes to a file, takes a stream.
  *
  * <p>May use {@code conf}, {@code directory}, {@code memory}, {@code shuffle}, {@code shuffle.format},
  * {@code spark.compat}, {@code store}, Spark and SLF4J. Must never pull a record before the last one has been

@@ -147,6 +147,19 @@ class FramesTest {
         assertThat(target.size()).isEqualTo(8 + block.length);
     }
 
+    @Test
+    void soIsOneThatIsLookedAtAtOnce() throws IOException {
+        byte[] block = compressed(frames("lz4"), bytes(50));
+        for (int length = 1; length <= Frames.markBytes(); length++) {
+            int begun = length;
+            assertThatThrownBy(() -> FrameMarkGuard.check(block, begun)).isInstanceOf(OutputRefusedException.class);
+            byte[] other = block.clone();
+            other[length - 1]++;
+            FrameMarkGuard.check(other, length);
+        }
+        FrameMarkGuard.check(block, 0);
+    }
+
     /**
      * Of LZ4 only the header: Spark decompresses it without looking where it reads and writes (CVE-2025-12183), which
      * ends the process now and then. Blocks are compared with their checksums before they come here.

@@ -113,6 +113,7 @@ class PartitionedRecordBufferTest {
             // Twice, as the writer does when it makes checksums for a file.
             records.writeTo(OutputStream.nullOutputStream(), p, buffer);
             records.writeTo(out, p, buffer);
+            assertThat(pieces(records, p)).isEqualTo(model.get(p).toByteArray());
             assertThat(records.recordBytes(p)).isEqualTo(model.get(p).size());
             assertThat(out.toByteArray())
                     .as("seed %d", seed)
@@ -164,6 +165,18 @@ class PartitionedRecordBufferTest {
         assertThat(folder).isEmptyDirectory();
         records.close();
         memoryGivenBack = memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    private static byte[] pieces(PartitionedRecordBuffer records, int partition) throws IOException {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        records.writeTo(
+                (base, offset, length) -> {
+                    byte[] piece = new byte[length];
+                    Platform.copyMemory(base, offset, piece, Platform.BYTE_ARRAY_OFFSET, length);
+                    out.write(piece);
+                },
+                partition);
+        return out.toByteArray();
     }
 
     @Test

@@ -37,6 +37,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.ShufflePartitionWriter;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
+import org.apache.spark.unsafe.Platform;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -120,8 +121,22 @@ class PoolWritersTest {
         return content;
     }
 
+    private void writeFromAnywhere(PoolMapOutputWriter writer, int partition, byte[] content) throws IOException {
+        try (PoolMapOutputWriter.PartitionStream out = writer.openPartition(partition)) {
+            for (int done = 0; done < content.length; ) {
+                int piece = Math.min(content.length - done, 1 + random.nextInt(2000));
+                out.write(content, Platform.BYTE_ARRAY_OFFSET + (long) done, piece);
+                done += piece;
+            }
+        }
+    }
+
     private void write(PoolMapOutputWriter writer, byte[][] content) throws IOException {
         for (int p = 0; p < content.length; p++) {
+            if (random.nextInt(3) == 0) {
+                writeFromAnywhere(writer, p, content[p]);
+                continue;
+            }
             ShufflePartitionWriter partition = writer.getPartitionWriter(p);
             // Spark's bypass writer does not open the streams of empty partitions.
             if (content[p].length == 0 && random.nextBoolean()) {

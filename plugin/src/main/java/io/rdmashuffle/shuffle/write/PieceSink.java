@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.write;
+
+import java.io.IOException;
+import org.jspecify.annotations.Nullable;
+
+/** Takes bytes from where they lie, without an array between. */
+@FunctionalInterface
+interface PieceSink {
+    /**
+     * Takes bytes as {@link org.apache.spark.unsafe.Platform} addresses them.
+     *
+     * @param base an array, or null for memory outside of the heap
+     * @param offset of the first byte from {@code base}, or its address
+     */
+    void write(@Nullable Object base, long offset, int length) throws IOException;
+}
