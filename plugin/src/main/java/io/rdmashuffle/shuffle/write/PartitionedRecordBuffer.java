@@ -316,7 +316,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     void writeTo(PieceSink out, int partition) throws IOException {
         for (long piece = firsts[partition]; piece != 0; piece = next(piece)) {
             MemoryBlock page = pageOf(piece);
-            out.write(page.getBaseObject(), startOf(page, piece), bytes(partition, piece));
+            out.writeFrom(page.getBaseObject(), startOf(page, piece), bytes(partition, piece));
         }
     }
 

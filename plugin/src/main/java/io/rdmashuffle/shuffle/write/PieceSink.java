@@ -13,5 +13,5 @@ interface PieceSink {
      * @param base an array, or null for memory outside of the heap
      * @param offset of the first byte from {@code base}, or its address
      */
-    void write(@Nullable Object base, long offset, int length) throws IOException;
+    void writeFrom(@Nullable Object base, long offset, int length) throws IOException;
 }

@@ -222,7 +222,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         }
 
         @Override
-        public void write(@Nullable Object base, long offset, int length) throws IOException {
+        public void writeFrom(@Nullable Object base, long offset, int length) throws IOException {
             int done = 0;
             if (fileStream == null && !closed) {
                 done = pooled.append(

@@ -125,7 +125,7 @@ class PoolWritersTest {
         try (PoolMapOutputWriter.PartitionStream out = writer.openPartition(partition)) {
             for (int done = 0; done < content.length; ) {
                 int piece = Math.min(content.length - done, 1 + random.nextInt(2000));
-                out.write(content, Platform.BYTE_ARRAY_OFFSET + (long) done, piece);
+                out.writeFrom(content, Platform.BYTE_ARRAY_OFFSET + (long) done, piece);
                 done += piece;
             }
         }
