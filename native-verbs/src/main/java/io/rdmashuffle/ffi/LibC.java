@@ -1,135 +1,205 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.ffi;
 
-import jnr.ffi.LibraryLoader;
-import jnr.ffi.Pointer;
-import jnr.ffi.annotations.In;
-import jnr.ffi.types.mode_t;
-import jnr.ffi.types.off_t;
-import jnr.ffi.types.size_t;
-import jnr.ffi.types.ssize_t;
-import jnr.ffi.types.u_int32_t;
-import jnr.ffi.types.uintptr_t;
-import org.jspecify.annotations.Nullable;
+import com.kenai.jffi.Function;
+import com.kenai.jffi.Invoker;
+import com.kenai.jffi.Library;
+import com.kenai.jffi.MemoryIO;
+import com.kenai.jffi.Type;
+import java.nio.charset.Charset;
 
 /**
  * The functions of the C library that shared memory and descriptors need, under their C names.
  *
- * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread by jnr-ffi on each call;
- * read it through {@link NativeException#lastErrno()} before the next native call.
+ * <p>They are called through jffi itself. An interface of jnr-ffi would have a process without an RDMA device, which
+ * calls nothing else that is native, load some hundreds of classes at its start and compile one.
+ *
+ * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread by jffi on each call; read
+ * it through {@link NativeException#lastErrno()} before the next native call.
+ *
+ * <p><b>Ownership:</b> every address passed must be alive for the call.
  *
  * <p><b>Source:</b> mmap(2), open(2), fallocate(2), ftruncate(2), pread(2), flock(2), madvise(2), geteuid(2), poll(2),
- * fcntl(2), eventfd(2); constants from asm-generic and linux/falloc.h, which x86-64 and aarch64 share unless noted.
+ * fcntl(2), eventfd(2); constants from asm-generic and linux/falloc.h, which x86-64 and aarch64 share unless noted;
+ * off_t and ssize_t have 64 bits there.
  */
-public interface LibC {
-    int O_RDONLY = 0;
-    int O_RDWR = 2;
-    int O_CREAT = 0x40;
-    int O_EXCL = 0x80;
-    int O_CLOEXEC = 0x80000;
+public final class LibC {
+    public static final int O_RDONLY = 0;
+    public static final int O_RDWR = 2;
+    public static final int O_CREAT = 0x40;
+    public static final int O_EXCL = 0x80;
+    public static final int O_CLOEXEC = 0x80000;
 
-    int PROT_READ = 1;
-    int PROT_WRITE = 2;
-    int MAP_SHARED = 1;
-    int MAP_ANONYMOUS = 0x20;
+    public static final int PROT_READ = 1;
+    public static final int PROT_WRITE = 2;
+    public static final int MAP_SHARED = 1;
+    public static final int MAP_ANONYMOUS = 0x20;
 
     /** What mmap returns on failure. */
-    long MAP_FAILED = -1;
+    public static final long MAP_FAILED = -1;
 
-    int MADV_HUGEPAGE = 14;
+    public static final int MADV_HUGEPAGE = 14;
     /** Since Linux 5.14. */
-    int MADV_POPULATE_WRITE = 23;
+    public static final int MADV_POPULATE_WRITE = 23;
 
-    int FALLOC_FL_KEEP_SIZE = 1;
-    int FALLOC_FL_PUNCH_HOLE = 2;
+    public static final int FALLOC_FL_KEEP_SIZE = 1;
+    public static final int FALLOC_FL_PUNCH_HOLE = 2;
 
-    int LOCK_EX = 2;
-    int LOCK_NB = 4;
+    public static final int LOCK_EX = 2;
+    public static final int LOCK_NB = 4;
 
-    int POLLIN = 1;
-    int POLLERR = 8;
-    int POLLHUP = 16;
+    public static final int POLLIN = 1;
+    public static final int POLLERR = 8;
+    public static final int POLLHUP = 16;
 
-    int F_GETFL = 3;
-    int F_SETFL = 4;
-    int O_NONBLOCK = 0x800;
+    public static final int F_GETFL = 3;
+    public static final int F_SETFL = 4;
+    public static final int O_NONBLOCK = 0x800;
 
-    int EFD_NONBLOCK = 0x800;
-    int EFD_CLOEXEC = 0x80000;
+    public static final int EFD_NONBLOCK = 0x800;
+    public static final int EFD_CLOEXEC = 0x80000;
 
-    int AF_INET = 2;
-    int AF_INET6 = 10;
+    public static final int AF_INET = 2;
+    public static final int AF_INET6 = 10;
+
+    private final Invoker invoker = Invoker.getInstance();
+    private final MemoryIO memory = MemoryIO.getInstance();
+    private final Function open = function("open", Type.SINT, Type.POINTER, Type.SINT, Type.UINT32);
+    private final Function close = function("close", Type.SINT, Type.SINT);
+    private final Function fallocate = function("fallocate", Type.SINT, Type.SINT, Type.SINT, Type.SINT64, Type.SINT64);
+    private final Function ftruncate = function("ftruncate", Type.SINT, Type.SINT, Type.SINT64);
+    private final Function pread = function("pread", Type.SINT64, Type.SINT, Type.POINTER, Type.ULONG, Type.SINT64);
+    private final Function pwrite = function("pwrite", Type.SINT64, Type.SINT, Type.POINTER, Type.ULONG, Type.SINT64);
+    private final Function mmap =
+            function("mmap", Type.POINTER, Type.POINTER, Type.ULONG, Type.SINT, Type.SINT, Type.SINT, Type.SINT64);
+    private final Function munmap = function("munmap", Type.SINT, Type.POINTER, Type.ULONG);
+    private final Function madvise = function("madvise", Type.SINT, Type.POINTER, Type.ULONG, Type.SINT);
+    private final Function flock = function("flock", Type.SINT, Type.SINT, Type.SINT);
+    private final Function geteuid = function("geteuid", Type.UINT32);
+    private final Function getpagesize = function("getpagesize", Type.SINT);
+    private final Function poll = function("poll", Type.SINT, Type.POINTER, Type.ULONG, Type.SINT);
+    private final Function fcntl = function("fcntl", Type.SINT, Type.SINT, Type.SINT, Type.ULONG);
+    private final Function eventfd = function("eventfd", Type.SINT, Type.UINT32, Type.SINT);
+    private final Function read = function("read", Type.SINT64, Type.SINT, Type.POINTER, Type.ULONG);
+    private final Function write = function("write", Type.SINT64, Type.SINT, Type.POINTER, Type.ULONG);
+    private final Function strerror = function("strerror", Type.POINTER, Type.SINT);
+
+    private LibC() {}
 
     /** The library, bound once on first use; a load failure keeps its cause. */
-    static LibC load() {
+    public static LibC load() {
         return Holder.LIBC;
     }
 
-    int open(String path, int flags, @mode_t int mode);
+    /** The virtual machine itself is linked against the C library, so that what is loaded already has it. */
+    private static Function function(String name, Type returned, Type... parameters) {
+        long address = Library.getDefault().getSymbolAddress(name);
+        if (address == 0) {
+            throw new UnsatisfiedLinkError("the C library lacks " + name + ": " + Library.getLastError());
+        }
+        return new Function(address, returned, parameters);
+    }
 
-    int close(int fd);
+    public int open(String path, int flags, int mode) {
+        byte[] text = path.getBytes(Charset.defaultCharset());
+        long terminated = memory.allocateMemory(text.length + 1, true);
+        if (terminated == 0) {
+            throw new OutOfMemoryError("no native memory for a path of " + text.length + " bytes");
+        }
+        try {
+            memory.putByteArray(terminated, text, 0, text.length);
+            return (int) invoker.invokeNNNrN(open, terminated, flags, mode);
+        } finally {
+            memory.freeMemory(terminated);
+        }
+    }
 
-    int fallocate(int fd, int mode, @off_t long offset, @off_t long length);
+    public int close(int fd) {
+        return (int) invoker.invokeNrN(close, fd);
+    }
 
-    int ftruncate(int fd, @off_t long length);
+    public int fallocate(int fd, int mode, long offset, long length) {
+        return (int) invoker.invokeNNNNrN(fallocate, fd, mode, offset, length);
+    }
+
+    public int ftruncate(int fd, long length) {
+        return (int) invoker.invokeNNrN(ftruncate, fd, length);
+    }
 
     /** Reads at an offset of its own: unlike a {@code FileChannel}, a thread's interrupt leaves the descriptor open. */
-    @ssize_t
-    long pread(int fd, @uintptr_t long buffer, @size_t long count, @off_t long offset);
+    public long pread(int fd, long buffer, long count, long offset) {
+        return invoker.invokeNNNNrN(pread, fd, buffer, count, offset);
+    }
 
-    @ssize_t
-    long pwrite(int fd, @uintptr_t long buffer, @size_t long count, @off_t long offset);
+    public long pwrite(int fd, long buffer, long count, long offset) {
+        return invoker.invokeNNNNrN(pwrite, fd, buffer, count, offset);
+    }
 
-    /**
-     * Takes and returns pointers, unlike its neighbours: jnr-ffi 2.3.0 with jffi 1.4.0 compiles a stub for six numeric
-     * parameters on x86-64 whose last ones arrive garbled (EINVAL here), and takes another way for objects.
-     */
-    @Nullable
-    Pointer mmap(@Nullable Pointer address, @size_t long length, int protection, int flags, int fd, @off_t long offset);
+    /** Returns the address or {@link #MAP_FAILED}. */
+    public long mmap(long address, long length, int protection, int flags, int fd, long offset) {
+        return invoker.invokeNNNNNNrN(mmap, address, length, protection, flags, fd, offset);
+    }
 
     /** Maps a whole file from its start, wherever there is room; returns the address or {@link #MAP_FAILED}. */
-    static long mapFile(long length, int protection, int flags, int fd) {
-        Pointer mapped = load().mmap(null, length, protection, flags, fd, 0);
-        return mapped == null ? MAP_FAILED : mapped.address();
+    public static long mapFile(long length, int protection, int flags, int fd) {
+        return load().mmap(0, length, protection, flags, fd, 0);
     }
 
     /** Maps zeroed pages that no file is behind and that children share; returns the address or {@link #MAP_FAILED}. */
-    static long mapShared(long length) {
-        Pointer mapped = load().mmap(null, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        return mapped == null ? MAP_FAILED : mapped.address();
+    public static long mapShared(long length) {
+        return load().mmap(0, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     }
 
-    int munmap(@uintptr_t long address, @size_t long length);
+    public int munmap(long address, long length) {
+        return (int) invoker.invokeNNrN(munmap, address, length);
+    }
 
-    int madvise(@uintptr_t long address, @size_t long length, int advice);
+    public int madvise(long address, long length, int advice) {
+        return (int) invoker.invokeNNNrN(madvise, address, length, advice);
+    }
 
-    int flock(int fd, int operation);
+    public int flock(int fd, int operation) {
+        return (int) invoker.invokeNNrN(flock, fd, operation);
+    }
 
-    @u_int32_t
-    int geteuid();
+    public int geteuid() {
+        return (int) invoker.invokeVrN(geteuid);
+    }
 
-    int getpagesize();
+    public int getpagesize() {
+        return (int) invoker.invokeVrN(getpagesize);
+    }
 
     /** Waits on an array of {@code pollfd}; returns how many are ready, 0 after the timeout, or -1. */
-    int poll(@uintptr_t long fds, @size_t long count, int timeoutMillis);
+    public int poll(long fds, long count, int timeoutMillis) {
+        return (int) invoker.invokeNNNrN(poll, fds, count, timeoutMillis);
+    }
 
     /** Variadic in C; on x86-64 and aarch64 Linux an integer argument travels the same way. */
-    int fcntl(int fd, int command, @uintptr_t long argument);
+    public int fcntl(int fd, int command, long argument) {
+        return (int) invoker.invokeNNNrN(fcntl, fd, command, argument);
+    }
 
-    int eventfd(@u_int32_t int initialValue, int flags);
+    public int eventfd(int initialValue, int flags) {
+        return (int) invoker.invokeNNrN(eventfd, initialValue, flags);
+    }
 
-    @ssize_t
-    long read(int fd, @uintptr_t long buffer, @size_t long count);
+    public long read(int fd, long buffer, long count) {
+        return invoker.invokeNNNrN(read, fd, buffer, count);
+    }
 
-    @ssize_t
-    long write(int fd, @uintptr_t long buffer, @size_t long count);
+    public long write(int fd, long buffer, long count) {
+        return invoker.invokeNNNrN(write, fd, buffer, count);
+    }
 
-    String strerror(@In int errno);
+    public String strerror(int errno) {
+        long text = invoker.invokeNrN(strerror, errno);
+        return new String(memory.getZeroTerminatedByteArray(text), Charset.defaultCharset());
+    }
 
     /** Binds on first use of {@link #load}: reading a constant loads no native code. */
-    final class Holder {
-        private static final LibC LIBC =
-                LibraryLoader.create(LibC.class).failImmediately().load("c");
+    private static final class Holder {
+        private static final LibC LIBC = new LibC();
 
         private Holder() {}
     }

@@ -3,9 +3,8 @@ package io.rdmashuffle.ffi;
 
 import com.kenai.jffi.CallContext;
 import com.kenai.jffi.Invoker;
+import com.kenai.jffi.LastError;
 import com.kenai.jffi.Type;
-import jnr.ffi.LastError;
-import jnr.ffi.Runtime;
 
 /**
  * Calls the function pointers in the memory of an {@code ibv_context}.
@@ -78,7 +77,7 @@ final class NativeContextOps implements ContextOps {
     public long ibv_alloc_mw(long pd, int type) {
         long function = operation(VerbsLayout.ibv_context.ops__alloc_mw);
         if (function == 0) {
-            LastError.setLastError(Runtime.getSystemRuntime(), Errno.EOPNOTSUPP.number());
+            LastError.getInstance().set(Errno.EOPNOTSUPP.number());
             return 0;
         }
         return INVOKER.invokeN2(ALLOCATION, function, pd, type);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.ffi;
 
-import jnr.ffi.LastError;
-import jnr.ffi.Runtime;
+import com.kenai.jffi.LastError;
 
 /**
  * A native call that failed: what was called with which arguments, the error by name and number, and what to do.
@@ -34,6 +33,6 @@ public final class NativeException extends RuntimeException {
 
     /** {@return the {@code errno} of this thread's last native call; read it before making another} */
     public static int lastErrno() {
-        return LastError.getLastError(Runtime.getSystemRuntime());
+        return LastError.getInstance().get();
     }
 }

@@ -49,6 +49,23 @@ class LibCTest {
         assertThat(LibC.load().munmap(address, BYTES)).isZero();
     }
 
+    /** The last of six arguments is the one that a wrong calling convention loses. */
+    @Test
+    void aMappingBeginsWhereItIsAskedTo() throws Exception {
+        Path file = directory.resolve("offset");
+        int page = LibC.load().getpagesize();
+        byte[] content = new byte[2 * page];
+        content[page] = 7;
+        Files.write(file, content);
+        int fd = LibC.load().open(file.toString(), LibC.O_RDONLY, 0);
+        assertThat(fd).isNotNegative();
+        long address = LibC.load().mmap(0, page, LibC.PROT_READ, LibC.MAP_SHARED, fd, page);
+        assertThat(address).isNotEqualTo(LibC.MAP_FAILED);
+        assertThat(RawMemory.getByte(address)).isEqualTo((byte) 7);
+        assertThat(LibC.load().munmap(address, page)).isZero();
+        assertThat(LibC.load().close(fd)).isZero();
+    }
+
     @Test
     void memoryIsLittleEndianCopiedAndCleared() {
         RawMemory.requireLittleEndian();
