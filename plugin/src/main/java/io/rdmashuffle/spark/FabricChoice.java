@@ -112,7 +112,9 @@ final class FabricChoice {
 
     private static Fabric verbs(SparkConf conf, ShuffleConfig config, PoolSettings pool)
             throws RdmaUnavailableException {
-        String reason = reasonAgainstRdma(conf).orElse(null);
+        String reason = reasonAgainstRdma(conf)
+                .or(() -> withoutDevice(config, DeviceList.ofKernel()))
+                .orElse(null);
         if (reason != null) {
             throw new RdmaUnavailableException(reason);
         }
@@ -122,6 +124,18 @@ final class FabricChoice {
     /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
     static Optional<String> reasonAgainstRdma(SparkConf conf) {
         return new SparkSettings(key -> conf.get(key, null)).reasonAgainstRdma();
+    }
+
+    /**
+     * Returns that the kernel has no device, where one is neither asked for nor waited for; empty otherwise. Most
+     * machines have none, and there the libraries of RDMA need not be loaded to find that out.
+     */
+    static Optional<String> withoutDevice(ShuffleConfig config, List<String> devicesOfKernel) {
+        return config.fabricMode() == FabricMode.AUTO
+                        && config.verbs().devices().isEmpty()
+                        && devicesOfKernel.isEmpty()
+                ? Optional.of("this machine has no RDMA device")
+                : Optional.empty();
     }
 
     /** Returns the fabric if this process may lock as much memory as it will pin; if not, closes it. */

@@ -5,11 +5,15 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -42,6 +46,21 @@ class FabricChoiceTest {
                 .hasValueSatisfying(why -> assertThat(why).contains("spark.io.encryption.enabled=true"));
         assertThat(FabricChoice.reasonAgainstRdma(conf.set("spark.io.encryption.enabled", "true")))
                 .as("blocks are encrypted themselves")
+                .isEmpty();
+    }
+
+    private static Optional<String> withoutDevice(Map<String, String> settings, String... devices) {
+        return FabricChoice.withoutDevice(ShuffleConfig.read(settings), List.of(devices));
+    }
+
+    /** Who asks for RDMA, or waits for a port by name, is told what the libraries say. */
+    @Test
+    void whereTheKernelHasNoDeviceNothingOfRdmaIsLoadedUnlessItWasAskedFor() {
+        assertThat(withoutDevice(Map.of())).contains("this machine has no RDMA device");
+        assertThat(withoutDevice(Map.of(), "mlx5_0")).isEmpty();
+        assertThat(withoutDevice(Map.of("spark.shuffle.rdma.fabric.mode", "verbs")))
+                .isEmpty();
+        assertThat(withoutDevice(Map.of("spark.shuffle.rdma.fabric.verbs.devices", "mlx5_0")))
                 .isEmpty();
     }
 
