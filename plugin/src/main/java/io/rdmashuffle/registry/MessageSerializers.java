@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.registry;
 
-import com.esotericsoftware.kryo.kryo5.Kryo;
-import com.esotericsoftware.kryo.kryo5.Serializer;
 import com.esotericsoftware.kryo.kryo5.io.Input;
 import com.esotericsoftware.kryo.kryo5.io.Output;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
@@ -33,14 +31,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
-import java.util.function.BiConsumer;
-import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
- * One Kryo serializer per message, and the numbers under which they are known on the wire.
+ * How the fields of each message are written, and the numbers under which messages are known on the wire.
  *
- * <p><b>Threading:</b> stateless serializers; a {@link Kryo} belongs to one thread at a time.
+ * <p>Of Kryo only its streams are used: a Kryo instance takes an executor a hundred classes more, in its first task.
+ *
+ * <p><b>Threading:</b> stateless.
  */
 final class MessageSerializers {
     /** Types on the wire in the order of their numbers, from 1; append only. */
@@ -70,93 +67,75 @@ final class MessageSerializers {
     static final int MAX_SHUFFLES = 65_536;
     static final int MAX_REASON_BYTES = 4096;
 
-    /** Kryo keeps 0 to 9 for primitives. */
-    private static final int FIRST_KRYO_ID = 16;
-
     private MessageSerializers() {}
 
-    static Kryo newKryo() {
-        Kryo kryo = new Kryo();
-        kryo.setRegistrationRequired(true);
-        kryo.setReferences(false);
-        int id = FIRST_KRYO_ID;
-        kryo.register(
-                Announce.class,
-                serializer((out, m) -> writeMember(out, m.member()), in -> new Announce(readMember(in))),
-                id++);
-        kryo.register(
-                AnnounceRefused.class,
-                serializer(
-                        (out, m) -> BoundedFields.writeText(out, m.reason(), MAX_REASON_BYTES, "reason"),
-                        in -> new AnnounceRefused(BoundedFields.readText(in, MAX_REASON_BYTES, "reason"))),
-                id++);
-        kryo.register(
-                Snapshot.class, serializer(MessageSerializers::writeSnapshot, MessageSerializers::readSnapshot), id++);
-        kryo.register(
-                MembershipUpdate.class,
-                serializer(MessageSerializers::writeUpdate, MessageSerializers::readUpdate),
-                id++);
-        kryo.register(
-                Lookup.class,
-                serializer((out, m) -> writeName(out, m.executorId()), in -> new Lookup(readName(in))),
-                id++);
-        kryo.register(
-                LookupReply.class, serializer(MessageSerializers::writeReply, MessageSerializers::readReply), id++);
-        kryo.register(StatisticsRequest.class, serializer((out, m) -> {}, in -> new StatisticsRequest()), id++);
-        kryo.register(
-                StatisticsReply.class,
-                serializer(
-                        (out, m) -> ReportSerializer.writeCounters(out, m.counters()),
-                        in -> new StatisticsReply(ReportSerializer.readCounters(in))),
-                id++);
-        kryo.register(
-                ShufflesHeld.class,
-                serializer((out, m) -> writeShuffles(out, m.shuffleIds()), in -> new ShufflesHeld(readShuffles(in))),
-                id++);
-        kryo.register(
-                ShufflesGone.class,
-                serializer(
-                        (out, m) -> {
-                            out.writeVarLong(m.version(), true);
-                            writeShuffles(out, m.shuffleIds());
-                        },
-                        in -> new ShufflesGone(readVersion(in), readShuffles(in))),
-                id++);
-        registerLater(kryo, id);
-        return kryo;
+    /** Writes the fields of a message. */
+    static void write(Output out, RegistryMessage message) {
+        if (message instanceof Announce announce) {
+            writeMember(out, announce.member());
+        } else if (message instanceof AnnounceRefused refused) {
+            BoundedFields.writeText(out, refused.reason(), MAX_REASON_BYTES, "reason");
+        } else if (message instanceof Snapshot snapshot) {
+            out.writeVarLong(snapshot.version(), true);
+            writeMembers(out, snapshot.members(), MAX_MEMBERS);
+        } else if (message instanceof MembershipUpdate update) {
+            writeUpdate(out, update);
+        } else if (message instanceof Lookup lookup) {
+            writeName(out, lookup.executorId());
+        } else if (message instanceof LookupReply reply) {
+            writeReply(out, reply);
+        } else if (message instanceof StatisticsReply reply) {
+            ReportSerializer.writeCounters(out, reply.counters());
+        } else if (message instanceof ShufflesHeld held) {
+            writeShuffles(out, held.shuffleIds());
+        } else if (message instanceof ShufflesGone gone) {
+            out.writeVarLong(gone.version(), true);
+            writeShuffles(out, gone.shuffleIds());
+        } else if (message instanceof Welcome welcome) {
+            out.writeVarLong(welcome.version(), true);
+            writeMembers(out, welcome.sources(), Welcome.MAX_SOURCES);
+        } else if (message instanceof SnapshotBehind behind) {
+            out.writeVarLong(behind.version(), true);
+        } else if (message instanceof Relay relay) {
+            writeRelay(out, relay);
+        } else if (message instanceof CompressionRequest request) {
+            out.writeVarInt(request.shuffleId(), true);
+        } else if (message instanceof CompressionReply reply) {
+            out.writeBoolean(reply.compressed());
+        } else if (message instanceof Report report) {
+            ReportSerializer.write(out, report);
+        }
+        // The others have no fields.
     }
 
-    /** How a change reaches every member of a large cluster, and what came after that. */
-    private static void registerLater(Kryo kryo, int firstId) {
-        int id = firstId;
-        kryo.register(
-                Welcome.class,
-                serializer(
-                        (out, m) -> {
-                            out.writeVarLong(m.version(), true);
-                            writeMembers(out, m.sources(), Welcome.MAX_SOURCES);
-                        },
-                        in -> new Welcome(readVersion(in), readMembers(in, Welcome.MAX_SOURCES))),
-                id++);
-        kryo.register(SnapshotRequest.class, serializer((out, m) -> {}, in -> new SnapshotRequest()), id++);
-        kryo.register(
-                SnapshotBehind.class,
-                serializer((out, m) -> out.writeVarLong(m.version(), true), in -> new SnapshotBehind(readVersion(in))),
-                id++);
-        kryo.register(Relay.class, serializer(MessageSerializers::writeRelay, MessageSerializers::readRelay), id++);
-        kryo.register(Taken.class, serializer((out, m) -> {}, in -> new Taken()), id++);
-        kryo.register(
-                CompressionRequest.class,
-                serializer(
-                        (out, m) -> out.writeVarInt(m.shuffleId(), true),
-                        in -> new CompressionRequest(in.readVarInt(true))),
-                id++);
-        kryo.register(
-                CompressionReply.class,
-                serializer((out, m) -> out.writeBoolean(m.compressed()), in -> new CompressionReply(in.readBoolean())),
-                id++);
-        kryo.register(ReportRequest.class, serializer((out, m) -> {}, in -> new ReportRequest()), id++);
-        kryo.register(Report.class, serializer(ReportSerializer::write, ReportSerializer::read), id);
+    /**
+     * Reads the fields of a message.
+     *
+     * @param type a place in {@link #TYPES}
+     */
+    static RegistryMessage read(Input in, int type) {
+        return switch (type) {
+            case 0 -> new Announce(readMember(in));
+            case 1 -> new AnnounceRefused(BoundedFields.readText(in, MAX_REASON_BYTES, "reason"));
+            case 2 -> new Snapshot(readVersion(in), readMembers(in, MAX_MEMBERS));
+            case 3 -> readUpdate(in);
+            case 4 -> new Lookup(readName(in));
+            case 5 -> new LookupReply(readVersion(in), readName(in), in.readBoolean() ? readMember(in) : null);
+            case 6 -> new StatisticsRequest();
+            case 7 -> new StatisticsReply(ReportSerializer.readCounters(in));
+            case 8 -> new ShufflesHeld(readShuffles(in));
+            case 9 -> new ShufflesGone(readVersion(in), readShuffles(in));
+            case 10 -> new Welcome(readVersion(in), readMembers(in, Welcome.MAX_SOURCES));
+            case 11 -> new SnapshotRequest();
+            case 12 -> new SnapshotBehind(readVersion(in));
+            case 13 -> readRelay(in);
+            case 14 -> new Taken();
+            case 15 -> new CompressionRequest(in.readVarInt(true));
+            case 16 -> new CompressionReply(in.readBoolean());
+            case 17 -> new ReportRequest();
+            case 18 -> ReportSerializer.read(in);
+            default -> throw new IllegalArgumentException("no message has type " + type);
+        };
     }
 
     private static void writeRelay(Output out, Relay relay) {
@@ -170,15 +149,6 @@ final class MessageSerializers {
         int start = in.position();
         MembershipUpdate update = readUpdate(in);
         return new Relay(range, new EncodedUpdate(update, Arrays.copyOfRange(in.getBuffer(), start, in.position())));
-    }
-
-    private static void writeSnapshot(Output out, Snapshot snapshot) {
-        out.writeVarLong(snapshot.version(), true);
-        writeMembers(out, snapshot.members(), MAX_MEMBERS);
-    }
-
-    private static Snapshot readSnapshot(Input in) {
-        return new Snapshot(readVersion(in), readMembers(in, MAX_MEMBERS));
     }
 
     private static void writeUpdate(Output out, MembershipUpdate update) {
@@ -207,10 +177,6 @@ final class MessageSerializers {
         if (member != null) {
             writeMember(out, member);
         }
-    }
-
-    private static LookupReply readReply(Input in) {
-        return new LookupReply(readVersion(in), readName(in), in.readBoolean() ? readMember(in) : null);
     }
 
     private static void writeShuffles(Output out, Set<Integer> shuffleIds) {
@@ -278,19 +244,5 @@ final class MessageSerializers {
 
     private static String readName(Input in) {
         return BoundedFields.readText(in, Member.MAX_NAME_BYTES, "name");
-    }
-
-    private static <T> Serializer<T> serializer(BiConsumer<Output, T> writer, Function<Input, T> reader) {
-        return new Serializer<>(false, true) {
-            @Override
-            public void write(Kryo kryo, Output output, T message) {
-                writer.accept(output, message);
-            }
-
-            @Override
-            public T read(Kryo kryo, Input input, @Nullable Class<? extends T> type) {
-                return reader.apply(input);
-            }
-        };
     }
 }

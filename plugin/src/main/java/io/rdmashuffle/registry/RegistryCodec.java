@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.registry;
 
-import com.esotericsoftware.kryo.kryo5.Kryo;
 import com.esotericsoftware.kryo.kryo5.io.Input;
 import com.esotericsoftware.kryo.kryo5.io.Output;
-import com.esotericsoftware.kryo.kryo5.util.Pool;
 import io.rdmashuffle.registry.RegistryMessage.EncodedUpdate;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import java.nio.ByteBuffer;
@@ -17,16 +15,16 @@ import java.util.zip.CRC32C;
  * <pre>
  *   0               4    5    6               10              14
  *  +---------------+----+----+---------------+---------------+----------------------------+
- *  | magic "RSRG"  |ver |type| body length   | CRC32C        | body: fields through Kryo  |
+ *  | magic "RSRG"  |ver |type| body length   | CRC32C        | body: fields               |
  *  +---------------+----+----+---------------+---------------+----------------------------+
  *    big endian     1    1..19 int32, bytes    of bytes 4..9 and the body
  * </pre>
  *
- * <p>Kryo is used with registration required and one explicit serializer per message; the type is chosen by the header,
- * never by a class name in the bytes. Lengths are checked against bounds and against the bytes left before anything is
- * allocated. {@code docs/design/registry.md} shows the bodies.
+ * <p>Fields go through Kryo's streams; the type is chosen by the header, never by a class name in the bytes. Lengths
+ * are checked against bounds and against the bytes left before anything is allocated. {@code docs/design/registry.md}
+ * shows the bodies.
  *
- * <p><b>Threading:</b> safe; Kryo instances are pooled, one thread at a time each.
+ * <p><b>Threading:</b> stateless.
  */
 public final class RegistryCodec {
     /** First bytes of every message: "RSRG". */
@@ -39,22 +37,12 @@ public final class RegistryCodec {
     static final int MAX_MESSAGE_BYTES = 64 << 20;
 
     private static final int CRC_OFFSET = 10;
-    private static final int MAX_IDLE_KRYOS = 4;
-
-    private final Pool<Kryo> kryos = new Pool<>(true, false, MAX_IDLE_KRYOS) {
-        @Override
-        protected Kryo create() {
-            return MessageSerializers.newKryo();
-        }
-    };
 
     /** Writes a message. Throws {@link RegistryCodecException} if it exceeds the bounds of the protocol. */
     public byte[] encode(RegistryMessage message) {
         try (Output output = new Output(256, MAX_MESSAGE_BYTES)) {
             output.setPosition(HEADER_BYTES);
-            Kryo kryo = kryos.obtain();
-            kryo.writeObject(output, message);
-            kryos.free(kryo);
+            MessageSerializers.write(output, message);
             byte[] bytes = output.toBytes();
             ByteBuffer.wrap(bytes)
                     .putInt(MAGIC)
@@ -79,32 +67,27 @@ public final class RegistryCodec {
 
     /** Reads a message. Throws {@link RegistryCodecException} if {@code bytes} are not exactly one. */
     public RegistryMessage decode(byte[] bytes) {
-        Class<? extends RegistryMessage> type = checkHeader(bytes);
+        int type = checkHeader(bytes);
         try (Input input = new Input(bytes, HEADER_BYTES, bytes.length - HEADER_BYTES)) {
-            RegistryMessage message = read(input, type);
+            RegistryMessage message = MessageSerializers.read(input, type);
             if (input.position() != bytes.length) {
                 throw new RegistryCodecException(
-                        (bytes.length - input.position()) + " bytes after the end of a " + type.getSimpleName());
+                        (bytes.length - input.position()) + " bytes after the end of a " + nameOf(type));
             }
             return message;
         } catch (RegistryCodecException e) {
             throw e;
         } catch (RuntimeException e) {
-            throw new RegistryCodecException("malformed " + type.getSimpleName() + " of the registry", e);
+            throw new RegistryCodecException("malformed " + nameOf(type) + " of the registry", e);
         }
     }
 
-    /** Gives the Kryo back whatever happens: creating one costs far more than a malformed message. */
-    private RegistryMessage read(Input input, Class<? extends RegistryMessage> type) {
-        Kryo kryo = kryos.obtain();
-        try {
-            return kryo.readObject(input, type);
-        } finally {
-            kryos.free(kryo);
-        }
+    private static String nameOf(int type) {
+        return MessageSerializers.TYPES.get(type).getSimpleName();
     }
 
-    private static Class<? extends RegistryMessage> checkHeader(byte[] bytes) {
+    /** Returns the place of the message in {@link MessageSerializers#TYPES}. */
+    private static int checkHeader(byte[] bytes) {
         if (bytes.length < HEADER_BYTES || bytes.length > MAX_MESSAGE_BYTES) {
             throw new RegistryCodecException("a registry message of " + bytes.length + " bytes: must have between "
                     + HEADER_BYTES + " and " + MAX_MESSAGE_BYTES);
@@ -131,7 +114,7 @@ public final class RegistryCodec {
         if (type < 1 || type > MessageSerializers.TYPES.size()) {
             throw new RegistryCodecException("registry message of unknown type " + type);
         }
-        return MessageSerializers.TYPES.get(type - 1);
+        return type - 1;
     }
 
     /** CRC32C of everything that neither the magic nor the checksum itself covers. */
