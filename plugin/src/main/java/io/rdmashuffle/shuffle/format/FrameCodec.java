@@ -12,7 +12,9 @@ public enum FrameCodec {
     /** That of {@code spark.io.compression.codec}; LZ4 unless the user has set it. */
     APPLICATION(0),
     /** Zstandard: fewer bytes for more time. */
-    ZSTD(1);
+    ZSTD(1),
+    /** Rows of Spark SQL by what they have in common; rows that are mostly strings with the application's codec. */
+    ROWS(2);
 
     private final int number;
 
@@ -30,6 +32,7 @@ public enum FrameCodec {
         return switch (number) {
             case 0 -> APPLICATION;
             case 1 -> ZSTD;
+            case 2 -> ROWS;
             default -> null;
         };
     }

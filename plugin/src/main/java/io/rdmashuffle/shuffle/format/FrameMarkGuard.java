@@ -44,14 +44,14 @@ public final class FrameMarkGuard extends FilterOutputStream {
 
     @Override
     public void write(byte[] source, int offset, int length) throws IOException {
-        for (int i = 0; i < length && !different && alike < Frames.markBytes(); i++) {
-            if (source[offset + i] == Frames.markByte(alike)) {
+        for (int i = 0; i < length && !different && alike < FrameHeader.MARK_BYTES; i++) {
+            if (source[offset + i] == FrameHeader.markByte(alike)) {
                 alike++;
             } else {
                 different = true;
             }
         }
-        if (alike == Frames.markBytes()) {
+        if (alike == FrameHeader.MARK_BYTES) {
             throw new OutputRefusedException("a block of bare records begins with the mark of a compressed frame");
         }
         out.write(source, offset, length);

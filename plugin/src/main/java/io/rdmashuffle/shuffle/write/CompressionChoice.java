@@ -74,50 +74,65 @@ public final class CompressionChoice {
     /**
      * Begins without figures.
      *
-     * @param mayUseZstd whether the user has left the codec to us
+     * @param mayChooseCodec whether the user has left the codec to us
      */
-    public CompressionChoice(DiskCompression mode, boolean mayUseZstd) {
+    public CompressionChoice(DiskCompression mode, boolean mayChooseCodec) {
         this.mode = mode;
         codecs.put(FrameCodec.APPLICATION, new Pace());
-        if (mayUseZstd) {
+        if (mayChooseCodec) {
             codecs.put(FrameCodec.ZSTD, new Pace());
+            codecs.put(FrameCodec.ROWS, new Pace());
         }
+    }
+
+    /**
+     * Returns what to compress with where that is not measured: what costs least time and still leaves few bytes.
+     *
+     * @param rows whether the records are rows of Spark SQL
+     */
+    FrameCodec standard(boolean rows) {
+        return rows && codecs.containsKey(FrameCodec.ROWS) ? FrameCodec.ROWS : FrameCodec.APPLICATION;
     }
 
     /**
      * Returns what to compress the next map output with, null for bare records.
      *
      * @param writeNanosPerByte what writing to the disk tier has cost lately
+     * @param rows whether the records are rows of Spark SQL
      */
-    synchronized @Nullable FrameCodec next(double writeNanosPerByte) {
+    synchronized @Nullable FrameCodec next(double writeNanosPerByte, boolean rows) {
         return switch (mode) {
-            case ALWAYS -> FrameCodec.APPLICATION;
+            case ALWAYS -> standard(rows);
             case NEVER -> null;
-            case AUTO -> writeNanosPerByte < MIN_PROBED_NANOS_PER_BYTE ? null : nextSlow(writeNanosPerByte);
+            case AUTO -> writeNanosPerByte < MIN_PROBED_NANOS_PER_BYTE ? null : nextSlow(writeNanosPerByte, rows);
         };
     }
 
-    private @Nullable FrameCodec nextSlow(double writeNanosPerByte) {
+    private @Nullable FrameCodec nextSlow(double writeNanosPerByte, boolean rows) {
         outputs++;
         for (Map.Entry<FrameCodec, Pace> each : codecs.entrySet()) {
-            if (each.getValue().isDue(outputs)) {
+            if (suits(each.getKey(), rows) && each.getValue().isDue(outputs)) {
                 return each.getKey();
             }
         }
-        return best(writeNanosPerByte);
+        return best(writeNanosPerByte, rows);
     }
 
-    private @Nullable FrameCodec best(double writeNanosPerByte) {
+    private @Nullable FrameCodec best(double writeNanosPerByte, boolean rows) {
         FrameCodec best = null;
         double least = DISK_PASSES * writeNanosPerByte;
         for (Map.Entry<FrameCodec, Pace> each : codecs.entrySet()) {
             double nanos = each.getValue().nanosWith(writeNanosPerByte);
-            if (each.getValue().isKnown() && nanos < least) {
+            if (suits(each.getKey(), rows) && each.getValue().isKnown() && nanos < least) {
                 least = nanos;
                 best = each.getKey();
             }
         }
         return best;
+    }
+
+    private static boolean suits(FrameCodec codec, boolean rows) {
+        return rows || codec != FrameCodec.ROWS;
     }
 
     /** Takes note of what was compressed. */

@@ -140,9 +140,11 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     private RecordEncoder encoder() {
         Serializer serializer = dependency.serializer();
-        return UnsafeRowFormat.areWrittenBy(serializer)
-                ? new RowRecords(serializer)
-                : new SerializedRecords(serializer);
+        return hasRows() ? new RowRecords(serializer) : new SerializedRecords(serializer);
+    }
+
+    private boolean hasRows() {
+        return UnsafeRowFormat.areWrittenBy(dependency.serializer());
     }
 
     private void addAfterSpill(RecordEncoder encoder, int partition) throws IOException {
@@ -164,7 +166,8 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
         FrameCodec codec = mayCompress ? codecFor(bytes) : null;
         for (Destination destination : Destination.inOrder(mayCompress, codec != null)) {
-            long[] written = writtenTo(destination, codec == null ? FrameCodec.APPLICATION : codec, bytes);
+            FrameCodec with = codec == null ? services.components().standardCodec(hasRows()) : codec;
+            long[] written = writtenTo(destination, with, bytes);
             if (written != null) {
                 isBare = !destination.isCompressed();
                 return written;
@@ -189,8 +192,8 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     private @Nullable FrameCodec codecFor(long bytes) {
         return services.compressesAll()
-                ? FrameCodec.APPLICATION
-                : services.components().codecFor(bytes);
+                ? services.components().standardCodec(hasRows())
+                : services.components().codecFor(bytes, hasRows());
     }
 
     /**

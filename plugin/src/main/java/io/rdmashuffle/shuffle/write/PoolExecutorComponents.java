@@ -77,16 +77,23 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
      * Returns what a map output of so many bytes is better compressed with: where the pool would be fuller with it than
      * it may be with bytes that could be fewer, or where it goes to a disk that is slower than the codec. Null for bare
      * records.
+     *
+     * @param rows whether the records are rows of Spark SQL
      */
     @Nullable
-    FrameCodec codecFor(long bytes) {
+    FrameCodec codecFor(long bytes, boolean rows) {
         DiskTier disk = pool.disk();
         if (disk == null) {
-            return limits.leavesRoom(pool.memory().usage(), bytes) ? null : FrameCodec.APPLICATION;
+            return limits.leavesRoom(pool.memory().usage(), bytes) ? null : standardCodec(rows);
         }
         return limits.fits(pool.memory().usage(), bytes)
                 ? null
-                : choice.next(disk.pace().nanosPerByte());
+                : choice.next(disk.pace().nanosPerByte(), rows);
+    }
+
+    /** Returns what a map output is compressed with that must be, wherever it goes. */
+    FrameCodec standardCodec(boolean rows) {
+        return choice.standard(rows);
     }
 
     /** Takes note of what compressing a map output took. */

@@ -11,6 +11,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Random;
 import org.apache.spark.SparkConf;
@@ -88,14 +89,80 @@ class FramesTest {
         assertThat(frames.open(in).readAllBytes()).as("seed %d", seed).isEqualTo(raw.toByteArray());
     }
 
+    /** Rows are packed, also behind what cannot be: one that is larger than a frame, or a block that has none. */
+    @Test
+    void blocksOfRowsAndOfOtherRecordsComeBack() throws IOException {
+        Frames frames = frames("lz4");
+        ByteArrayOutputStream raw = new ByteArrayOutputStream();
+        ByteArrayOutputStream stored = new ByteArrayOutputStream();
+        GeneratedRows numbers = GeneratedRows.ofNumbers(random);
+        GeneratedRows strings = GeneratedRows.ofAnySchema(random, 20);
+        byte[] large = ByteBuffer.allocate(700_004).putInt(700_000).array();
+        byte[] cut = Arrays.copyOf(numbers.block(5_000), 300_001);
+        byte[][] blocks = {
+            numbers.block(1), numbers.block(9_000), strings.block(3_000), large, bytes(300_000), cut, new byte[3]
+        };
+        for (byte[] block : blocks) {
+            raw.write(block);
+            stored.write(compressed(frames, FrameCodec.ROWS, block, new CodecCost()));
+        }
+        byte[] mixed = concatenated(numbers.block(7_000), large, numbers.block(7_000));
+        byte[] packed = compressed(frames, FrameCodec.ROWS, mixed, new CodecCost());
+        assertThat(packed).as("seed %d", seed).hasSizeLessThan((mixed.length - large.length) / 2);
+        raw.write(mixed);
+        stored.write(packed);
+        InputStream in = new ByteArrayInputStream(stored.toByteArray());
+        assertThat(frames.open(in).readAllBytes()).as("seed %d", seed).isEqualTo(raw.toByteArray());
+    }
+
+    private static byte[] concatenated(byte[]... parts) {
+        ByteArrayOutputStream all = new ByteArrayOutputStream();
+        for (byte[] part : parts) {
+            all.writeBytes(part);
+        }
+        return all.toByteArray();
+    }
+
+    @Test
+    void rowsOfNumbersTakeFewerBytesPackedThanCompressed() throws IOException {
+        byte[] block = GeneratedRows.ofNumbers(random).block(5_000);
+        CodecCost cost = new CodecCost();
+        byte[] packed = compressed(frames("lz4"), FrameCodec.ROWS, block, cost);
+        assertThat(packed).as("seed %d", seed).hasSizeLessThan(compressed(frames("lz4"), block).length);
+        assertThat(packed[Frames.markBytes()]).isEqualTo((byte) FrameCodec.ROWS.number());
+        assertThat(cost.rawBytes()).isEqualTo(block.length);
+        assertThat(cost.storedBytes()).isEqualTo(packed.length);
+    }
+
+    @Test
+    void damagedFramesOfPackedRowsFailOrHaveTheRightLength() throws IOException {
+        Frames frames = frames("lz4");
+        byte[] raw = GeneratedRows.ofNumbers(random).block(30);
+        byte[] stored = compressed(frames, FrameCodec.ROWS, raw, new CodecCost());
+        int failures = 0;
+        // From the lengths on; another codec must not be handed these bytes.
+        for (int place = Frames.markBytes() + 1; place < stored.length; place++) {
+            byte[] damaged = stored.clone();
+            damaged[place] ^= (byte) (1 << random.nextInt(8));
+            try {
+                assertThat(frames.open(new ByteArrayInputStream(damaged)).readAllBytes())
+                        .as("seed %d, byte %d", seed, place)
+                        .hasSameSizeAs(raw);
+            } catch (IOException e) {
+                failures++;
+            }
+        }
+        assertThat(failures).as("seed %d", seed).isPositive();
+    }
+
     @Test
     void aCodecThatDoesNotExistIsRefused() throws IOException {
         Frames frames = frames("lz4");
         byte[] stored = compressed(frames, bytes(100));
-        stored[Frames.markBytes()] = 2;
+        stored[Frames.markBytes()] = 3;
         assertThatThrownBy(() -> frames.open(new ByteArrayInputStream(stored)).readAllBytes())
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining("no codec has the number 2");
+                .hasMessageContaining("no codec has the number 3");
     }
 
     @Test
