@@ -148,8 +148,9 @@ public final class ShuffleConfig {
             ConfigEntry.choice("disk.compress", DiskCompression.class, "auto").doc("""
                 Which map outputs of direct shuffles are compressed in the disk tier. `auto`: those for which the disk
                 takes longer than compressing them, both as measured while the executor runs, with
-                `spark.io.compression.codec`, or with Zstandard where that key is not set and the disk is slow; none
-                while the page cache takes what is written. `always`: all, with `spark.io.compression.codec`.
+                `spark.io.compression.codec`, or, where that key is not set, with Zstandard or by packing rows of Spark
+                SQL, whichever takes least; none while the page cache takes what is written. `always`: all, with
+                `spark.io.compression.codec`, or, where that key is not set, rows packed.
                 `spark.shuffle.compress=false` rules out all.
                 """);
 
