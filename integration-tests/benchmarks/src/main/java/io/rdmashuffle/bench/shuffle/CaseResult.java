@@ -75,9 +75,11 @@ record CaseResult(BenchCase benchCase, long rows, Map<Contender, ContenderResult
                 .orElseThrow();
     }
 
-    /** Returns the time of sort shuffle's shuffle over that of ours; nothing where one is lost in noise. */
+    /** Returns the time of sort shuffle's shuffle over that of ours; nothing where one is lost in noise or unknown. */
     OptionalDouble overheadRatio(Contender sort) {
-        return Ratio.of(of(sort).overheadSeconds(), of(Contender.OURS).overheadSeconds());
+        return Ratio.of(
+                of(sort).overheadSeconds().orElse(0),
+                of(Contender.OURS).overheadSeconds().orElse(0));
     }
 
     OptionalDouble cpuRatio(Contender sort) {
@@ -93,13 +95,14 @@ record CaseResult(BenchCase benchCase, long rows, Map<Contender, ContenderResult
     /** Returns who has no overhead left to divide by, in words; empty if ratios of overhead mean something. */
     List<String> withinNoise() {
         return Stream.of(Contender.values())
-                .filter(contender -> !results.isEmpty() && of(contender).overheadSeconds() <= 0)
+                .filter(contender ->
+                        !results.isEmpty() && of(contender).overheadSeconds().orElse(1) <= 0)
                 .map(contender -> String.format(
                         Locale.ROOT,
                         "%s: the overhead of %s is within noise (%.2f s), so there is no ratio of it",
                         name(),
                         contender.label(),
-                        of(contender).overheadSeconds()))
+                        of(contender).overheadSeconds().orElseThrow()))
                 .toList();
     }
 

@@ -3,8 +3,8 @@ package io.rdmashuffle.bench.shuffle;
 
 import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.Turns;
-import io.rdmashuffle.bench.jobs.BenchApplication;
 import io.rdmashuffle.bench.jobs.BenchCase;
+import io.rdmashuffle.bench.jobs.BenchJob;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import io.rdmashuffle.bench.jobs.Measurement;
 import io.rdmashuffle.harness.cli.StepProgress;
@@ -22,17 +22,28 @@ import java.util.stream.Collectors;
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> the applications are the bench's.
  */
 final class CaseRun {
-    private final Map<Contender, BenchApplication> applications;
     private final int rounds;
+    private final List<Form> forms;
     private final StepProgress progress;
-    private final Turns<Map.Entry<Contender, BenchApplication>> turns;
+    private final Turns<Map.Entry<Contender, Jobs>> turns;
     private long poolPeak;
 
-    CaseRun(Map<Contender, BenchApplication> applications, int rounds, StepProgress progress) {
-        this.applications = applications;
+    /** Runs the jobs of one contender, in an application of its own. */
+    @FunctionalInterface
+    interface Jobs {
+        Measurement run(BenchJob job) throws IOException, InterruptedException;
+    }
+
+    /**
+     * Prepares to run.
+     *
+     * @param forms what of each job is measured
+     */
+    CaseRun(Map<Contender, Jobs> contenders, int rounds, List<Form> forms, StepProgress progress) {
         this.rounds = rounds;
+        this.forms = List.copyOf(forms);
         this.progress = progress;
-        this.turns = new Turns<>(applications.entrySet());
+        this.turns = new Turns<>(contenders.entrySet());
     }
 
     /** Runs a case; a failure is its result, for as long as the other cases can be run. */
@@ -46,17 +57,13 @@ final class CaseRun {
                 round(benchCase, askedRows, "warm-up", List.of(Form.FULL, Form.UNSHUFFLED), empty(peakBefore));
             }
             for (int i = 1; i <= rounds; i++) {
-                round(benchCase, askedRows, "round " + i, List.of(Form.values()), results);
+                round(benchCase, askedRows, "round " + i, forms, results);
             }
             return new CaseResult(benchCase, rows, results, "");
         } catch (IOException e) {
             progress.finished(benchCase.name() + " failed: " + e.getMessage());
             return CaseResult.failed(benchCase, rows, String.valueOf(e.getMessage()));
         }
-    }
-
-    boolean canGoOn() {
-        return applications.values().stream().allMatch(BenchApplication::isAlive);
     }
 
     private static Map<Contender, ContenderResult> empty(long poolPeak) {
@@ -71,7 +78,7 @@ final class CaseRun {
             BenchCase benchCase, long askedRows, String what, List<Form> forms, Map<Contender, ContenderResult> results)
             throws IOException, InterruptedException {
         for (Form form : forms) {
-            for (Map.Entry<Contender, BenchApplication> entry : turns.next()) {
+            for (Map.Entry<Contender, Jobs> entry : turns.next()) {
                 Contender contender = entry.getKey();
                 progress.starting(benchCase.name() + ", " + what + ", " + contender.label());
                 Measurement measured = entry.getValue().run(benchCase.job(form, askedRows));

@@ -6,6 +6,7 @@ import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.RunFolders;
 import io.rdmashuffle.bench.jobs.BenchApplication;
 import io.rdmashuffle.bench.jobs.BenchCase;
+import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.cli.StepProgress;
 import java.io.IOException;
@@ -18,7 +19,7 @@ import java.util.Map;
 
 /**
  * Runs the cases of a bench on sort shuffle in several configurations and on ours, each of which is an application that
- * lives for the whole run.
+ * lives for the whole run; or, for the first job of fresh executors, for one job.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns applications and folders while it runs.
  */
@@ -26,6 +27,7 @@ final class Comparison {
     private final String bench;
     private final ShuffleOptions options;
     private final PrintStream out;
+    private final Map<Contender, Integer> started = new EnumMap<>(Contender.class);
 
     /**
      * Prepares to run.
@@ -45,6 +47,7 @@ final class Comparison {
         try (RunFolders folders = new RunFolders(workspace, bench, options.disk(), options.tmpfs())) {
             out.println("local-cluster with " + ShuffleOptions.EXECUTORS + " executors, "
                     + Contender.values().length + " times; "
+                    + (options.cold() ? "started anew for each job; " : "")
                     + folders.fileSystems() + "; adaptive execution off");
             out.println("logs: " + folders.logs());
             return report(cases(workspace, folders));
@@ -56,21 +59,51 @@ final class Comparison {
     }
 
     private List<CaseResult> cases(Workspace workspace, RunFolders folders) throws IOException, InterruptedException {
-        List<BenchCase> selected = options.selected();
-        List<CaseResult> results = new ArrayList<>();
-        Map<Contender, BenchApplication> applications = new EnumMap<>(Contender.class);
-        int steps = selected.stream()
+        int steps = options.selected().stream()
                 .mapToInt(each -> options.warmups(each) + options.rounds())
                 .sum();
         try (StepProgress progress = new StepProgress(out, "rounds", steps)) {
+            return options.cold() ? coldCases(workspace, folders, progress) : cases(workspace, folders, progress);
+        }
+    }
+
+    private List<CaseResult> coldCases(Workspace workspace, RunFolders folders, StepProgress progress)
+            throws IOException, InterruptedException {
+        List<CaseResult> results = new ArrayList<>();
+        Map<Contender, CaseRun.Jobs> contenders = new EnumMap<>(Contender.class);
+        for (Contender contender : Contender.values()) {
+            contenders.put(contender, job -> {
+                String name = contender.label() + "-" + started.merge(contender, 1, Integer::sum);
+                try (BenchApplication application = start(workspace, folders, contender, name)) {
+                    return application.run(job);
+                }
+            });
+        }
+        for (BenchCase benchCase : options.selected()) {
+            // Of its own for each case: what an earlier one had in the pool is gone with its application.
+            CaseRun runs = new CaseRun(contenders, options.rounds(), List.of(Form.FULL), progress);
+            results.add(runs.run(benchCase, options.rows(), 0));
+            options.keep(report(results)::writeJson);
+        }
+        return results;
+    }
+
+    private List<CaseResult> cases(Workspace workspace, RunFolders folders, StepProgress progress)
+            throws IOException, InterruptedException {
+        List<CaseResult> results = new ArrayList<>();
+        Map<Contender, BenchApplication> applications = new EnumMap<>(Contender.class);
+        Map<Contender, CaseRun.Jobs> contenders = new EnumMap<>(Contender.class);
+        try {
             for (Contender contender : Contender.values()) {
                 progress.starting("starting " + contender.label());
-                applications.put(contender, start(workspace, folders, contender));
+                BenchApplication application = start(workspace, folders, contender, contender.label());
+                applications.put(contender, application);
+                contenders.put(contender, application::run);
             }
-            CaseRun runs = new CaseRun(applications, options.rounds(), progress);
-            for (BenchCase benchCase : selected) {
+            CaseRun runs = new CaseRun(contenders, options.rounds(), List.of(Form.values()), progress);
+            for (BenchCase benchCase : options.selected()) {
                 results.add(
-                        runs.canGoOn()
+                        applications.values().stream().allMatch(BenchApplication::isAlive)
                                 ? runs.run(benchCase, options.rows(), options.warmups(benchCase))
                                 : CaseResult.failed(
                                         benchCase, benchCase.rows(options.rows()), "not run: an application is gone"));
@@ -82,18 +115,17 @@ final class Comparison {
         return results;
     }
 
-    private BenchApplication start(Workspace workspace, RunFolders folders, Contender contender)
+    private BenchApplication start(Workspace workspace, RunFolders folders, Contender contender, String name)
             throws IOException, InterruptedException {
-        GarbageLog garbage = folders.garbage(contender.label());
+        GarbageLog garbage = folders.garbage(name);
         Path warehouse = folders.logs().resolve("warehouse");
         return new BenchApplication(
                 workspace,
                 new BenchApplication.Setting(
-                        contender.label(),
+                        name,
                         ShuffleOptions.EXECUTORS,
-                        options.conf(
-                                contender, folders.local(contender.label(), contender.inMemory()), warehouse, garbage),
-                        folders.log(contender.label()),
+                        options.conf(contender, folders.local(name, contender.inMemory()), warehouse, garbage),
+                        folders.log(name),
                         garbage.folder(),
                         options.timeout()));
     }

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import java.util.function.ToLongFunction;
 
 /**
@@ -50,15 +51,22 @@ final class ContenderResult {
         return Spread.of(runs(form).stream().map(Measurement::millis).toList()).dividedBy(MILLIS);
     }
 
-    /** Returns what the job takes without its shuffle: the larger of the two floors. */
-    double floorSeconds() {
-        return Math.max(
-                seconds(Form.UNSHUFFLED).median(), seconds(Form.FEW_ROWS).median());
+    /** Returns what the job takes without its shuffle: the larger of the two floors; empty if they did not run. */
+    OptionalDouble floorSeconds() {
+        return runs(Form.UNSHUFFLED).isEmpty() || runs(Form.FEW_ROWS).isEmpty()
+                ? OptionalDouble.empty()
+                : OptionalDouble.of(Math.max(
+                        seconds(Form.UNSHUFFLED).median(),
+                        seconds(Form.FEW_ROWS).median()));
     }
 
-    /** Returns the time that the shuffle adds; where noise is larger than that, it may be negative. */
-    double overheadSeconds() {
-        return seconds(Form.FULL).median() - floorSeconds();
+    /**
+     * Returns the time that the shuffle adds; where noise is larger than that, it may be negative. Empty without
+     * floors.
+     */
+    OptionalDouble overheadSeconds() {
+        OptionalDouble floor = floorSeconds();
+        return floor.isPresent() ? OptionalDouble.of(seconds(Form.FULL).median() - floor.getAsDouble()) : floor;
     }
 
     Spread cpuSeconds() {

@@ -24,16 +24,18 @@ class ShuffleOptions extends JobOptions {
     /** A round of so many tasks warms up as much as several rounds of the others do. */
     private static final int MANY_PARTITIONS = 2_000;
 
+    private static final List<String> COLD_CASES = List.of("repartition-64-100B", "repartition-400-100B");
+
     @Option(
             names = "--cases",
             order = FIRST,
             paramLabel = "NAMES",
             split = ",",
-            description =
-                    "Cases by name, by the beginning of names, or by a pattern with * and ?; all of them by default."
-                            + " They are: repartition-{64,400,2000}-{100B,1KB}, groupBy-400, join-400, terasort-400,"
-                            + " reduceByKey-400, skew-400; the number is of map tasks, and of reduce tasks")
-    private List<String> cases = List.of("all");
+            description = "Cases by name, by the beginning of names, or by a pattern with * and ?; all of them by"
+                    + " default, with --cold repartition-64-100B and repartition-400-100B. They are:"
+                    + " repartition-{64,400,2000}-{100B,1KB}, groupBy-400, join-400, terasort-400, reduceByKey-400,"
+                    + " skew-400; the number is of map tasks, and of reduce tasks")
+    private @Nullable List<String> cases;
 
     @Option(
             names = "--warmups",
@@ -42,6 +44,14 @@ class ShuffleOptions extends JobOptions {
             description = "Rounds of a case that are not counted, before those that are. Default: " + WARMUPS
                     + ", which the virtual machines' compilers need, but 1 with 2000 partitions")
     private @Nullable Integer warmups;
+
+    @Option(
+            names = "--cold",
+            order = FIRST,
+            description = "Measure first jobs: each round starts an application of each anew, whose executors have"
+                    + " loaded no class and compiled nothing, and ends it after one job. There are no floors then, and"
+                    + " so no overhead")
+    private boolean cold;
 
     ShuffleOptions() {
         super(ROWS);
@@ -52,22 +62,34 @@ class ShuffleOptions extends JobOptions {
         super.check();
         selected();
         atLeast("--warmups", warmups == null ? 0 : warmups, 0);
+        if (cold && warmups != null && warmups > 0) {
+            throw new IllegalArgumentException("--warmups " + warmups + ": what has warmed up is not measured --cold");
+        }
+    }
+
+    /** Returns whether each job has an application of its own. */
+    boolean cold() {
+        return cold;
     }
 
     int warmups(BenchCase benchCase) {
-        if (warmups != null) {
-            return warmups;
+        if (warmups != null || cold) {
+            return warmups == null ? 0 : warmups;
         }
         return benchCase.partitions() < MANY_PARTITIONS ? WARMUPS : 1;
     }
 
     List<BenchCase> selected() {
-        return CaseCatalogue.select(cases);
+        if (cases != null) {
+            return CaseCatalogue.select(cases);
+        }
+        return CaseCatalogue.select(cold ? COLD_CASES : List.of("all"));
     }
 
     @Override
     public Map<String, Object> settings() {
         Map<String, Object> settings = super.settings();
+        settings.put("cold", cold);
         settings.put("warmups", selected().stream().collect(Collectors.toMap(BenchCase::name, this::warmups)));
         return settings;
     }

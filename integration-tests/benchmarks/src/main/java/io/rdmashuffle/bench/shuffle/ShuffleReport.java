@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,9 +81,12 @@ record ShuffleReport(String bench, Map<String, Object> settings, List<CaseResult
     private static Map<String, Object> json(ContenderResult result, double referenceBytes) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("totalSeconds", result.seconds(Form.FULL));
-        json.put("unshuffledSeconds", result.seconds(Form.UNSHUFFLED));
-        json.put("fewRowsSeconds", result.seconds(Form.FEW_ROWS));
-        json.put("overheadSeconds", result.overheadSeconds());
+        OptionalDouble overhead = result.overheadSeconds();
+        if (overhead.isPresent()) {
+            json.put("unshuffledSeconds", result.seconds(Form.UNSHUFFLED));
+            json.put("fewRowsSeconds", result.seconds(Form.FEW_ROWS));
+            json.put("overheadSeconds", overhead.getAsDouble());
+        }
         json.put("cpuSeconds", result.cpuSeconds());
         json.put("cpuSecondsPerGb", result.cpuSecondsPerGigabyte(referenceBytes));
         json.put("bytesWritten", (long) result.bytesWritten());

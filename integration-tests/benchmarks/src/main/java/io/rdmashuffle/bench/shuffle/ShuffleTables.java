@@ -65,7 +65,7 @@ final class ShuffleTables {
 
     private static TextTable<CaseResult> shares() {
         TextTable<CaseResult> table = names();
-        table.number("overhead s", result -> each(result, of -> decimals(of.overheadSeconds())));
+        table.number("overhead s", result -> each(result, of -> Ratio.format(of.overheadSeconds())));
         table.number("overhead / ours", result -> ratios(result::overheadRatio));
         table.number("CPU / ours", result -> ratios(result::cpuRatio));
         return table;

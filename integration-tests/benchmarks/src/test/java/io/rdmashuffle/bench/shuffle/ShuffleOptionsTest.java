@@ -2,6 +2,7 @@
 package io.rdmashuffle.bench.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.entry;
 
 import io.rdmashuffle.bench.Contender;
 import io.rdmashuffle.bench.GarbageLog;
@@ -43,6 +44,15 @@ class ShuffleOptionsTest {
     private Map<String, Integer> warmups(String... args) {
         commandLine.parseArgs(args);
         return bench.options.selected().stream().collect(Collectors.toMap(BenchCase::name, bench.options::warmups));
+    }
+
+    @Test
+    void firstJobsAreMeasuredWithoutWarmingUp() {
+        assertThat(warmups("--cold")).containsOnly(entry("repartition-64-100B", 0), entry("repartition-400-100B", 0));
+        assertThat(bench.options.cold()).isTrue();
+        assertThat(bench.options.settings()).containsEntry("cold", true);
+        assertThat(warmups("--cold", "--cases", "join-400", "--warmups", "0")).containsOnly(entry("join-400", 0));
+        assertThat(Refusals.of(commandLine, "--cold", "--warmups", "1")).contains("--warmups 1: what has warmed up");
     }
 
     @Test

@@ -57,9 +57,10 @@ class ShuffleReportTest {
     @Test
     void overheadIsWhatIsAboveTheLargerFloor() {
         CaseResult result = comparison(ours());
-        assertThat(result.of(Contender.SORT_DISK).overheadSeconds()).isCloseTo(6, within(1e-9));
-        assertThat(result.of(Contender.OURS).floorSeconds()).isEqualTo(3);
-        assertThat(result.of(Contender.OURS).overheadSeconds()).isCloseTo(2, within(1e-9));
+        assertThat(result.of(Contender.SORT_DISK).overheadSeconds().orElseThrow())
+                .isCloseTo(6, within(1e-9));
+        assertThat(result.of(Contender.OURS).floorSeconds()).hasValue(3);
+        assertThat(result.of(Contender.OURS).overheadSeconds().orElseThrow()).isCloseTo(2, within(1e-9));
         assertThat(result.totalRatio(Contender.SORT_DISK)).hasValue(2);
         assertThat(result.totalRatio(Contender.SORT_TMPFS)).hasValue(1.6);
         assertThat(result.fastestSort()).isEqualTo(Contender.SORT_BARE);
@@ -89,6 +90,31 @@ class ShuffleReportTest {
         assertThat(ShuffleTables.render(new ShuffleReport("shuffle", Map.of(), List.of(result))))
                 .contains("within noise")
                 .doesNotContain("Infinity");
+    }
+
+    /** As with --cold. */
+    @Test
+    void withoutFloorsThereIsNoOverheadAndAllElse(@TempDir Path folder) throws Exception {
+        Map<Contender, ContenderResult> results = new EnumMap<>(Contender.class);
+        for (Contender contender : Contender.values()) {
+            ContenderResult result = new ContenderResult(0);
+            result.add(Form.FULL, run(contender == Contender.OURS ? 5_000 : 8_000, 1_000, Map.of()));
+            results.put(contender, result);
+        }
+        CaseResult result = new CaseResult(CASE, 8_000, results, "");
+        assertThat(result.ok()).isTrue();
+        assertThat(result.totalRatio(Contender.SORT_DISK)).hasValue(1.6);
+        assertThat(result.overheadRatio(Contender.SORT_DISK)).isEmpty();
+        assertThat(result.withinNoise()).isEmpty();
+        ShuffleReport report = new ShuffleReport("shuffle", Map.of(), List.of(result));
+        assertThat(ShuffleTables.render(report)).contains("1.60").contains("- / - / - / -");
+        Path file = folder.resolve("report.json");
+        report.writeJson(file);
+        JsonNode json = new ObjectMapper().readTree(file.toFile());
+        assertThat(json.at("/cases/0/ratios/sort-disk/overhead").isNull()).isTrue();
+        assertThat(json.at("/cases/0/contenders/ours").has("overheadSeconds")).isFalse();
+        assertThat(json.at("/cases/0/contenders/ours/totalSeconds/median").asDouble())
+                .isEqualTo(5);
     }
 
     @Test
