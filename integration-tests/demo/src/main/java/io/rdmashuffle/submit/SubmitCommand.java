@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
@@ -19,7 +20,8 @@ import picocli.CommandLine.ParseResult;
 
 /**
  * Turns {@code bin/submit}'s arguments into the command that runs spark-submit, and writes it to a file, each argument
- * ended by a NUL. The file stays empty if there is nothing to run.
+ * ended by a NUL. The file stays empty if there is nothing to run. With {@code --cds} the file has no command but that
+ * word, a folder for class-data archives, and spark-submit's arguments: the archives come first.
  */
 public final class SubmitCommand {
     static final String DEFAULT_MASTER = "local-cluster[2,1,1024]";
@@ -37,9 +39,9 @@ public final class SubmitCommand {
         commandLine.setExecutionStrategy(parsed -> {
             boolean help = CommandLine.executeHelpRequest(parsed) != null;
             // Spark explains its own options better than we could.
-            List<String> command = help ? List.of("--help") : arguments(parsed);
+            List<String> arguments = help ? List.of("--help") : arguments(parsed);
             try {
-                Files.writeString(file, String.join("\0", SparkLauncherAccess.command(command)) + "\0");
+                Files.writeString(file, String.join("\0", written(parsed, arguments)) + "\0");
             } catch (IOException e) {
                 parsed.commandSpec().commandLine().getErr().println("submit: " + e.getMessage());
                 return CommandLine.ExitCode.SOFTWARE;
@@ -49,7 +51,17 @@ public final class SubmitCommand {
         System.exit(commandLine.execute(List.of(args).subList(1, args.length).toArray(String[]::new)));
     }
 
-    /** Returns our option and all of spark-submit's. */
+    private static List<String> written(ParseResult parsed, List<String> arguments) throws IOException {
+        Path archives = archives(parsed);
+        if (archives == null) {
+            return SparkLauncherAccess.command(arguments);
+        }
+        List<String> written = new ArrayList<>(List.of("--cds", archives.toString()));
+        written.addAll(arguments);
+        return written;
+    }
+
+    /** Returns our options and all of spark-submit's. */
     static CommandSpec spec() {
         CommandSpec spec = CommandSpec.create().name("submit");
         spec.usageMessage()
@@ -60,18 +72,10 @@ public final class SubmitCommand {
                         "")
                 .footer("", "All other options are spark-submit's own. What it says of them:")
                 .synopsisHeading("Usage: ")
-                .customSynopsis(
-                        "submit [-Dspark.line=LINE] [--fabric MODE] [options of spark-submit] --class CLASS APP.jar"
-                                + " [ARGUMENT...]")
+                .customSynopsis("submit [-Dspark.line=LINE] [--fabric MODE] [--cds | --cds-folder DIR]"
+                        + " [options of spark-submit] --class CLASS APP.jar [ARGUMENT...]")
                 .width(110);
-        spec.addOption(OptionSpec.builder("--fabric")
-                .paramLabel("MODE")
-                .type(ShuffleMode.class)
-                .converters(new ShuffleModeConverter())
-                .defaultValue("auto")
-                .description("How the shuffle reaches peers: ${COMPLETION-CANDIDATES}; sort is Spark's own. Default:"
-                        + " ${DEFAULT-VALUE}")
-                .build());
+        addOurs(spec);
         for (List<String> names : SparkLauncherAccess.valuedOptions()) {
             spec.addOption(OptionSpec.builder(names.toArray(String[]::new))
                     .paramLabel("VALUE")
@@ -103,6 +107,27 @@ public final class SubmitCommand {
         return spec;
     }
 
+    private static void addOurs(CommandSpec spec) {
+        spec.addOption(OptionSpec.builder("--fabric")
+                .paramLabel("MODE")
+                .type(ShuffleMode.class)
+                .converters(new ShuffleModeConverter())
+                .defaultValue("auto")
+                .description("How the shuffle reaches peers: ${COMPLETION-CANDIDATES}; sort is Spark's own. Default:"
+                        + " ${DEFAULT-VALUE}")
+                .build());
+        spec.addOption(OptionSpec.builder("--cds")
+                .type(boolean.class)
+                .description("Start executors and driver with archives of their classes, below target/cds; a small job"
+                        + " makes them first if there are none of these jars and this Java. Excludes SPARK_CONF_DIR")
+                .build());
+        spec.addOption(OptionSpec.builder("--cds-folder")
+                .paramLabel("DIR")
+                .type(Path.class)
+                .description("The same, with archives in a folder")
+                .build());
+    }
+
     /** Returns the arguments for spark-submit: ours first, so that the user's win. */
     static List<String> arguments(ParseResult parsed) {
         List<String> application = parsed.matchedPositionalValue(0, List.of());
@@ -118,6 +143,7 @@ public final class SubmitCommand {
         if (needsApplication) {
             ShuffleMode fabric = parsed.matchedOptionValue("--fabric", ShuffleMode.AUTO);
             fabric.conf().forEach((key, value) -> arguments.addAll(List.of("--conf", key + "=" + value)));
+            arguments.addAll(archiveSettings(archives(parsed)));
             if (!parsed.hasMatchedOption("--master") && !parsed.hasMatchedOption("--remote")) {
                 arguments.addAll(List.of("--master", DEFAULT_MASTER));
             }
@@ -126,14 +152,52 @@ public final class SubmitCommand {
         int options = given.size() - application.size();
         for (int i = 0; i < options; i++) {
             String argument = given.get(i);
-            if (argument.equals("--fabric")) {
+            if (argument.equals("--fabric") || argument.equals("--cds-folder")) {
                 i++;
-            } else if (!argument.startsWith("--fabric=")) {
+            } else if (!argument.equals("--cds")
+                    && !argument.startsWith("--fabric=")
+                    && !argument.startsWith("--cds-folder=")) {
                 arguments.add(argument);
             }
         }
         arguments.addAll(application);
         return arguments;
+    }
+
+    /** Returns the folder of class-data archives; null if none are wanted. */
+    private static @Nullable Path archives(ParseResult parsed) {
+        Path folder = parsed.matchedOptionValue("--cds-folder", null);
+        if (folder == null && !parsed.hasMatchedOption("--cds")) {
+            return null;
+        }
+        if (System.getenv("SPARK_CONF_DIR") != null) {
+            throw new ParameterException(
+                    parsed.commandSpec().commandLine(),
+                    "--cds: SPARK_CONF_DIR is set, and no folder with files may be in a class path that is archived;"
+                            + " unset it and give --properties-file");
+        }
+        return folder == null
+                ? Path.of(
+                                System.getProperty("rdmashuffle.root", ""),
+                                "target",
+                                "cds",
+                                System.getProperty("spark.line", ""))
+                        .toAbsolutePath()
+                : folder.toAbsolutePath();
+    }
+
+    /** A virtual machine does without an archive that is not of its classes. What the user sets for Java is added. */
+    private static List<String> archiveSettings(@Nullable Path archives) {
+        List<String> settings = new ArrayList<>();
+        if (archives != null) {
+            String logging = System.getenv("SPARK_HOME") + "/conf/log4j2.properties";
+            for (String role : List.of("driver", "executor")) {
+                settings.add("--conf");
+                settings.add("spark." + role + ".defaultJavaOptions=\"-XX:SharedArchiveFile="
+                        + archives.resolve(role + ".jsa") + "\" \"-Dlog4j2.configurationFile=" + logging + "\"");
+            }
+        }
+        return settings;
     }
 
     private static boolean exists(String application) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -50,6 +51,27 @@ class SubmitCommandTest {
         assertThat(arguments("--fabric=netty", "--class", "C", app))
                 .contains("spark.shuffle.rdma.fabric.mode=netty")
                 .doesNotContain("--fabric=netty");
+    }
+
+    @Test
+    void archivesOfClassesAreDefaultsSoThatJavaOptionsOfTheUserStay() {
+        for (String[] given : List.of(
+                new String[] {"--cds-folder", "/archives", "--class", "C"},
+                new String[] {"--class", "C", "--cds", "--cds-folder=/archives"})) {
+            List<String> all = new ArrayList<>(List.of(given));
+            all.addAll(List.of("--conf", "spark.executor.extraJavaOptions=-Xss2m", app, "--cds"));
+            List<String> arguments = arguments(all.toArray(String[]::new));
+            assertThat(arguments)
+                    .anyMatch(each -> each.startsWith(
+                            "spark.executor.defaultJavaOptions=\"-XX:SharedArchiveFile=/archives/executor.jsa\""))
+                    .anyMatch(each -> each.startsWith(
+                            "spark.driver.defaultJavaOptions=\"-XX:SharedArchiveFile=/archives/driver.jsa\""))
+                    .contains("spark.executor.extraJavaOptions=-Xss2m")
+                    .doesNotContain("--cds-folder", "--cds-folder=/archives")
+                    .endsWith(app, "--cds");
+            assertThat(arguments.subList(0, arguments.size() - 1)).doesNotContain("--cds");
+        }
+        assertThat(arguments("--class", "C", app)).noneMatch(each -> each.contains("SharedArchiveFile"));
     }
 
     @Test
