@@ -24,9 +24,10 @@ have_archives() {
 
 # Usage: will_write ARCHIVE; succeeds while there is a virtual machine that is to write it.
 will_write() {
-  local pid
-  for pid in $(pgrep -x java); do
-    if grep -qsF -- "-XX:ArchiveClassesAtExit=$1" "/proc/$pid/cmdline"; then return 0; fi
+  local process name
+  for process in /proc/[0-9]*; do
+    if read -r name 2>/dev/null <"$process/comm" && [ "$name" = java ] &&
+      grep -qsF -- "-XX:ArchiveClassesAtExit=$1" "$process/cmdline"; then return 0; fi
   done
   return 1
 }
