@@ -85,6 +85,13 @@ class RowPackerTest {
     @ParameterizedTest
     @ValueSource(ints = {0, 1, 255, 256, 4_000})
     void tailsOfAnyLengthComeBack(int tailWords) throws IOException {
+        byte[] block = blockWithTail(tailWords);
+        byte[] packed = packed(block);
+        assertThat(packed).isNotEmpty();
+        assertThat(unpacked(packed, block.length)).as("seed %d", seed).isEqualTo(block);
+    }
+
+    private byte[] blockWithTail(int tailWords) {
         int[] lengths = new int[200];
         Arrays.fill(lengths, 800);
         lengths[random.nextInt(200)] += 8 * tailWords;
@@ -93,6 +100,21 @@ class RowPackerTest {
             // A byte that varies, and one in what may be the tail.
             block[at + 11] = (byte) random.nextInt();
             block[at + Integer.BYTES + lengths[row] - 1] = (byte) random.nextInt();
+        }
+        return block;
+    }
+
+    /** Of a string of a fixed length, for example: more bytes than a word carries. */
+    @ParameterizedTest
+    @ValueSource(ints = {7, 8, 9, 16, 17, 30})
+    void longRunsOfVaryingBytesComeBack(int bytes) throws IOException {
+        int[] lengths = new int[50];
+        Arrays.fill(lengths, 120);
+        byte[] block = block(lengths);
+        for (int at = 0; at < block.length; at += Integer.BYTES + 120) {
+            byte[] run = new byte[bytes];
+            random.nextBytes(run);
+            System.arraycopy(run, 0, block, at + Integer.BYTES + 11, bytes);
         }
         byte[] packed = packed(block);
         assertThat(packed).isNotEmpty();
@@ -151,9 +173,11 @@ class RowPackerTest {
     }
 
     /** Every byte, and every bit of the lengths; what comes back has the right length or is refused. */
-    @Test
-    void damageFailsOrMakesOtherRows() {
-        byte[] block = GeneratedRows.ofNumbers(random).block(40);
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void damageFailsOrMakesOtherRows(boolean tails) {
+        byte[] block =
+                tails ? blockWithTail(100) : GeneratedRows.ofNumbers(random).block(40);
         byte[] packed = packed(block);
         int failures = 0;
         for (int place = 0; place < packed.length * Byte.SIZE; place++) {
@@ -162,12 +186,37 @@ class RowPackerTest {
             failures += isRefused(damaged, block.length) ? 1 : 0;
         }
         assertThat(failures).as("seed %d", seed).isPositive();
+        // Lengths of tails and what comes then, with the right length.
+        for (int i = 0; i < 20_000; i++) {
+            byte[] noise = packed.clone();
+            int from = random.nextInt(packed.length);
+            for (int k = from; k < Math.min(packed.length, from + 300); k++) {
+                noise[k] = (byte) random.nextInt();
+            }
+            isRefused(noise, block.length);
+        }
         for (int i = 0; i < 20_000; i++) {
             byte[] noise = new byte[random.nextInt(400)];
             random.nextBytes(noise);
             System.arraycopy(packed, 0, noise, 0, Math.min(noise.length, random.nextInt(80)));
             isRefused(noise, 1 + random.nextInt(4_000));
         }
+    }
+
+    /** Otherwise what another frame has left in the array would be taken for rows. */
+    @Test
+    void tailsThatAreShorterThanTheirFrameAreRefused() {
+        byte[] block = blockWithTail(77);
+        byte[] packed = packed(block);
+        int refused = 0;
+        for (int place = 0; place < packed.length; place++) {
+            if (packed[place] == 77) {
+                byte[] damaged = packed.clone();
+                damaged[place] = 76;
+                refused += isRefused(damaged, block.length) ? 1 : 0;
+            }
+        }
+        assertThat(refused).as("seed %d", seed).isPositive();
     }
 
     private boolean isRefused(byte[] packed, int bytes) {
