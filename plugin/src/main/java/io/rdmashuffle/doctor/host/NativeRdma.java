@@ -131,8 +131,7 @@ final class NativeRdma implements RdmaSystem {
         int number = attributes.number();
         return new DeviceFacts.Port(
                 attributes,
-                files.read("sys/class/infiniband/" + device + "/ports/" + number + "/gid_attrs/ndevs/0")
-                        .strip(),
+                PortNetwork.of(files, device, number),
                 addresses.stream()
                         .filter(address -> address.deviceName().equals(device)
                                 && address.port().number() == number)
