@@ -51,7 +51,8 @@ train_archives() {
     --conf "spark.driver.defaultJavaOptions=\"-XX:ArchiveClassesAtExit=$new/driver.jsa\" \"$log4j\"" \
     --conf "spark.executor.defaultJavaOptions=\"-XX:ArchiveClassesAtExit=$new/executor.jsa\" \"$log4j\"" \
     --class io.rdmashuffle.examples.GroupBy "$(module_jar demo)" 200000
-  if timeout 600 "${COMMAND[@]}" >"$folder/train.log" 2>&1 </dev/null && await_end_of "$new/executor.jsa" &&
+  # Without the lock, which an executor that hangs would keep.
+  if timeout 600 "${COMMAND[@]}" >"$folder/train.log" 2>&1 </dev/null 9>&- && await_end_of "$new/executor.jsa" &&
     [ -f "$new/driver.jsa" ] && [ -f "$new/executor.jsa" ]; then
     # Whoever has mapped an older one keeps it.
     mv -f "$new/driver.jsa" "$new/executor.jsa" "$folder"
@@ -71,7 +72,7 @@ make_archives() {
   have_archives "$folder" && return
   (
     # Of those that start at once, one makes them.
-    flock 9
+    flock -w 900 9 || say "another process makes class-data archives in $folder, and does not end"
     have_archives "$folder" && exit
     say "making class-data archives in $folder (log: $folder/train.log)"
     train_archives "$folder"

@@ -29,7 +29,7 @@ public final class FrameMarkGuard extends FilterOutputStream {
      */
     public static void check(byte[] head, int length) throws OutputRefusedException {
         int alike = 0;
-        while (alike < length && head[alike] == Frames.markByte(alike)) {
+        while (alike < length && head[alike] == FrameHeader.markByte(alike)) {
             alike++;
         }
         if (length > 0 && alike == length) {
