@@ -64,9 +64,31 @@ await() {
   wait "$1"
 }
 
+# Usage: tell_when_late PID; once the run is past its deadline, prints what this guest is at: the stacks of each Java
+# process, where threads wait in the kernel, and the kernel's last messages. Ends with process PID.
+tell_when_late() {
+  local exe thread
+  until [ -e late ]; do
+    kill -0 "$1" 2>/dev/null || return 0
+    sleep 5
+  done
+  for exe in /proc/[0-9]*/exe; do
+    [[ $(readlink "$exe") != */java ]] || kill -QUIT "$(basename "${exe%/exe}")" || true
+  done
+  for thread in /proc/[0-9]*/task/[0-9]*; do
+    grep -q '^State:.*D (' "$thread/status" 2>/dev/null || continue
+    echo "rxe: host $host: in the kernel: $(tr '\0' ' ' <"$thread/../../cmdline" | cut -c1-80): $(<"$thread/comm")"
+    cat "$thread/stack" 2>/dev/null || true
+  done
+  dmesg | tail -n 20
+  # Java writes its stacks itself, and an emulated machine is slow.
+  sleep 8
+  : >"told.$host"
+}
+
 # The command has pipes, as it would behind bin/rxe on the host: a file would be truncated by `>/dev/stderr`.
 run_command() {
-  local status=0 ended=false out err i
+  local status=0 ended=false out err i command
   local -a variables arguments
   mapfile -d '' -t variables <environment
   mapfile -d '' -t arguments <"command"
@@ -75,7 +97,9 @@ run_command() {
   # shellcheck disable=SC2016
   setsid env -i --default-signal=INT,QUIT "${variables[@]}" RXE_HOST="$host" RXE_HOSTS="$hosts" RXE_SHARE="$share" \
     RXE_DEVICE="$DEVICE" bash -c 'cd "$1" && shift && exec "$@"' rxe "${arguments[@]}" </dev/null >&3 2>&4 3>&- 4>&- &
-  await $! || status=$?
+  command=$!
+  tell_when_late "$command" >>"err.$host" 2>&1 3>&- 4>&- &
+  await "$command" || status=$?
   exec 3>&- 4>&-
   # A process that the command left behind may hold the pipes; it gets two seconds.
   for ((i = 0; i < 20; i++)); do

@@ -82,12 +82,26 @@ explain() {
 
 running() { kill -0 "$1" 2>/dev/null; }
 
+# Has the guests print what they are at, for half a minute at most.
+let_guests_tell() {
+  local host i
+  touch "$RUN/late"
+  for ((i = 0; i < 300; i++)); do
+    for host in "${!QEMU[@]}"; do
+      [ -e "$RUN/told.$host" ] || ! running "${QEMU[$host]}" || { sleep 0.1; continue 2; }
+    done
+    break
+  done
+  sleep 0.5 # for tail(1)
+}
+
 # Waits for the end of host 1's command. Fails if it is past the deadline, or a guest has died.
 await_first_host() {
   local host
   while [ ! -s "$RUN/status.1" ]; do
     wait -n "${QEMU[@]}" "$SLEEPER" "${FOLLOWERS[0]}" || true
     if ! running "$SLEEPER"; then
+      let_guests_tell
       say "rxe: still running after $TIMEOUT s, killed"
       return 124
     fi

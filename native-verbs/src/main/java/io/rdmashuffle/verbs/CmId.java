@@ -52,8 +52,8 @@ public final class CmId extends NativeResource {
     public void bind(InetSocketAddress address) {
         long id = enter();
         try (NativeBuffer sockaddr = SocketAddresses.encode(address)) {
-            NativeResult.checkSet(
-                    library.cm().rdma_bind_addr(id, sockaddr.address()), () -> "rdma_bind_addr(" + address + ")");
+            DeviceSearch.run(() -> NativeResult.checkSet(
+                    library.cm().rdma_bind_addr(id, sockaddr.address()), () -> "rdma_bind_addr(" + address + ")"));
         } finally {
             exit();
         }

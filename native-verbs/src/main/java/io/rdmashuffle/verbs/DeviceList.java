@@ -39,8 +39,8 @@ public final class DeviceList extends NativeResource {
      */
     public static DeviceList read(VerbsLibrary library) {
         try (NativeBuffer count = new NativeBuffer(Integer.BYTES)) {
-            long list = NativeResult.checkPointer(
-                    library.verbs().ibv_get_device_list(count.address()), () -> "ibv_get_device_list()");
+            long list = DeviceSearch.call(() -> NativeResult.checkPointer(
+                    library.verbs().ibv_get_device_list(count.address()), () -> "ibv_get_device_list()"));
             return new DeviceList(library, list, count.getInt(0));
         }
     }
@@ -63,10 +63,12 @@ public final class DeviceList extends NativeResource {
      * @param library the native functions
      */
     public static void releaseRemoved(VerbsLibrary library) {
-        long list = library.cm().rdma_get_devices(0);
-        if (list != 0) {
-            library.cm().rdma_free_devices(list);
-        }
+        DeviceSearch.run(() -> {
+            long list = library.cm().rdma_get_devices(0);
+            if (list != 0) {
+                library.cm().rdma_free_devices(list);
+            }
+        });
     }
 
     /** {@return the devices in the kernel's order} */

@@ -39,8 +39,8 @@ public final class EventChannel extends NativeResource {
      * @throws io.rdmashuffle.ffi.NativeException ENODEV, ENOENT: the kernel has no rdma_cm
      */
     public static EventChannel open(VerbsLibrary library) {
-        long channel = NativeResult.checkPointer(
-                library.cm().rdma_create_event_channel(), () -> "rdma_create_event_channel()");
+        long channel = DeviceSearch.call(() -> NativeResult.checkPointer(
+                library.cm().rdma_create_event_channel(), () -> "rdma_create_event_channel()"));
         return new EventChannel(library, channel);
     }
 
