@@ -29,7 +29,7 @@ public record TmpfsHugepages(boolean given, String state) {
     /** Looks at the mount of a folder, as the files below a root tell it. */
     public static TmpfsHugepages of(Path fileSystem, Path folder) {
         String kernel = chosen(read(fileSystem.resolve(SHMEM_ENABLED)));
-        Optional<MountInfo> mount = MountInfo.of(fileSystem, folder.toAbsolutePath());
+        Optional<MountInfo> mount = MountInfo.of(fileSystem, real(fileSystem, folder));
         if (mount.isEmpty() || !mount.get().type().equals("tmpfs")) {
             return new TmpfsHugepages(false, folder + " is no tmpfs");
         }
@@ -50,6 +50,18 @@ public record TmpfsHugepages(boolean given, String state) {
                         false,
                         point + " is mounted with huge=never; mount -o remount,huge=advise " + point + " changes that")
                 : new TmpfsHugepages(true, point + " is mounted with " + huge);
+    }
+
+    /** Follows symbolic links, of which mounts know nothing; a folder that is not there is taken as it is named. */
+    private static Path real(Path fileSystem, Path folder) {
+        Path absolute = folder.toAbsolutePath();
+        try {
+            Path root = fileSystem.toRealPath();
+            Path real = root.resolve(absolute.toString().substring(1)).toRealPath();
+            return Path.of("/").resolve(root.relativize(real));
+        } catch (IOException e) {
+            return absolute;
+        }
     }
 
     /** Picks the word in brackets. */

@@ -55,6 +55,15 @@ class TmpfsHugepagesTest {
     }
 
     @Test
+    void aSymbolicLinkIsFollowed() throws Exception {
+        Files.createDirectories(root.resolve("dev/shm/pools"));
+        Files.createSymbolicLink(root.resolve("pools"), Path.of("dev/shm/pools"));
+        on("always within_size advise [never] deny force", "21 1 8:1 / / rw - ext4 /dev/vda rw", shm(",huge=advise"));
+        assertThat(TmpfsHugepages.of(root, Path.of("/pools")).given()).isTrue();
+        assertThat(TmpfsHugepages.of(root, Path.of("/")).given()).isFalse();
+    }
+
+    @Test
     void theKernelMayRuleThemOutOrInForAllMounts() {
         assertThat(on("always within_size advise never [deny] force", shm(",huge=advise")))
                 .isEqualTo(new TmpfsHugepages(false, "/sys/kernel/mm/transparent_hugepage/shmem_enabled is deny"));
