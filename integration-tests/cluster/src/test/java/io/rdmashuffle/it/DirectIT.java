@@ -172,6 +172,9 @@ class DirectIT {
             Written written = new Written(spark.sparkContext());
             assertThat(sums(spark)).isEqualTo(right);
             assertThat(written.of(written.spilled)).isPositive();
+            assertThat(written.of(written.bytes))
+                    .as("compressed once, on their way into the files")
+                    .isLessThan(ROWS * 100L / 2);
             assertThat(observer.statistics().total(ShuffleCounter.MAP_OUTPUTS_FILED))
                     .isZero();
             observer.assertAllComesBack();

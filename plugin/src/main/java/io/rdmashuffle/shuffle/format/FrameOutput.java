@@ -3,8 +3,11 @@ package io.rdmashuffle.shuffle.format;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.Arrays;
+import java.util.Objects;
+import org.apache.spark.unsafe.Platform;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> closes the stream that it writes to.
  */
-final class FrameOutput extends OutputStream {
+final class FrameOutput extends OutputStream implements PieceSink {
     private final FrameCodecs codecs;
     private final OutputStream out;
     private final FrameCodec with;
@@ -43,6 +46,12 @@ final class FrameOutput extends OutputStream {
 
     @Override
     public void write(byte[] source, int offset, int length) throws IOException {
+        Objects.checkFromIndexSize(offset, length, source.length);
+        writeFrom(source, Platform.BYTE_ARRAY_OFFSET + (long) offset, length);
+    }
+
+    @Override
+    public void writeFrom(@Nullable Object base, long offset, int length) throws IOException {
         int done = 0;
         while (done < length) {
             if (filled == FrameHeader.MAX_RAW_BYTES) {
@@ -54,9 +63,27 @@ final class FrameOutput extends OutputStream {
                 int most = FrameHeader.MAX_RAW_BYTES + VaryingBytes.SLACK_BYTES;
                 raw = Arrays.copyOf(raw, Math.min(most, Math.max(needed, 2 * raw.length)));
             }
-            System.arraycopy(source, offset + done, raw, filled, piece);
+            Platform.copyMemory(base, offset + done, raw, Platform.BYTE_ARRAY_OFFSET + (long) filled, piece);
             filled += piece;
             done += piece;
+        }
+    }
+
+    /**
+     * Writes what was written so far as frames, and frames that were made already as they are.
+     *
+     * @param frames all to its end; of whole records, as what was written so far
+     */
+    void append(InputStream frames, byte[] buffer) throws IOException {
+        finishFrames();
+        for (int bytes = frames.read(buffer); bytes >= 0; bytes = frames.read(buffer)) {
+            out.write(buffer, 0, bytes);
+        }
+    }
+
+    private void finishFrames() throws IOException {
+        while (filled > 0) {
+            writeFrame();
         }
     }
 
@@ -111,9 +138,7 @@ final class FrameOutput extends OutputStream {
 
     @Override
     public void close() throws IOException {
-        while (filled > 0) {
-            writeFrame();
-        }
+        finishFrames();
         out.close();
     }
 }

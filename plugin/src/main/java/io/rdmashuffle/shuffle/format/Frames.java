@@ -3,6 +3,7 @@ package io.rdmashuffle.shuffle.format;
 
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.memory.StoredSlice;
+import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -68,6 +69,25 @@ public final class Frames {
      */
     public OutputStream compress(OutputStream out, FrameCodec with, CodecCost cost) {
         return new FrameOutput(codecs, out, with, cost);
+    }
+
+    /**
+     * Writes the records of frames to an output, through a buffer: as the frames that they are where {@link #compress}
+     * made the output, else decompressed.
+     *
+     * @param frames of whole records; read to its end
+     * @param out at the end of a record
+     */
+    public void copy(InputStream frames, OutputStream out, byte[] buffer) throws IOException {
+        if (out instanceof FrameOutput framed) {
+            framed.append(frames, buffer);
+            return;
+        }
+        try (InputStream records = decompress(new BufferedInputStream(frames))) {
+            for (int bytes = records.read(buffer); bytes >= 0; bytes = records.read(buffer)) {
+                out.write(buffer, 0, bytes);
+            }
+        }
     }
 
     /** Returns the records of blocks, whether they are bare or frames; closing the result closes {@code in}. */

@@ -64,6 +64,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private final ShuffleWriteMetricsReporter metrics;
     private final WriteServices services;
     private final int partitions;
+    private final boolean mayCompress;
     private final PartitionedRecordBuffer gathered;
     private final SpilledRecords spilled;
     private final byte[] head = new byte[Frames.markBytes()];
@@ -88,7 +89,13 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         this.metrics = metrics;
         this.services = services;
         this.partitions = dependency.partitioner().numPartitions();
-        this.spilled = new SpilledRecords(this::temporaryFile, partitions, services.conf(), taskMetrics);
+        this.mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
+        this.spilled = new SpilledRecords(
+                this::temporaryFile,
+                partitions,
+                services.conf(),
+                taskMetrics,
+                mayCompress ? services.components().standardCodec(hasRows()) : null);
         this.gathered = new PartitionedRecordBuffer(context.taskMemoryManager(), partitions, spilled);
         // Spark stops the writer of a task that fails with an exception, but not with an error.
         context.addTaskCompletionListener((TaskCompletionListener) ended -> stop(false));
@@ -163,7 +170,6 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     private long[] commit() throws IOException {
         long bytes = gathered.recordBytes() + spilled.recordBytes();
-        boolean mayCompress = services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true);
         FrameCodec codec = mayCompress ? codecFor(bytes) : null;
         for (Destination destination : Destination.inOrder(mayCompress, codec != null)) {
             FrameCodec with = codec == null ? services.components().standardCodec(hasRows()) : codec;
@@ -178,7 +184,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     /** Returns the sizes by which Spark plans: of bare blocks those that they would have compressed, if they may be. */
     private long[] reportedSizes() throws IOException {
-        if (!isBare || !services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true)) {
+        if (!isBare || !mayCompress) {
             return lengths;
         }
         int shuffleId = key.shuffleId();
@@ -191,7 +197,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
 
     private @Nullable FrameCodec codecFor(long bytes) {
-        return services.compressesAll()
+        return services.compressesAll() || spilled.hasFrames()
                 ? services.components().standardCodec(hasRows())
                 : services.components().codecFor(bytes, hasRows());
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import io.rdmashuffle.shuffle.format.PieceSink;
 import io.rdmashuffle.shuffle.format.RecordSink;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
 import java.io.IOException;
@@ -320,8 +321,12 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         }
     }
 
-    /** Likewise, through a buffer. */
+    /** Likewise, through a buffer where the output needs arrays. */
     void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
+        if (out instanceof PieceSink pieces) {
+            writeTo(pieces, partition);
+            return;
+        }
         int filled = 0;
         for (long piece = firsts[partition]; piece != 0; piece = next(piece)) {
             MemoryBlock page = pageOf(piece);

@@ -12,6 +12,7 @@ import java.io.OutputStream;
 import java.io.RandomAccessFile;
 import java.util.ArrayList;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -29,14 +30,17 @@ final class SpillFile implements AutoCloseable {
     private final File path;
     private final RandomAccessFile file;
     private final List<Run> runs = new ArrayList<>();
+    private long recordBytes;
 
     /** Writes what a run consists of. */
     @FunctionalInterface
     interface Content {
-        void writeTo(OutputStream out) throws IOException;
+        /** Returns where its partitions are; null if the run tells that itself. */
+        @Nullable
+        FrameIndex writeTo(OutputStream out) throws IOException;
     }
 
-    private record Run(long start, long end) {}
+    private record Run(long start, long end, @Nullable FrameIndex index) {}
 
     /** Creates the file, which must not exist. */
     SpillFile(File path) throws IOException {
@@ -44,16 +48,21 @@ final class SpillFile implements AutoCloseable {
         this.file = new RandomAccessFile(path, "rw");
     }
 
-    /** Appends a run and returns its bytes; where that fails, the file has the runs that it had before. */
-    long append(Content content) throws IOException {
+    /**
+     * Appends a run and returns its bytes; where that fails, the file has the runs that it had before.
+     *
+     * @param bytes of its records
+     */
+    long append(long bytes, Content content) throws IOException {
         long start = end();
         file.seek(start);
         // Not closed, which would close the file.
         OutputStream out = new BufferedOutputStream(new FileOutputStream(file.getFD()), WRITE_BUFFER_BYTES);
-        content.writeTo(out);
+        FrameIndex index = content.writeTo(out);
         out.flush();
-        Run run = new Run(start, file.getFilePointer());
+        Run run = new Run(start, file.getFilePointer(), index);
         runs.add(run);
+        recordBytes += bytes;
         return run.end() - run.start();
     }
 
@@ -66,15 +75,33 @@ final class SpillFile implements AutoCloseable {
         return runs.size();
     }
 
+    /** Returns the bytes of the records of all runs. */
+    long recordBytes() {
+        return recordBytes;
+    }
+
+    /** Returns where the partitions of a run are; null if it tells that itself. */
+    @Nullable
+    FrameIndex index(int run) {
+        return runs.get(run).index();
+    }
+
     /** Opens a run; closing the result leaves the file alone. */
     InputStream open(int run) {
         return new BufferedInputStream(
                 new Region(runs.get(run).start(), runs.get(run).end()), READ_BUFFER_BYTES);
     }
 
+    /** Opens a part of a run, counted from its beginning, without a buffer; closing it leaves the file alone. */
+    InputStream open(int run, long from, long to) {
+        long start = runs.get(run).start();
+        return new Region(start + from, start + to);
+    }
+
     /** Forgets all runs and gives their space back. */
     void clear() throws IOException {
         runs.clear();
+        recordBytes = 0;
         file.setLength(0);
     }
 

@@ -1,84 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
-import java.io.DataInputStream;
-import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A run of spilled records while it is read from its first partition to its last. It needs no index, however many
- * partitions there are, and only those that have records take room:
+ * The records of one spill, or of several that were merged, while they are read from the first partition to the last.
+ * Small ones are {@linkplain StreamedRun one compressed stream}; where partitions are large enough to be compressed
+ * each, they are {@linkplain FramedRun frames}, which a map output takes over as they are.
  *
- * <pre>
- *  partition (4)   length (8)   records (length)     in the order of partitions
- *  2^31-1 (4)                                        after the last one
- * </pre>
- *
- * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> owns the stream.
+ * <p><b>Threading:</b> none; one thread at a time.
  */
-final class SpillRun implements AutoCloseable {
-    private static final int END = Integer.MAX_VALUE;
+interface SpillRun extends AutoCloseable {
+    /** Goes to a partition, past all before it; returns whether it has records. False if it was passed already. */
+    boolean moveTo(int wanted) throws IOException;
 
-    private final DataInputStream in;
-    private final String name;
-    private int partition = -1;
-    private long left;
+    /** Returns the bytes of records that are left of the partition. */
+    long left();
 
     /**
-     * Begins before the first partition.
+     * Writes what is left of the partition, through a buffer.
      *
-     * @param name for messages
+     * @param out at the end of a record; where {@link io.rdmashuffle.shuffle.format.Frames#compress} made it, frames
+     *     are not decompressed for it
      */
-    SpillRun(InputStream in, String name) {
-        this.in = new DataInputStream(in);
-        this.name = name;
-    }
-
-    /** Begins a partition of a run that is written; as many bytes must follow. */
-    static void begin(DataOutputStream out, int partition, long length) throws IOException {
-        out.writeInt(partition);
-        out.writeLong(length);
-    }
-
-    /** Ends a run that is written. */
-    static void end(DataOutputStream out) throws IOException {
-        out.writeInt(END);
-    }
-
-    /** Goes to the first partition not below this one that has records; returns whether it is this one. */
-    boolean moveTo(int wanted) throws IOException {
-        while (partition < wanted) {
-            in.skipNBytes(left);
-            int next = in.readInt();
-            left = next == END ? 0 : in.readLong();
-            if (next <= partition || left < 0) {
-                throw new IOException(name + ": " + left + " bytes of partition " + next + " after partition "
-                        + partition + " in spilled records");
-            }
-            partition = next;
-        }
-        return partition == wanted;
-    }
-
-    /** Returns the bytes that are left of the partition. */
-    long left() {
-        return left;
-    }
-
-    /** Writes what is left of the partition, through a buffer. */
-    void writeTo(OutputStream out, byte[] buffer) throws IOException {
-        while (left > 0) {
-            int part = (int) Math.min(left, buffer.length);
-            in.readFully(buffer, 0, part);
-            out.write(buffer, 0, part);
-            left -= part;
-        }
-    }
+    void writeTo(OutputStream out, byte[] buffer) throws IOException;
 
     @Override
-    public void close() throws IOException {
-        in.close();
+    void close() throws IOException;
+
+    /**
+     * Writes a run to the end of a file.
+     *
+     * <p><b>Threading:</b> none; one thread at a time.
+     */
+    interface Writer extends AutoCloseable {
+        /**
+         * Begins a partition, above those before; the caller closes the result before the next.
+         *
+         * @param bytes of all its records, at least one
+         */
+        OutputStream begin(int partition, long bytes) throws IOException;
+
+        /** Ends the run; returns where in it partitions are, null if it tells so itself. */
+        @Nullable
+        FrameIndex end() throws IOException;
+
+        /** Gives back what writing took, and leaves the file open. */
+        @Override
+        void close() throws IOException;
     }
 }

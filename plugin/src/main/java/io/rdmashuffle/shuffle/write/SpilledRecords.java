@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
-import java.io.DataOutputStream;
+import io.rdmashuffle.shuffle.format.FrameCodec;
+import io.rdmashuffle.shuffle.format.Frames;
 import java.io.File;
-import java.io.FilterOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 import org.apache.spark.executor.TaskMetrics;
@@ -19,8 +20,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Records that memory could not hold: runs in temporary files, each with all partitions of a spill one after the other,
- * compressed as a whole.
+ * Records that memory could not hold: {@linkplain SpillRun runs} in temporary files, each with all partitions of a
+ * spill one after the other.
+ *
+ * <p>What is compressed here is not compressed again: where a spill has enough for each partition, it is written in the
+ * frames that a compressed map output consists of. Small spills compress better as a whole.
  *
  * <p>A task that gets next to no memory spills thousands of times, and reading takes a buffer and a decompressor for
  * each run. So a file with too many of them is merged into one run of the next file, and so on: a byte is written once
@@ -35,6 +39,8 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
     private static final int BUFFER_BYTES = 64 << 10;
     private static final int MIN_RUNS = 16;
     private static final int MAX_RUNS = 64;
+    /** Of a spill, on average, for each partition to have frames of its own: small ones compress less. */
+    private static final long FRAMED_BYTES_PER_PARTITION = 16 << 10;
     /** Of a spill, for each run: buffer and decompressor take about 100 KB, so all take less than a spill had. */
     private static final long SPILL_BYTES_PER_RUN = 256 << 10;
 
@@ -42,12 +48,15 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
     private final int partitions;
     private final SparkConf conf;
     private final TaskMetrics metrics;
+    private final @Nullable FrameCodec framesWith;
     /** The last one has the oldest records. */
     private final List<SpillFile> files = new ArrayList<>();
     /** While they are read: all runs, the oldest first. */
     private final List<SpillRun> open = new ArrayList<>();
 
     private @Nullable CompressionCodec codec;
+    private @Nullable Frames frames;
+    private boolean framed;
     private int nextPartition;
     private long recordBytes;
     private long largestSpill;
@@ -58,12 +67,19 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
      * @param paths of files that do not exist
      * @param conf Spark's, which says whether and how to compress
      * @param metrics count what is spilled
+     * @param framesWith with what a map output of these records would be compressed; null if it may not be
      */
-    SpilledRecords(Supplier<File> paths, int partitions, SparkConf conf, TaskMetrics metrics) {
+    SpilledRecords(
+            Supplier<File> paths,
+            int partitions,
+            SparkConf conf,
+            TaskMetrics metrics,
+            @Nullable FrameCodec framesWith) {
         this.paths = paths;
         this.partitions = partitions;
         this.conf = conf;
         this.metrics = metrics;
+        this.framesWith = framesWith;
     }
 
     /** Spills all records of a buffer. Where that fails, nothing was spilled. */
@@ -72,15 +88,16 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
         closeRuns();
         makeRoom(0);
         byte[] buffer = new byte[BUFFER_BYTES];
-        long written = append(0, out -> {
+        long bytes = records.recordBytes();
+        long written = append(0, bytes, run -> {
             for (int p = 0; p < partitions; p++) {
                 if (records.has(p)) {
-                    SpillRun.begin(out, p, records.recordBytes(p));
-                    records.writeTo(out, p, buffer);
+                    try (OutputStream out = run.begin(p, records.recordBytes(p))) {
+                        records.writeTo(out, p, buffer);
+                    }
                 }
             }
         });
-        long bytes = records.recordBytes();
         recordBytes += bytes;
         largestSpill = Math.max(largestSpill, bytes);
         metrics.incMemoryBytesSpilled(records.heldBytes());
@@ -90,16 +107,25 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
     /** Writes the partitions of a run. */
     @FunctionalInterface
     private interface Partitions {
-        void writeTo(DataOutputStream out) throws IOException;
+        void writeTo(SpillRun.Writer run) throws IOException;
     }
 
-    private long append(int level, Partitions content) throws IOException {
-        return file(level).append(stored -> {
-            try (DataOutputStream out = new DataOutputStream(compressed(new Unclosed(stored)))) {
-                content.writeTo(out);
-                SpillRun.end(out);
+    /** Appends a run with so many bytes of records; returns its own. */
+    private long append(int level, long bytes, Partitions content) throws IOException {
+        return file(level).append(bytes, stored -> {
+            try (SpillRun.Writer run = writer(stored, bytes)) {
+                content.writeTo(run);
+                return run.end();
             }
         });
+    }
+
+    private SpillRun.Writer writer(OutputStream stored, long bytes) throws IOException {
+        if (frames == null || framesWith == null || bytes / FRAMED_BYTES_PER_PARTITION < partitions) {
+            return new StreamedRun.Writer(compressed(new UnclosedOutput(stored)));
+        }
+        framed = true;
+        return new FramedRun.Writer(stored, partitions, frames, framesWith);
     }
 
     private OutputStream compressed(OutputStream out) {
@@ -113,6 +139,7 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
     private SpillFile file(int level) throws IOException {
         if (files.isEmpty() && conf.getBoolean(COMPRESS, true)) {
             codec = CompressionCodec$.MODULE$.createCodec(conf);
+            frames = framesWith == null ? null : Frames.of(conf);
         }
         while (files.size() <= level) {
             files.add(new SpillFile(paths.get()));
@@ -138,15 +165,17 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
         List<SpillRun> merged = new ArrayList<>();
         try {
             open(file, merged);
-            append(level + 1, out -> {
+            // No fewer than each had, so what has frames goes where they are.
+            append(level + 1, file.recordBytes(), run -> {
                 for (int p = 0; p < partitions; p++) {
-                    long length = 0;
-                    for (SpillRun run : merged) {
-                        length += run.moveTo(p) ? run.left() : 0;
+                    long bytes = 0;
+                    for (SpillRun each : merged) {
+                        bytes += each.moveTo(p) ? each.left() : 0;
                     }
-                    if (length > 0) {
-                        SpillRun.begin(out, p, length);
-                        writeTo(out, p, merged, buffer);
+                    if (bytes > 0) {
+                        try (OutputStream out = run.begin(p, bytes)) {
+                            writeTo(out, p, merged, buffer);
+                        }
                     }
                 }
             });
@@ -158,7 +187,11 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
 
     private void open(SpillFile file, List<SpillRun> runs) {
         for (int i = 0; i < file.runs(); i++) {
-            runs.add(new SpillRun(decompressed(file.open(i)), file.toString()));
+            FrameIndex index = file.index(i);
+            runs.add(
+                    index == null
+                            ? new StreamedRun(decompressed(file.open(i)), file.toString())
+                            : new FramedRun(file, i, index, Objects.requireNonNull(frames)));
         }
     }
 
@@ -174,6 +207,11 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
     /** Returns the bytes of all records, as they were before they were compressed. */
     long recordBytes() {
         return recordBytes;
+    }
+
+    /** Returns whether some are in frames, which are best copied to a map output that is compressed. */
+    boolean hasFrames() {
+        return framed;
     }
 
     /** Returns whether a partition has records; cheap in the order of partitions. */
@@ -235,22 +273,5 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
         closeRuns();
         files.forEach(SpillFile::close);
         files.clear();
-    }
-
-    /** Codecs end their stream, and close the one below, when they are closed. */
-    private static final class Unclosed extends FilterOutputStream {
-        Unclosed(OutputStream out) {
-            super(out);
-        }
-
-        @Override
-        public void write(byte[] source, int offset, int length) throws IOException {
-            out.write(source, offset, length);
-        }
-
-        @Override
-        public void close() throws IOException {
-            out.flush();
-        }
     }
 }

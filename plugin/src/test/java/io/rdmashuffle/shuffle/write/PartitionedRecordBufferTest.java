@@ -54,7 +54,7 @@ class PartitionedRecordBufferTest {
     private SpilledRecords spilled(SparkConf conf) {
         Iterator<Integer> numbers = IntStream.iterate(0, i -> i + 1).iterator();
         return new SpilledRecords(
-                () -> folder.resolve("spilled-" + numbers.next()).toFile(), PARTITIONS, conf, metrics);
+                () -> folder.resolve("spilled-" + numbers.next()).toFile(), PARTITIONS, conf, metrics, null);
     }
 
     private static PartitionedRecordBuffer unspilled(TaskMemoryManager memory) {

@@ -52,12 +52,20 @@ class SpillFileTest {
         return content;
     }
 
+    private long append(byte[] content, int length) throws IOException {
+        return file.append(10L * length, out -> {
+            out.write(content, 0, length);
+            return null;
+        });
+    }
+
     @Test
     void runsAreReadSideBySide() throws IOException {
-        assertThat(file.append(out -> out.write(first))).isEqualTo(BYTES);
-        assertThat(file.append(out -> out.write(second, 0, 77))).isEqualTo(77);
-        assertThat(file.append(out -> out.write(second))).isEqualTo(BYTES);
+        assertThat(append(first, BYTES)).isEqualTo(BYTES);
+        assertThat(append(second, 77)).isEqualTo(77);
+        assertThat(append(second, BYTES)).isEqualTo(BYTES);
         assertThat(file.runs()).isEqualTo(3);
+        assertThat(file.recordBytes()).isEqualTo(10 * (2 * BYTES + 77));
         InputStream one = file.open(0);
         InputStream three = file.open(2);
         byte[] ofOne = new byte[BYTES];
@@ -70,12 +78,14 @@ class SpillFileTest {
         assertThat(ofThree).isEqualTo(second);
         assertThat(one.read()).as("the next run is not this one's").isEqualTo(-1);
         assertThat(file.open(1).readAllBytes()).isEqualTo(Arrays.copyOf(second, 77));
+        assertThat(file.open(2, 100, 150_000).readAllBytes()).isEqualTo(Arrays.copyOfRange(second, 100, 150_000));
+        assertThat(file.open(2, 7, 7).readAllBytes()).isEmpty();
     }
 
     @Test
     void whatIsSkippedIsNotRead() throws IOException {
-        file.append(out -> out.write(first));
-        file.append(out -> out.write(second));
+        append(first, BYTES);
+        append(second, BYTES);
         InputStream run = file.open(0);
         run.skipNBytes(150_000);
         ByteArrayOutputStream rest = new ByteArrayOutputStream();
@@ -86,21 +96,22 @@ class SpillFileTest {
 
     @Test
     void aRunThatCannotBeWrittenLeavesThoseBefore() throws IOException {
-        file.append(out -> out.write(first));
-        assertThatThrownBy(() -> file.append(out -> {
+        append(first, BYTES);
+        assertThatThrownBy(() -> file.append(BYTES, out -> {
                     out.write(second);
                     throw new IOException("disk full");
                 }))
                 .hasMessage("disk full");
         assertThat(file.runs()).isEqualTo(1);
-        file.append(out -> out.write(second));
+        assertThat(file.recordBytes()).isEqualTo(10 * BYTES);
+        append(second, BYTES);
         assertThat(file.open(0).readAllBytes()).isEqualTo(first);
         assertThat(file.open(1).readAllBytes()).isEqualTo(second);
     }
 
     @Test
     void aFileThatEndsEarlyIsAnError() throws IOException {
-        file.append(out -> out.write(first));
+        append(first, BYTES);
         InputStream run = file.open(0);
         try (RandomAccessFile other = new RandomAccessFile(path, "rw")) {
             other.setLength(100);
@@ -113,11 +124,12 @@ class SpillFileTest {
 
     @Test
     void whatIsForgottenTakesNoSpaceAndTheFileGoesWhenItIsClosed() throws IOException {
-        file.append(out -> out.write(first));
+        append(first, BYTES);
         file.clear();
         assertThat(file.runs()).isZero();
+        assertThat(file.recordBytes()).isZero();
         assertThat(path.length()).isZero();
-        file.append(out -> out.write(second));
+        append(second, BYTES);
         assertThat(file.open(0).readAllBytes()).isEqualTo(second);
         assertThat(file).hasToString(path.toString());
         file.close();

@@ -4,6 +4,10 @@ package io.rdmashuffle.shuffle.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.shuffle.format.CodecCost;
+import io.rdmashuffle.shuffle.format.FrameCodec;
+import io.rdmashuffle.shuffle.format.Frames;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
@@ -19,12 +23,14 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.memory.TaskMemoryManager;
 import org.apache.spark.memory.UnifiedMemoryManager;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Spills against a model: hundreds of them come back in the order in which they went, from a handful of files. */
@@ -53,6 +59,10 @@ class SpilledRecordsTest {
     }
 
     private SpilledRecords spilled(String... conf) {
+        return spilled(null, conf);
+    }
+
+    private SpilledRecords spilled(@Nullable FrameCodec framesWith, String... conf) {
         SparkConf all = new SparkConf(false);
         for (int i = 0; i < conf.length; i += 2) {
             all.set(conf[i], conf[i + 1]);
@@ -60,7 +70,7 @@ class SpilledRecordsTest {
         for (int p = 0; p < PARTITIONS; p++) {
             model.add(new ByteArrayOutputStream());
         }
-        return new SpilledRecords(this::file, PARTITIONS, all, metrics);
+        return new SpilledRecords(this::file, PARTITIONS, all, metrics, framesWith);
     }
 
     private File file() {
@@ -69,14 +79,15 @@ class SpilledRecordsTest {
         return file;
     }
 
-    /** Spills a few records, so that most runs lack some partitions. */
+    /** Spills records, none of one partition at least; where they are few, most partitions have none. */
     private void spill(PartitionedRecordBuffer records, int count) throws IOException {
+        int empty = random.nextInt(PARTITIONS);
         for (int i = 0; i < count; i++) {
             byte[] record = new byte[1 + random.nextInt(random.nextInt(10) == 0 ? 2_000 : 100)];
             // Half of it compresses.
             random.nextBytes(record);
             Arrays.fill(record, record.length / 2, record.length, (byte) 1);
-            int partition = random.nextInt(PARTITIONS);
+            int partition = (empty + 1 + random.nextInt(PARTITIONS - 1)) % PARTITIONS;
             assertThat(records.add(partition, record, record.length)).isTrue();
             model.get(partition).write(record);
         }
@@ -165,16 +176,112 @@ class SpilledRecordsTest {
         spilled.close();
     }
 
+    /** Large spills among small ones, more than are left side by side: they are merged in all combinations. */
+    @ParameterizedTest
+    @CsvSource({"APPLICATION, lz4, 23", "APPLICATION, zstd, 23", "ROWS, lz4, 23", "ROWS, lz4, 2"})
+    void largeSpillsAreFramesAndComeBackWhateverBecomesOfThem(FrameCodec with, String codec, int smallPerLarge)
+            throws IOException {
+        SpilledRecords spilled = spilled(with, "spark.io.compression.codec", codec);
+        Frames frames = Frames.of(new SparkConf(false).set("spark.io.compression.codec", codec));
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        for (int spills = 1; spills <= 70; spills++) {
+            spill(records, spills % smallPerLarge == 0 ? 4_000 : random.nextInt(20));
+            assertThat(spilled.hasFrames()).isEqualTo(spills >= smallPerLarge);
+        }
+        for (int p = 0; p < PARTITIONS; p++) {
+            assertPartition(spilled, p);
+        }
+        for (int p = 0; p < PARTITIONS; p++) {
+            ByteArrayOutputStream block = new ByteArrayOutputStream();
+            try (OutputStream out = frames.compress(block, with, new CodecCost())) {
+                spilled.writeTo(out, p, buffer);
+            }
+            assertThat(frames.open(new ByteArrayInputStream(block.toByteArray()))
+                            .readAllBytes())
+                    .as("partition %d, seed %d", p, seed)
+                    .isEqualTo(model.get(p).toByteArray());
+        }
+        assertThat(spilled.recordBytes()).isEqualTo(modelBytes());
+        records.close();
+        spilled.close();
+    }
+
+    @Test
+    void framesGoToACompressedBlockAsTheyAre() throws IOException {
+        SpilledRecords spilled = spilled(FrameCodec.APPLICATION);
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        spill(records, 10_000);
+        spill(records, 10_000);
+        ByteArrayOutputStream blocks = new ByteArrayOutputStream();
+        CodecCost cost = new CodecCost();
+        for (int p = 0; p < PARTITIONS; p++) {
+            try (OutputStream out = Frames.of(new SparkConf(false)).compress(blocks, FrameCodec.ZSTD, cost)) {
+                spilled.writeTo(out, p, buffer);
+            }
+        }
+        assertThat(cost.rawBytes()).isZero();
+        assertThat(blocks.size()).isEqualTo(files.get(0).length()).isLessThan((int) modelBytes() * 3 / 4);
+        records.close();
+        spilled.close();
+    }
+
+    @Test
+    void spillsThatMayNotBeCompressedAreNotFrames() throws IOException {
+        SpilledRecords spilled = spilled(FrameCodec.APPLICATION, "spark.shuffle.spill.compress", "false");
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        spill(records, 10_000);
+        assertThat(spilled.hasFrames()).isFalse();
+        assertThat(files.get(0).length()).isGreaterThanOrEqualTo(modelBytes());
+        records.close();
+        spilled.close();
+    }
+
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void framesThatADiskHasChangedFail(boolean compressed) throws IOException {
+        SpilledRecords spilled = spilled(FrameCodec.APPLICATION);
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        spill(records, 10_000);
+        try (RandomAccessFile damaged = new RandomAccessFile(files.get(0), "rw")) {
+            // In the random half of a record, which LZ4 has as it is.
+            damaged.seek(damaged.length() - 20_000);
+            int before = damaged.read();
+            damaged.seek(damaged.length() - 20_000);
+            damaged.write(before ^ 1);
+        }
+        Frames frames = Frames.of(new SparkConf(false));
+        assertThatThrownBy(() -> {
+                    for (int p = 0; p < PARTITIONS; p++) {
+                        OutputStream block = OutputStream.nullOutputStream();
+                        spilled.writeTo(
+                                compressed ? frames.compress(block, FrameCodec.APPLICATION, new CodecCost()) : block,
+                                p,
+                                buffer);
+                    }
+                })
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining(compressed ? "have changed on the disk" : "");
+        records.close();
+        spilled.close();
+    }
+
     @Test
     void aRunThatCannotBeWrittenLeavesTheOthers() throws IOException {
         SpillFile spills = new SpillFile(file());
-        spills.append(out -> out.write(new byte[100_000]));
-        assertThatThrownBy(() -> spills.append(out -> {
+        spills.append(1, out -> {
+            out.write(new byte[100_000]);
+            return null;
+        });
+        assertThatThrownBy(() -> spills.append(1, out -> {
                     out.write(new byte[200_000]);
                     throw new IOException("No space left on device");
                 }))
                 .hasMessage("No space left on device");
-        assertThat(spills.append(out -> out.write(7))).isOne();
+        assertThat(spills.append(1, out -> {
+                    out.write(7);
+                    return null;
+                }))
+                .isOne();
         assertThat(spills.runs()).isEqualTo(2);
         assertThat(spills.open(0).readAllBytes()).hasSize(100_000);
         assertThat(spills.open(1).readAllBytes()).containsExactly(7);

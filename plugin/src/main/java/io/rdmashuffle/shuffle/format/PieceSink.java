@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.shuffle.write;
+package io.rdmashuffle.shuffle.format;
 
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /** Takes bytes from where they lie, without an array between. */
 @FunctionalInterface
-interface PieceSink {
+public interface PieceSink {
     /**
      * Takes bytes as {@link org.apache.spark.unsafe.Platform} addresses them.
      *

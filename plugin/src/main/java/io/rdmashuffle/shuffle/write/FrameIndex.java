@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.write;
+
+/**
+ * Where partitions are in a {@link FramedRun}: 20 bytes a partition on the heap, for 16 KiB of records or more.
+ *
+ * <p><b>Threading:</b> none; one thread at a time.
+ */
+final class FrameIndex {
+    private final long[] ends;
+    private final long[] recordBytes;
+    private final int[] checksums;
+    private int next;
+
+    /** Begins with partitions that are all empty. */
+    FrameIndex(int partitions) {
+        this.ends = new long[partitions];
+        this.recordBytes = new long[partitions];
+        this.checksums = new int[partitions];
+    }
+
+    /**
+     * Adds a partition above those that were added.
+     *
+     * @param end of its frames, from the beginning of the run
+     * @param bytes of its records
+     * @param crc32c of its frames
+     */
+    void add(int partition, long end, long bytes, int crc32c) {
+        skipTo(partition);
+        ends[partition] = end;
+        recordBytes[partition] = bytes;
+        checksums[partition] = crc32c;
+        next = partition + 1;
+    }
+
+    /** Says that the partitions from the last one that was added to this one are empty. */
+    void skipTo(int partition) {
+        for (; next < partition; next++) {
+            ends[next] = start(next);
+        }
+    }
+
+    int partitions() {
+        return ends.length;
+    }
+
+    /** Returns where a partition's frames begin, from the beginning of the run. */
+    long start(int partition) {
+        return partition == 0 ? 0 : ends[partition - 1];
+    }
+
+    /** Returns where they end. */
+    long end(int partition) {
+        return ends[partition];
+    }
+
+    /** Returns the bytes of a partition's records; 0 if it has none. */
+    long recordBytes(int partition) {
+        return recordBytes[partition];
+    }
+
+    /** Returns the CRC-32C of a partition's frames. */
+    int checksum(int partition) {
+        return checksums[partition];
+    }
+}
