@@ -195,7 +195,7 @@ final class Examples {
     static void prepared(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {
         // example: prepared
         int piece = 512;
-        AtomicLong next = new AtomicLong();
+        AtomicLong next = new AtomicLong(4L * piece);
         CountDownLatch left = new CountDownLatch((int) (local.lengthBytes() / piece));
         PreparedOperation.Handler onward = new PreparedOperation.Handler() {
             @Override
@@ -213,7 +213,7 @@ final class Examples {
             }
         };
         for (int i = 0; i < 4; i++) { // four go through the whole region
-            long offset = next.getAndAdd(piece);
+            long offset = (long) i * piece;
             connection
                     .prepareRead(local.slice(0, piece), remote, onward)
                     .at(offset, offset)
