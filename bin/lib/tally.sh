@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 PASSED=0 FAILED=0 SKIPPED=0
-EXCUSES=()
+EXCUSES=() FAILURES=()
 
 # Usage: tally LOG EXIT_CODE NAME SECONDS; adds the sums that a part printed, in our words or in those of JUnit's console, or one
 # failure if it printed none. Leaves them in TALLY.
@@ -20,7 +20,18 @@ tally() {
   [ $((passed + failed)) -gt 0 ] || failed=1
   TALLY="$passed passed, $failed failed, $skipped skipped"
   say "$3: $TALLY in $4 s (log: $1)"
+  [ "$failed" = 0 ] || mapfile -t -O "${#FAILURES[@]}" FAILURES < <(echo "$3, exit code $2:"; why "$1")
   PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
+}
+
+# Usage: why LOG; what a part's log says of its failures: lines that begin with FAILED, Maven's errors, and each failure in the list
+# of JUnit's console with the begin of its stack.
+why() {
+  awk '/^FAILED / || /^\[ERROR\]  / { print "  " $0 }
+    /^Failures \([0-9]+\):$/ { list = 1; next }
+    /^Test run finished/ { list = 0 }
+    list && /^  JUnit / { left = 12 }
+    list && left > 0 && NF { print; left-- }' "$1" | head -n 60
 }
 
 # Usage: excuse LOG PATTERN; of a part that was tallied, excuses the tests that an assumption skipped for a reason that begins
@@ -38,8 +49,9 @@ list_excuses() {
   printf '%s\n' "${EXCUSES[@]}" | sort | uniq -c
 }
 
-# Prints all sums; succeeds if something passed, nothing failed and nothing was skipped without an excuse.
+# Prints why parts failed, and all sums; succeeds if something passed, nothing failed and nothing was skipped without an excuse.
 all_passed() {
+  [ ${#FAILURES[@]} = 0 ] || printf '%s\n' "what failed:" "${FAILURES[@]}"
   echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
   [ "$FAILED" = 0 ] && [ "$SKIPPED" = ${#EXCUSES[@]} ] && [ "$PASSED" -gt 0 ]
 }
