@@ -197,6 +197,12 @@ public final class MapOutputStore implements AutoCloseable {
         }
     }
 
+    /** Returns a pool output, which may be freed at any time until the caller retains it; null if there is none. */
+    public synchronized @Nullable MapOutput find(int shuffleId, long mapId) {
+        PooledShuffle.Stored stored = stored(shuffleId, mapId);
+        return stored == null ? null : stored.output();
+    }
+
     /** Returns a pool output with a reference that the caller releases; null if there is none. */
     public synchronized @Nullable MapOutput acquire(int shuffleId, long mapId) {
         PooledShuffle.Stored stored = stored(shuffleId, mapId);

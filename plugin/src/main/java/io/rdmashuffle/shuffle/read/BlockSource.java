@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 interface BlockSource extends AutoCloseable {
     /**
      * Returns whether a block's map output is in this memory as far as is known; the answer is one for all of its
-     * blocks.
+     * blocks. Asked once for each map output, in the order in which those that are here are read: where it lies is
+     * remembered until then.
      */
     boolean has(WantedBlock wanted);
 

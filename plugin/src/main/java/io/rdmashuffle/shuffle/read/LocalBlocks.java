@@ -12,22 +12,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Blocks in this executor's own pool; a reference keeps each where it is until it is closed.
- *
- * @param store has them
+ * Blocks in this executor's own pool; a reference keeps each where it is until it is closed. What was found ahead is
+ * held without one: memory that is freed meanwhile, since the output has moved or its shuffle is gone, gives none.
  */
-record LocalBlocks(MapOutputStore store) implements BlockSource {
+final class LocalBlocks implements BlockSource {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBlocks.class);
+
+    private final MapOutputStore store;
+    private final FoundAhead<MapOutput> ahead = new FoundAhead<>();
+
+    LocalBlocks(MapOutputStore store) {
+        this.store = store;
+    }
 
     @Override
     public boolean has(WantedBlock wanted) {
-        return store.isPooled(wanted.id().shuffleId(), wanted.id().mapId());
+        MapOutput output = store.find(wanted.id().shuffleId(), wanted.id().mapId());
+        if (output != null) {
+            ahead.add(wanted.id().mapId(), output);
+        }
+        return output != null;
     }
 
     @Override
     public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock wanted) {
         ShuffleBlockId id = wanted.id();
-        MapOutput output = store.acquire(id.shuffleId(), id.mapId());
+        MapOutput output = acquire(id);
         if (output == null) {
             return null;
         }
@@ -43,6 +53,11 @@ record LocalBlocks(MapOutputStore store) implements BlockSource {
         }
         output.release();
         return null;
+    }
+
+    private @Nullable MapOutput acquire(ShuffleBlockId id) {
+        MapOutput found = ahead.get(id.mapId());
+        return found != null && found.retain() ? found : store.acquire(id.shuffleId(), id.mapId());
     }
 
     @Override

@@ -32,6 +32,7 @@ final class PeerBlocks implements BlockSource {
 
     private final PeerPaths paths;
     private final PeerPath path;
+    private final FoundAhead<Located> ahead = new FoundAhead<>();
     private final Map<Integer, RemoteView> regions = new HashMap<>();
     private @Nullable SlotWatch watch;
     private long watched;
@@ -45,9 +46,11 @@ final class PeerBlocks implements BlockSource {
     @Override
     public boolean has(WantedBlock wanted) {
         try {
-            Located located =
-                    path.directory().locate(wanted.id().shuffleId(), wanted.id().mapId());
-            return located != null && located.entry().isReadable(path.peer().readsDisk());
+            Located located = locateReadable(wanted.id());
+            if (located != null) {
+                ahead.add(wanted.id().mapId(), located);
+            }
+            return located != null;
         } catch (IOException e) {
             LOG.debug("Cannot locate {} of executor {}", wanted.id(), path.executorId(), e);
             return false;
@@ -75,10 +78,13 @@ final class PeerBlocks implements BlockSource {
     }
 
     private @Nullable InPlaceBlock<StoredBlock> find(ShuffleBlockId id) throws IOException {
-        Located located = locateReadable(id);
+        // May be older than the directory would trust: the watch tells.
+        Located known = ahead.get(id.mapId());
+        Located located = known == null ? locateReadable(id) : known;
         SlotWatch slot = located == null ? null : watch(id.shuffleId(), located.generation());
         if (located != null && slot != null && !slot.isCurrent()) {
             // Its map outputs have moved, or it is gone.
+            ahead.clear();
             path.directory().outdated(id.shuffleId(), located.generation());
             located = locateReadable(id);
             slot = located == null ? null : watch(id.shuffleId(), located.generation());

@@ -4,6 +4,7 @@ package io.rdmashuffle.shuffle.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.ReceiveLeases;
@@ -56,6 +57,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple3;
 
 /** What readers of a peer see while its map outputs move to disk and the memory that they leave is used again. */
@@ -142,12 +145,31 @@ class DemotedBlocksTest {
         paths.forgetShuffle(shuffleId);
     }
 
+    /** Returns partitions of which some percent of the pool are made, so that they are demoted. */
+    private static byte[][] large(Random random) {
+        byte[][] content = new byte[PARTITIONS][LARGEST_BYTES];
+        for (byte[] partition : content) {
+            random.nextBytes(partition);
+        }
+        return content;
+    }
+
     /** Demotes a shuffle and has memory used again that it left. */
     private void demoteAndReuse(int shuffleId, Random random) throws Exception {
+        demote(random);
+        assertThat(live).containsKey(shuffleId);
+        reuse();
+    }
+
+    private void demote(Random random) throws Exception {
         pass(Duration.ofSeconds(11));
         write(900, TestStores.partitions(1, 100, random));
+        long before = demoted();
         demotion(1).run();
-        assertThat(live).containsKey(shuffleId);
+        assertThat(demoted()).as("map outputs on disk").isGreaterThan(before);
+    }
+
+    private void reuse() throws Exception {
         pass(GRACE);
         demotion(1).run();
         TestPools.fill(owner.pool()).forEach(lease -> {
@@ -221,7 +243,7 @@ class DemotedBlocksTest {
     @Test
     void aReaderThatLookedUpBeforeLooksAgain() throws Exception {
         Random random = new Random(seed);
-        byte[][] content = TestStores.partitions(PARTITIONS, 400, random);
+        byte[][] content = large(random);
         write(1, content);
         assertThat(path().directory().find(1, 1)).isNotNull();
         demoteAndReuse(1, random);
@@ -235,10 +257,44 @@ class DemotedBlocksTest {
         }
     }
 
+    /** As a task that looks all of its map outputs up, and reads the last of them a while later. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void whatWasFoundAheadIsReadThereUntilItsMemoryIsFreed(boolean own) throws Exception {
+        Random random = new Random(seed);
+        byte[][] content = large(random);
+        write(1, content);
+        try (BlockSource source = own ? new LocalBlocks(store) : new PeerBlocks(paths, path())) {
+            assertThat(source.has(want(2, 0))).isFalse();
+            assertThat(source.has(want(1, 0))).isTrue();
+            demote(random);
+            path().directory().outdated(1);
+            assertThat(bytesOnDisk(source, want(1, 0), content[0]))
+                    .as("not looked up again")
+                    .isZero();
+            reuse();
+            assertThat(bytesOnDisk(source, want(1, 0), content[0])).isEqualTo(content[0].length);
+            assertThat(bytesOnDisk(source, want(1, 3), content[3])).isEqualTo(content[3].length);
+            remove(1);
+            assertThat(source.find(want(1, 4))).isNull();
+        }
+    }
+
+    /** Reads a block that has that content, and returns how much of it is on disk. */
+    private static long bytesOnDisk(BlockSource source, WantedBlock wanted, byte[] content) throws IOException {
+        try (InPlaceBlock<StoredBlock> found = Objects.requireNonNull(source.find(wanted))) {
+            byte[] read = new byte[content.length];
+            found.bytes().copyTo(read, 0);
+            assertThat(read).isEqualTo(content);
+            assertThat(found.check(true)).isEqualTo(InPlaceBlock.Outcome.GOOD);
+            return found.bytes().bytesOnDisk();
+        }
+    }
+
     @Test
     void aStreamOfSparksIsReadOnOnDisk() throws Exception {
         Random random = new Random(seed);
-        byte[][] content = TestStores.partitions(PARTITIONS, 9_000, random);
+        byte[][] content = large(random);
         write(1, content);
         try (OneSidedBlockClient client = client(new FakeNetty())) {
             List<ManagedBuffer> arrived = fetch(client, 1, 2);
