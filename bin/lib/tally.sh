@@ -25,7 +25,7 @@ tally() {
 }
 
 # Usage: why LOG; what a part's log says of its failures: lines that begin with FAILED, Maven's errors, and each failure in the list
-# of JUnit's console with the begin of its stack.
+# of JUnit's console with the top of its stack.
 why() {
   awk '/^FAILED / || /^\[ERROR\]  / { print "  " $0 }
     /^Failures \([0-9]+\):$/ { list = 1; next }

@@ -175,7 +175,7 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Returns whether an output is in the pool. */
     public synchronized boolean isPooled(int shuffleId, long mapId) {
-        return stored(shuffleId, mapId) != null;
+        return find(shuffleId, mapId) != null;
     }
 
     /** Returns how long ago an output in the pool was written; 0 if it has been removed. */
@@ -205,8 +205,8 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Returns a pool output with a reference that the caller releases; null if there is none. */
     public synchronized @Nullable MapOutput acquire(int shuffleId, long mapId) {
-        PooledShuffle.Stored stored = stored(shuffleId, mapId);
-        return stored != null && stored.output().retain() ? stored.output() : null;
+        MapOutput output = find(shuffleId, mapId);
+        return output != null && output.retain() ? output : null;
     }
 
     private PooledShuffle.@Nullable Stored stored(int shuffleId, long mapId) {

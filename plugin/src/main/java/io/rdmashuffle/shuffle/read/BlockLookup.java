@@ -172,7 +172,7 @@ final class BlockLookup {
         List<Slab> planned = new SlabPlanner(paths, way.path(), maximumBytes).plan(way.blocks());
         CopiedBlocks source = new CopiedBlocks(way.path(), planned, slabs);
         sources.put(way.blocks().get(0).owner(), source);
-        way.blocks().stream().filter(each -> !source.has(each)).forEach(others::add);
+        way.blocks().stream().filter(each -> !source.lookUp(each)).forEach(others::add);
         copies.add(planned);
     }
 
@@ -209,7 +209,7 @@ final class BlockLookup {
         for (WantedBlock each : blocks) {
             if (each.id().mapId() != mapId) {
                 mapId = each.id().mapId();
-                there = source.has(each);
+                there = source.lookUp(each);
             }
             (there ? direct : others).add(each);
         }

@@ -12,11 +12,11 @@ import org.jspecify.annotations.Nullable;
  */
 interface BlockSource extends AutoCloseable {
     /**
-     * Returns whether a block's map output is in this memory as far as is known; the answer is one for all of its
-     * blocks. Asked once for each map output, in the order in which those that are here are read: where it lies is
-     * remembered until then.
+     * Looks a block's map output up; returns whether it is in this memory as far as is known. The answer is one for all
+     * of its blocks. A source in which blocks are read where they are remembers where the map output lies, for
+     * {@link #find}, which takes map outputs in the order in which they were looked up.
      */
-    boolean has(WantedBlock wanted);
+    boolean lookUp(WantedBlock wanted);
 
     /** Finds a block; null if it is not there: then Spark's fetch brings it, or fails as Spark does. */
     @Nullable

@@ -40,7 +40,7 @@ final class CopiedBlocks implements BlockSource {
     }
 
     @Override
-    public boolean has(WantedBlock wanted) {
+    public boolean lookUp(WantedBlock wanted) {
         return places.containsKey(wanted);
     }
 

@@ -2,8 +2,8 @@
 package io.rdmashuffle.shuffle.read;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,29 +15,31 @@ import org.jspecify.annotations.Nullable;
  * @param <T> where a map output lies
  */
 final class FoundAhead<T> {
-    private static final int FIRST_CAPACITY = 16;
-
-    private long[] mapIds = new long[FIRST_CAPACITY];
-    private final List<T> found = new ArrayList<>(FIRST_CAPACITY);
+    private final ToLongFunction<T> mapIdOf;
+    private final List<T> found = new ArrayList<>();
     private int next;
 
+    /** Knows nothing yet; {@code mapIdOf} says of which map output a place is. */
+    FoundAhead(ToLongFunction<T> mapIdOf) {
+        this.mapIdOf = mapIdOf;
+    }
+
     /** Remembers a map output after those that were added before. */
-    void add(long mapId, T place) {
-        int count = found.size();
-        if (count == mapIds.length) {
-            mapIds = Arrays.copyOf(mapIds, 2 * count);
-        }
-        mapIds[count] = mapId;
+    void add(T place) {
         found.add(place);
     }
 
     /** Returns what was found of a map output, if that is the one that was asked for last or the one after it. */
     @Nullable
     T get(long mapId) {
-        if (next > 0 && mapIds[next - 1] == mapId) {
+        if (next > 0 && isOf(mapId, next - 1)) {
             return found.get(next - 1);
         }
-        return next < found.size() && mapIds[next] == mapId ? found.get(next++) : null;
+        return next < found.size() && isOf(mapId, next) ? found.get(next++) : null;
+    }
+
+    private boolean isOf(long mapId, int index) {
+        return mapIdOf.applyAsLong(found.get(index)) == mapId;
     }
 
     /** Forgets all, since it is out of date. */

@@ -19,17 +19,18 @@ final class LocalBlocks implements BlockSource {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBlocks.class);
 
     private final MapOutputStore store;
-    private final FoundAhead<MapOutput> ahead = new FoundAhead<>();
+    private final FoundAhead<MapOutput> ahead =
+            new FoundAhead<>(output -> output.entry().mapId());
 
     LocalBlocks(MapOutputStore store) {
         this.store = store;
     }
 
     @Override
-    public boolean has(WantedBlock wanted) {
+    public boolean lookUp(WantedBlock wanted) {
         MapOutput output = store.find(wanted.id().shuffleId(), wanted.id().mapId());
         if (output != null) {
-            ahead.add(wanted.id().mapId(), output);
+            ahead.add(output);
         }
         return output != null;
     }

@@ -32,7 +32,8 @@ final class PeerBlocks implements BlockSource {
 
     private final PeerPaths paths;
     private final PeerPath path;
-    private final FoundAhead<Located> ahead = new FoundAhead<>();
+    private final FoundAhead<Located> ahead =
+            new FoundAhead<>(located -> located.entry().mapId());
     private final Map<Integer, RemoteView> regions = new HashMap<>();
     private @Nullable SlotWatch watch;
     private long watched;
@@ -44,11 +45,11 @@ final class PeerBlocks implements BlockSource {
     }
 
     @Override
-    public boolean has(WantedBlock wanted) {
+    public boolean lookUp(WantedBlock wanted) {
         try {
             Located located = locateReadable(wanted.id());
             if (located != null) {
-                ahead.add(wanted.id().mapId(), located);
+                ahead.add(located);
             }
             return located != null;
         } catch (IOException e) {

@@ -265,8 +265,8 @@ class DemotedBlocksTest {
         byte[][] content = large(random);
         write(1, content);
         try (BlockSource source = own ? new LocalBlocks(store) : new PeerBlocks(paths, path())) {
-            assertThat(source.has(want(2, 0))).isFalse();
-            assertThat(source.has(want(1, 0))).isTrue();
+            assertThat(source.lookUp(want(2, 0))).isFalse();
+            assertThat(source.lookUp(want(1, 0))).isTrue();
             demote(random);
             path().directory().outdated(1);
             assertThat(bytesOnDisk(source, want(1, 0), content[0]))

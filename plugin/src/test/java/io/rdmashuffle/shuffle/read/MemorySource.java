@@ -32,7 +32,7 @@ final class MemorySource implements BlockSource {
     }
 
     @Override
-    public boolean has(WantedBlock block) {
+    public boolean lookUp(WantedBlock block) {
         return true;
     }
 
