@@ -32,29 +32,12 @@ final class FuturesLoad implements Load {
 
     @Override
     public Measured run(Operation operation, int bytes, int depth, int count) throws Exception {
-        Flow flow = new Flow(operation, bytes, depth, count);
-        Garbage garbage = Garbage.ofAllThreads();
-        long started = System.nanoTime();
-        flow.start();
-        flow.await();
-        long nanos = System.nanoTime() - started;
-        // Before the result is made, which is allocated, too.
-        long garbageBytes = garbage.bytes();
-        return new Measured(nanos, garbageBytes);
-    }
-
-    @Override
-    public long[] latencies(Operation operation, int bytes, int count) throws Exception {
-        long[] nanos = new long[count];
-        for (int i = 0; i < count; i++) {
-            nanos[i] = run(operation, bytes, 1, 1).nanos();
-        }
-        return nanos;
+        return Measured.of(new FutureFlow(operation, bytes, depth, count));
     }
 
     /** Keeps so many operations outstanding until enough have been started. */
     @SuppressWarnings("FutureReturnValueIgnored") // what fails is kept by ended()
-    private final class Flow {
+    private final class FutureFlow implements Flow {
         private final Operation operation;
         private final int bytes;
         private final int depth;
@@ -63,7 +46,7 @@ final class FuturesLoad implements Load {
         private final CountDownLatch left;
         private final AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
 
-        Flow(Operation operation, int bytes, int depth, int count) {
+        FutureFlow(Operation operation, int bytes, int depth, int count) {
             this.operation = operation;
             this.bytes = bytes;
             this.depth = depth;
@@ -72,7 +55,8 @@ final class FuturesLoad implements Load {
             this.left = new CountDownLatch(count + toReceive.get());
         }
 
-        void start() {
+        @Override
+        public void start() {
             for (int i = 0; i < Connected.receives(depth); i++) {
                 receive(i % depth);
             }
@@ -115,7 +99,8 @@ final class FuturesLoad implements Load {
             };
         }
 
-        void await() throws Exception {
+        @Override
+        public void await() throws Exception {
             long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
             while (!left.await(1, TimeUnit.SECONDS)) {
                 Throwable failed = failure.get();

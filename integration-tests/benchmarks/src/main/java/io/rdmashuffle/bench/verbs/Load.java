@@ -23,9 +23,15 @@ interface Load extends AutoCloseable {
 
     /**
      * Returns the nanoseconds of each of so many operations, one after another: there and back, or half of there and
-     * back.
+     * back. Each is a run of its own, unless a level has a faster way.
      */
-    long[] latencies(Operation operation, int bytes, int count) throws Exception;
+    default long[] latencies(Operation operation, int bytes, int count) throws Exception {
+        long[] nanos = new long[count];
+        for (int i = 0; i < count; i++) {
+            nanos[i] = run(operation, bytes, 1, 1).nanos();
+        }
+        return nanos;
+    }
 
     @Override
     void close();
@@ -36,5 +42,26 @@ interface Load extends AutoCloseable {
      * @param nanos until the last operation was complete
      * @param garbageBytes what this process's threads allocated on the heap meanwhile
      */
-    record Measured(long nanos, long garbageBytes) {}
+    record Measured(long nanos, long garbageBytes) {
+        /** Measures a flow from its start to its end. */
+        static Measured of(Flow flow) throws Exception {
+            Garbage garbage = Garbage.ofAllThreads();
+            long started = System.nanoTime();
+            flow.start();
+            flow.await();
+            long nanos = System.nanoTime() - started;
+            // Before the result is made, which is allocated, too.
+            long garbageBytes = garbage.bytes();
+            return new Measured(nanos, garbageBytes);
+        }
+    }
+
+    /** Operations of which each, once complete, starts the next, until enough have been started. */
+    interface Flow {
+        /** Starts the first ones. */
+        void start();
+
+        /** Waits until all are complete, for at most {@link #LIMIT_SECONDS}; throws what failed. */
+        void await() throws Exception;
+    }
 }

@@ -29,24 +29,7 @@ final class PreparedLoad implements Load {
 
     @Override
     public Measured run(Operation operation, int bytes, int depth, int count) throws Exception {
-        Flow flow = new Flow(operation, bytes, depth, count);
-        Garbage garbage = Garbage.ofAllThreads();
-        long started = System.nanoTime();
-        flow.start();
-        flow.await();
-        long nanos = System.nanoTime() - started;
-        // Before the result is made, which is allocated, too.
-        long garbageBytes = garbage.bytes();
-        return new Measured(nanos, garbageBytes);
-    }
-
-    @Override
-    public long[] latencies(Operation operation, int bytes, int count) throws Exception {
-        long[] nanos = new long[count];
-        for (int i = 0; i < count; i++) {
-            nanos[i] = run(operation, bytes, 1, 1).nanos();
-        }
-        return nanos;
+        return Measured.of(new PreparedFlow(operation, bytes, depth, count));
     }
 
     /** Posts an operation again until enough have been posted. */
@@ -98,14 +81,14 @@ final class PreparedLoad implements Load {
     }
 
     /** Keeps so many operations outstanding until enough have been posted. */
-    private final class Flow {
+    private final class PreparedFlow implements Flow {
         private final Operation operation;
         private final Again posting;
         private final Again receiving;
         private final PreparedOperation[] operations;
         private final PreparedOperation[] receives;
 
-        Flow(Operation operation, int bytes, int depth, int count) {
+        PreparedFlow(Operation operation, int bytes, int depth, int count) {
             this.operation = operation;
             this.posting = new Again(count);
             this.receiving = new Again(operation == Operation.SEND ? count : 0);
@@ -131,7 +114,8 @@ final class PreparedLoad implements Load {
             };
         }
 
-        void start() {
+        @Override
+        public void start() {
             for (PreparedOperation receive : receives) {
                 receiving.post(receive);
             }
@@ -140,7 +124,8 @@ final class PreparedLoad implements Load {
             }
         }
 
-        void await() throws ExecutionException {
+        @Override
+        public void await() throws ExecutionException {
             posting.await(operation);
             receiving.await(operation);
         }
