@@ -5,6 +5,7 @@ import io.rdmashuffle.doctor.host.HostDoctor;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.HostReport;
 import io.rdmashuffle.peer.PathProbe;
+import io.rdmashuffle.peer.ReadTimes;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -80,10 +81,10 @@ record ExecutorProbe(Map<String, BlockManagerId> places) implements Function<Int
             return PairReport.of(self, owner, oneHost, path, micros, probe.bytesPerSecond(), probe.reason());
         }
         try {
-            NettyProbe.Measured measured = new NettyProbe(env.blockManager().blockTransferService(), place).measure();
-            double micros = measured.medianNanos() / MICROSECOND;
+            ReadTimes times = new NettyProbe(env.blockManager().blockTransferService(), place).measure();
+            double micros = times.medianNanos() / MICROSECOND;
             return PairReport.of(
-                    self, owner, oneHost, PairReport.NETTY, micros, measured.bytesPerSecond(), probe.reason());
+                    self, owner, oneHost, PairReport.NETTY, micros, times.bytesPerSecond(), probe.reason());
         } catch (IOException e) {
             String reason = probe.reason() + (probe.reason().isEmpty() ? "" : "; ") + "netty failed: " + e.getMessage();
             return PairReport.of(self, owner, oneHost, PairReport.NETTY, 0, 0, reason);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor;
 
+import io.rdmashuffle.peer.ReadTimes;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
-import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -29,12 +29,7 @@ import scala.reflect.ClassTag$;
  * <p><b>Ownership:</b> the blocks of {@link #offer} lie in Spark's block manager until the application ends.
  */
 final class NettyProbe {
-    private static final int SMALL_BYTES = 64;
     private static final int LARGE_BYTES = 256 << 10;
-    private static final int MOST_SMALL = 100;
-    private static final int MOST_LARGE = 1000;
-    private static final int WARM_UP = 20;
-    private static final long MEASURED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
     private static final long TIMEOUT_SECONDS = 10;
 
     /** Of no stream that Spark has: its receivers count from 0. */
@@ -43,14 +38,6 @@ final class NettyProbe {
     private final BlockStoreClient transfer;
     private final BlockManagerId from;
 
-    /**
-     * What was measured.
-     *
-     * @param medianNanos of the small block
-     * @param bytesPerSecond of the large one
-     */
-    record Measured(long medianNanos, double bytesPerSecond) {}
-
     NettyProbe(BlockStoreClient transfer, BlockManagerId from) {
         this.transfer = transfer;
         this.from = from;
@@ -58,7 +45,7 @@ final class NettyProbe {
 
     /** Puts what is fetched into this executor's block manager; it may be there already. */
     static void offer(SparkEnv env) {
-        for (int bytes : new int[] {SMALL_BYTES, LARGE_BYTES}) {
+        for (int bytes : new int[] {ReadTimes.SMALL_BYTES, LARGE_BYTES}) {
             env.blockManager()
                     .putBlockData(
                             block(bytes),
@@ -77,28 +64,8 @@ final class NettyProbe {
      *
      * @throws IOException if a fetch fails, or takes longer than 10 s
      */
-    Measured measure() throws IOException {
-        for (int i = 0; i < WARM_UP; i++) {
-            fetch(SMALL_BYTES);
-        }
-        long[] nanos = new long[MOST_SMALL];
-        int small = 0;
-        long begun = System.nanoTime();
-        while (small < MOST_SMALL && (small == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
-            long before = System.nanoTime();
-            fetch(SMALL_BYTES);
-            nanos[small++] = System.nanoTime() - before;
-        }
-        Arrays.sort(nanos, 0, small);
-        fetch(LARGE_BYTES);
-        int large = 0;
-        begun = System.nanoTime();
-        while (large < MOST_LARGE && (large == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
-            fetch(LARGE_BYTES);
-            large++;
-        }
-        double seconds = (double) (System.nanoTime() - begun) / TimeUnit.SECONDS.toNanos(1);
-        return new Measured(nanos[small / 2], large * (double) LARGE_BYTES / seconds);
+    ReadTimes measure() throws IOException {
+        return ReadTimes.measure(() -> fetch(ReadTimes.SMALL_BYTES), () -> fetch(LARGE_BYTES), LARGE_BYTES);
     }
 
     private void fetch(int bytes) throws IOException {

@@ -7,10 +7,9 @@ import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
+import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Which way leads to an executor, and how fast its directory came over it. One read at a time: less than a device
@@ -30,12 +29,6 @@ public record PathProbe(
     /** Stands for Spark's block transfer. */
     public static final String NETTY = "netty";
 
-    private static final int SMALL_BYTES = 64;
-    private static final int MOST_SMALL = 100;
-    private static final int MOST_LARGE = 1000;
-    private static final int WARM_UP = 20;
-    private static final long MEASURED_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
-
     static PathProbe none(String executorId, String reason) {
         return new PathProbe(executorId, NETTY, false, 0, 0, reason);
     }
@@ -45,21 +38,18 @@ public record PathProbe(
             throws InterruptedIOException {
         RemoteSlice table = location.table();
         RemoteSlice small =
-                new RemoteSlice(table.regionId(), table.offset(), Math.min(SMALL_BYTES, table.lengthBytes()));
+                new RemoteSlice(table.regionId(), table.offset(), Math.min(ReadTimes.SMALL_BYTES, table.lengthBytes()));
         byte[] target = new byte[Math.toIntExact(table.lengthBytes())];
         try {
             boolean inPlace = isInPlace(peer, small);
-            for (int i = 0; i < WARM_UP; i++) {
-                read(peer, small, reads, target);
-            }
-            return new PathProbe(
-                    executorId,
-                    fabric,
-                    inPlace,
-                    median(peer, small, reads, target),
-                    bytesPerSecond(peer, table, reads, target),
-                    "");
-        } catch (ReadFailedException e) {
+            ReadTimes times = ReadTimes.measure(
+                    () -> read(peer, small, reads, target),
+                    () -> read(peer, table, reads, target),
+                    table.lengthBytes());
+            return new PathProbe(executorId, fabric, inPlace, times.medianNanos(), times.bytesPerSecond(), "");
+        } catch (InterruptedIOException e) {
+            throw e;
+        } catch (IOException e) {
             return none(executorId, fabric + " failed: " + e.getMessage());
         }
     }
@@ -70,31 +60,6 @@ public record PathProbe(
             view.close();
         }
         return view != null;
-    }
-
-    private static long median(Peer peer, RemoteSlice slice, BlockingReads reads, byte[] target)
-            throws ReadFailedException, InterruptedIOException {
-        long[] nanos = new long[MOST_SMALL];
-        int count = 0;
-        long begun = System.nanoTime();
-        while (count < MOST_SMALL && (count == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
-            long before = System.nanoTime();
-            read(peer, slice, reads, target);
-            nanos[count++] = System.nanoTime() - before;
-        }
-        Arrays.sort(nanos, 0, count);
-        return nanos[count / 2];
-    }
-
-    private static double bytesPerSecond(Peer peer, RemoteSlice slice, BlockingReads reads, byte[] target)
-            throws ReadFailedException, InterruptedIOException {
-        int count = 0;
-        long begun = System.nanoTime();
-        while (count < MOST_LARGE && (count == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
-            read(peer, slice, reads, target);
-            count++;
-        }
-        return (double) count * slice.lengthBytes() * TimeUnit.SECONDS.toNanos(1) / (System.nanoTime() - begun);
     }
 
     private static void read(Peer peer, RemoteSlice slice, BlockingReads reads, byte[] target)
