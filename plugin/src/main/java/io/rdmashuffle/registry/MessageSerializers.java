@@ -33,35 +33,13 @@ import java.util.Set;
 import java.util.UUID;
 
 /**
- * How the fields of each message are written, and the numbers under which messages are known on the wire.
+ * How the fields of each {@link MessageType} are written.
  *
  * <p>Of Kryo only its streams are used: a Kryo instance takes an executor a hundred classes more, in its first task.
  *
  * <p><b>Threading:</b> stateless.
  */
 final class MessageSerializers {
-    /** Types on the wire in the order of their numbers, from 1; append only. */
-    static final List<Class<? extends RegistryMessage>> TYPES = List.of(
-            Announce.class,
-            AnnounceRefused.class,
-            Snapshot.class,
-            MembershipUpdate.class,
-            Lookup.class,
-            LookupReply.class,
-            StatisticsRequest.class,
-            StatisticsReply.class,
-            ShufflesHeld.class,
-            ShufflesGone.class,
-            Welcome.class,
-            SnapshotRequest.class,
-            SnapshotBehind.class,
-            Relay.class,
-            Taken.class,
-            CompressionRequest.class,
-            CompressionReply.class,
-            ReportRequest.class,
-            Report.class);
-
     static final int MAX_MEMBERS = 65_536;
     static final int MAX_COUNTERS = 1024;
     static final int MAX_SHUFFLES = 65_536;
@@ -108,33 +86,29 @@ final class MessageSerializers {
         // The others have no fields.
     }
 
-    /**
-     * Reads the fields of a message.
-     *
-     * @param type a place in {@link #TYPES}
-     */
-    static RegistryMessage read(Input in, int type) {
+    /** Reads the fields of a message. */
+    static RegistryMessage read(Input in, MessageType type) {
         return switch (type) {
-            case 0 -> new Announce(readMember(in));
-            case 1 -> new AnnounceRefused(BoundedFields.readText(in, MAX_REASON_BYTES, "reason"));
-            case 2 -> new Snapshot(readVersion(in), readMembers(in, MAX_MEMBERS));
-            case 3 -> readUpdate(in);
-            case 4 -> new Lookup(readName(in));
-            case 5 -> new LookupReply(readVersion(in), readName(in), in.readBoolean() ? readMember(in) : null);
-            case 6 -> new StatisticsRequest();
-            case 7 -> new StatisticsReply(ReportSerializer.readCounters(in));
-            case 8 -> new ShufflesHeld(readShuffles(in));
-            case 9 -> new ShufflesGone(readVersion(in), readShuffles(in));
-            case 10 -> new Welcome(readVersion(in), readMembers(in, Welcome.MAX_SOURCES));
-            case 11 -> new SnapshotRequest();
-            case 12 -> new SnapshotBehind(readVersion(in));
-            case 13 -> readRelay(in);
-            case 14 -> new Taken();
-            case 15 -> new CompressionRequest(in.readVarInt(true));
-            case 16 -> new CompressionReply(in.readBoolean());
-            case 17 -> new ReportRequest();
-            case 18 -> ReportSerializer.read(in);
-            default -> throw new IllegalArgumentException("no message has type " + type);
+            case ANNOUNCE -> new Announce(readMember(in));
+            case ANNOUNCE_REFUSED -> new AnnounceRefused(BoundedFields.readText(in, MAX_REASON_BYTES, "reason"));
+            case SNAPSHOT -> new Snapshot(readVersion(in), readMembers(in, MAX_MEMBERS));
+            case MEMBERSHIP_UPDATE -> readUpdate(in);
+            case LOOKUP -> new Lookup(readName(in));
+            case LOOKUP_REPLY ->
+                new LookupReply(readVersion(in), readName(in), in.readBoolean() ? readMember(in) : null);
+            case STATISTICS_REQUEST -> new StatisticsRequest();
+            case STATISTICS_REPLY -> new StatisticsReply(ReportSerializer.readCounters(in));
+            case SHUFFLES_HELD -> new ShufflesHeld(readShuffles(in));
+            case SHUFFLES_GONE -> new ShufflesGone(readVersion(in), readShuffles(in));
+            case WELCOME -> new Welcome(readVersion(in), readMembers(in, Welcome.MAX_SOURCES));
+            case SNAPSHOT_REQUEST -> new SnapshotRequest();
+            case SNAPSHOT_BEHIND -> new SnapshotBehind(readVersion(in));
+            case RELAY -> readRelay(in);
+            case TAKEN -> new Taken();
+            case COMPRESSION_REQUEST -> new CompressionRequest(in.readVarInt(true));
+            case COMPRESSION_REPLY -> new CompressionReply(in.readBoolean());
+            case REPORT_REQUEST -> new ReportRequest();
+            case REPORT -> ReportSerializer.read(in);
         };
     }
 

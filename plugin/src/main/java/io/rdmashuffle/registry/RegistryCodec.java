@@ -47,7 +47,7 @@ public final class RegistryCodec {
             ByteBuffer.wrap(bytes)
                     .putInt(MAGIC)
                     .put(VERSION)
-                    .put((byte) (MessageSerializers.TYPES.indexOf(message.getClass()) + 1))
+                    .put((byte) MessageType.of(message).number())
                     .putInt(bytes.length - HEADER_BYTES)
                     .putInt(CRC_OFFSET, crc(bytes));
             return bytes;
@@ -67,27 +67,22 @@ public final class RegistryCodec {
 
     /** Reads a message. Throws {@link RegistryCodecException} if {@code bytes} are not exactly one. */
     public RegistryMessage decode(byte[] bytes) {
-        int type = checkHeader(bytes);
+        MessageType type = checkHeader(bytes);
         try (Input input = new Input(bytes, HEADER_BYTES, bytes.length - HEADER_BYTES)) {
             RegistryMessage message = MessageSerializers.read(input, type);
             if (input.position() != bytes.length) {
                 throw new RegistryCodecException(
-                        (bytes.length - input.position()) + " bytes after the end of a " + nameOf(type));
+                        (bytes.length - input.position()) + " bytes after the end of a " + type);
             }
             return message;
         } catch (RegistryCodecException e) {
             throw e;
         } catch (RuntimeException e) {
-            throw new RegistryCodecException("malformed " + nameOf(type) + " of the registry", e);
+            throw new RegistryCodecException("malformed " + type + " of the registry", e);
         }
     }
 
-    private static String nameOf(int type) {
-        return MessageSerializers.TYPES.get(type).getSimpleName();
-    }
-
-    /** Returns the place of the message in {@link MessageSerializers#TYPES}. */
-    private static int checkHeader(byte[] bytes) {
+    private static MessageType checkHeader(byte[] bytes) {
         if (bytes.length < HEADER_BYTES || bytes.length > MAX_MESSAGE_BYTES) {
             throw new RegistryCodecException("a registry message of " + bytes.length + " bytes: must have between "
                     + HEADER_BYTES + " and " + MAX_MESSAGE_BYTES);
@@ -111,10 +106,7 @@ public final class RegistryCodec {
         if (header.getInt() != crc(bytes)) {
             throw new RegistryCodecException("checksum of a registry message does not match its bytes");
         }
-        if (type < 1 || type > MessageSerializers.TYPES.size()) {
-            throw new RegistryCodecException("registry message of unknown type " + type);
-        }
-        return type - 1;
+        return MessageType.numbered(type);
     }
 
     /** CRC32C of everything that neither the magic nor the checksum itself covers. */

@@ -14,11 +14,13 @@ import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -38,9 +40,23 @@ class RegistryCodecTest {
     @Test
     void whatIsEncodedDecodesToTheSame() {
         announceSeed("whatIsEncodedDecodesToTheSame");
+        Set<MessageType> seen = EnumSet.noneOf(MessageType.class);
         for (int i = 0; i < ROUNDS / 10; i++) {
             RegistryMessage message = TestMembers.randomMessage(random);
             assertThat(codec.decode(codec.encode(message))).as("seed %d", seed).isEqualTo(message);
+            seen.add(MessageType.of(message));
+        }
+        assertThat(seen).as("seed %d", seed).containsExactlyInAnyOrder(MessageType.values());
+    }
+
+    @Test
+    void everyMessageHasOneType() {
+        assertThat(Arrays.stream(MessageType.values()).map(MessageType::toString))
+                .containsExactlyInAnyOrderElementsOf(Arrays.stream(RegistryMessage.class.getPermittedSubclasses())
+                        .map(Class::getSimpleName)
+                        .toList());
+        for (MessageType type : MessageType.values()) {
+            assertThat(MessageType.numbered(type.number())).isEqualTo(type);
         }
     }
 
@@ -112,7 +128,7 @@ class RegistryCodecTest {
         for (int i = 0; i < ROUNDS; i++) {
             byte[] bytes = new byte[RegistryCodec.HEADER_BYTES + random.nextInt(64)];
             random.nextBytes(bytes);
-            bytes[5] = (byte) random.nextInt(MessageSerializers.TYPES.size() + 2);
+            bytes[5] = (byte) random.nextInt(MessageType.values().length + 2);
             try {
                 assertThat(codec.decode(sealed(bytes))).isNotNull();
             } catch (RegistryCodecException e) {
