@@ -25,6 +25,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
 
@@ -167,10 +168,12 @@ class ShuffleInOneProcessTest {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"DIRECT", "STREAMS"})
-    void partitionsAreSortedWhereTheShuffleAsksForIt(Way way) {
+    @CsvSource({"DIRECT, 1000", "STREAMS, 1000", "DIRECT, 10", "STREAMS, 10"})
+    void partitionsAreSortedWhereTheShuffleAsksForIt(Way way, int recordsInMemory) {
         List<Tuple2<Integer, byte[]>> records = records(500, 10);
-        try (LocalApplication application = LocalApplication.start(pools, local, way.conf)) {
+        Map<String, String> conf = new HashMap<>(way.conf);
+        conf.put("spark.shuffle.spill.numElementsForceSpillThreshold", Integer.toString(recordsInMemory));
+        try (LocalApplication application = LocalApplication.start(pools, local, conf)) {
             List<List<Integer>> partitions = application
                     .context()
                     .parallelize(records, MAPS)

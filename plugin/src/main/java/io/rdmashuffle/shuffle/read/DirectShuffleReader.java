@@ -4,6 +4,7 @@ package io.rdmashuffle.shuffle.read;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.NetworkCompression;
+import io.rdmashuffle.shuffle.combine.FreeRoom;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.shuffle.format.RowIterator;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
@@ -64,7 +65,8 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         this.services = services;
         this.metrics = metrics;
         this.fetch = new SparkFetch(dependency, context, metrics, services, sizeFactor(handle, services));
-        this.pipeline = new ReducePipeline<>(services.spark(), dependency, context, metrics);
+        this.pipeline =
+                new ReducePipeline<>(services.spark(), dependency, context, metrics, FreeRoom.of(services.conf()));
         this.batchFetchWanted = batchFetchWanted;
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.shuffle.combine.FreeRoom;
 import io.rdmashuffle.spark.compat.Concatenation;
 import io.rdmashuffle.spark.compat.ScalaCollections;
 import java.io.InputStream;
@@ -59,7 +60,8 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
         this.context = context;
         this.metrics = metrics;
         this.fetch = new SparkFetch(dependency, context, metrics, services, 1);
-        this.pipeline = new ReducePipeline<>(services.spark(), dependency, context, metrics);
+        this.pipeline =
+                new ReducePipeline<>(services.spark(), dependency, context, metrics, FreeRoom.of(services.conf()));
         this.services = services;
         this.batchFetchWanted = batchFetchWanted;
     }

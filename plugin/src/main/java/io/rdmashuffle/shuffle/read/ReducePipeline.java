@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.shuffle.combine.FreeRoom;
+import io.rdmashuffle.shuffle.combine.RecordCombiner;
+import io.rdmashuffle.shuffle.combine.RecordSorter;
 import io.rdmashuffle.spark.compat.SparkLine;
 import org.apache.spark.Aggregator;
 import org.apache.spark.InterruptibleIterator;
@@ -8,7 +11,7 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.util.CompletionIterator;
-import org.apache.spark.util.collection.ExternalSorter;
+import org.jspecify.annotations.Nullable;
 import scala.Option;
 import scala.Product2;
 import scala.Tuple2;
@@ -25,6 +28,7 @@ import scala.runtime.BoxedUnit;
  * @param dependency the shuffle's
  * @param context the task's
  * @param metrics counts records
+ * @param room what records may take before Spark's collections take them
  * @param <K> key
  * @param <C> combined value
  */
@@ -32,7 +36,8 @@ public record ReducePipeline<K, C>(
         SparkLine spark,
         ShuffleDependency<K, ?, C> dependency,
         TaskContext context,
-        ShuffleReadMetricsReporter metrics) {
+        ShuffleReadMetricsReporter metrics,
+        FreeRoom room) {
     /** Returns the result for records as they were written. */
     public Iterator<Product2<K, C>> of(Iterator<Tuple2<Object, Object>> records) {
         Iterator<Tuple2<Object, Object>> counted = CompletionIterator.apply(
@@ -53,37 +58,46 @@ public record ReducePipeline<K, C>(
     @SuppressWarnings("unchecked")
     private Iterator<Product2<K, C>> sortOrCombine(Iterator<Tuple2<Object, Object>> records) {
         Iterator<?> untyped = records;
+        Aggregator<K, Object, C> aggregator = aggregator();
         if (dependency.keyOrdering().isDefined()) {
-            return sorter().insertAllAndUpdateMetrics((Iterator<Product2<K, Object>>) untyped);
+            return aggregator == null
+                    ? sorted((Iterator<Product2<K, C>>) untyped)
+                    : sortedBySpark(aggregator, (Iterator<Product2<K, Object>>) untyped);
         }
-        if (dependency.aggregator().isEmpty()) {
-            return (Iterator<Product2<K, C>>) untyped;
-        }
-        Aggregator<K, Object, C> aggregator =
-                (Aggregator<K, Object, C>) dependency.aggregator().get();
-        Iterator<?> combined = dependency.mapSideCombine()
-                ? aggregator.combineCombinersByKey((Iterator<Product2<K, C>>) untyped, context)
-                : aggregator.combineValuesByKey((Iterator<Product2<K, Object>>) untyped, context);
-        return (Iterator<Product2<K, C>>) combined;
+        return aggregator == null
+                ? (Iterator<Product2<K, C>>) untyped
+                : new RecordCombiner<>(aggregator, room, context).combined((Iterator<Product2<K, Object>>) untyped);
     }
 
-    /**
-     * What was combined on the map side is merged combiner by combiner; else values are combined here, or only sorted.
-     */
+    /** Returns what combines records as they were written; null if nothing does. */
     @SuppressWarnings("unchecked")
-    private ExternalSorter<K, Object, C> sorter() {
-        Option<Aggregator<K, Object, C>> aggregator = Option.empty();
-        if (dependency.aggregator().isDefined()) {
-            Aggregator<K, Object, C> declared =
-                    (Aggregator<K, Object, C>) dependency.aggregator().get();
-            aggregator = Option.apply(
-                    dependency.mapSideCombine()
-                            ? new Aggregator<>(
-                                    combiner -> (C) combiner,
-                                    (left, right) -> declared.mergeCombiners().apply(left, (C) right),
-                                    declared.mergeCombiners())
-                            : declared);
+    private @Nullable Aggregator<K, Object, C> aggregator() {
+        if (dependency.aggregator().isEmpty()) {
+            return null;
         }
-        return spark.sorter(context, aggregator, dependency);
+        Aggregator<K, Object, C> declared =
+                (Aggregator<K, Object, C>) dependency.aggregator().get();
+        // What was combined on the map side is merged combiner by combiner.
+        return dependency.mapSideCombine()
+                ? new Aggregator<>(
+                        combiner -> (C) combiner,
+                        (left, right) -> declared.mergeCombiners().apply(left, (C) right),
+                        declared.mergeCombiners())
+                : declared;
+    }
+
+    @SuppressWarnings("unchecked") // Without an aggregator values are what is returned.
+    private Iterator<Product2<K, C>> sorted(Iterator<Product2<K, C>> records) {
+        return new RecordSorter<K, C>(
+                        dependency.keyOrdering().get(),
+                        room,
+                        context.taskMetrics()::incPeakExecutionMemory,
+                        all -> sortedBySpark(null, (Iterator<Product2<K, Object>>) (Iterator<?>) all))
+                .sorted(records);
+    }
+
+    private Iterator<Product2<K, C>> sortedBySpark(
+            @Nullable Aggregator<K, Object, C> aggregator, Iterator<Product2<K, Object>> records) {
+        return spark.sorter(context, Option.apply(aggregator), dependency).insertAllAndUpdateMetrics(records);
     }
 }

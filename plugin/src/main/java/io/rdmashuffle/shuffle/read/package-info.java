@@ -4,8 +4,9 @@
  * answers each exactly once.
  *
  * <p>May use {@code directory}, {@code fabric}, {@code lifecycle}, {@code memory}, {@code peer}, {@code shuffle},
- * {@code shuffle.buffer}, {@code shuffle.format}, {@code spark.compat}, {@code store}, {@code text}, Spark and SLF4J.
- * Must never hand out bytes of a peer before checksum and generation have been compared, or wait without a deadline.
+ * {@code shuffle.buffer}, {@code shuffle.combine}, {@code shuffle.format}, {@code spark.compat}, {@code store},
+ * {@code text}, Spark and SLF4J. Must never hand out bytes of a peer before checksum and generation have been compared,
+ * or wait without a deadline.
  */
 @NullMarked
 package io.rdmashuffle.shuffle.read;

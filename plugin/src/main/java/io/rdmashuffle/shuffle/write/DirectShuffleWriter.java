@@ -3,6 +3,8 @@ package io.rdmashuffle.shuffle.write;
 
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.combine.FreeRoom;
+import io.rdmashuffle.shuffle.combine.RecordCombiner;
 import io.rdmashuffle.shuffle.format.CodecCost;
 import io.rdmashuffle.shuffle.format.FrameCodec;
 import io.rdmashuffle.shuffle.format.FrameMarkGuard;
@@ -43,8 +45,9 @@ import scala.collection.Iterator;
 
 /**
  * Serialises each record once, before it pulls the next, and writes map output by partition: into the pool, or into
- * Spark's shuffle file where the pool has no room. Where the shuffle combines on the map side, Spark's own map of
- * combiners comes before, and spills by itself. Records that memory cannot hold wait in temporary files.
+ * Spark's shuffle file where the pool has no room. Where the shuffle combines on the map side,
+ * {@link RecordCombiner} comes before, and Spark's map of combiners behind that, which spills by itself. Records that
+ * memory cannot hold wait in temporary files.
  *
  * <p><b>Threading:</b> one task thread; another thread of the task may make it spill. <b>Ownership:</b> owns the
  * gathered records and the temporary files; {@link #stop} ends both.
@@ -124,7 +127,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         }
         Aggregator<K, V, ?> aggregator =
                 (Aggregator<K, V, ?>) dependency.aggregator().get();
-        return aggregator.combineValuesByKey(records, context);
+        return new RecordCombiner<>(aggregator, FreeRoom.of(services.conf()), context).combined(records);
     }
 
     private void takeAll(Iterator<? extends Product2<K, ?>> records, RowChecksums checksums) throws IOException {

@@ -121,6 +121,7 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
         conf.put("spark.network.maxRemoteBlockSizeFetchToMem", pick(random, "8k", "200m"));
         conf.put("spark.speculation", pick(random, "false", "true"));
         conf.put("spark.shuffle.sort.bypassMergeThreshold", pick(random, "1", "200"));
+        conf.put("spark.shuffle.spill.initialMemoryThreshold", pick(random, "5m", "16k"));
     }
 
     /** Executors come when there is work and go when there is none, with the outputs that nothing needs any more. */

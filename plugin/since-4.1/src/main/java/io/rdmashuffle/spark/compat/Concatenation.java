@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark.compat;
 
 import java.util.Collections;
+import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.function.Function;
 import scala.collection.AbstractIterator;
@@ -28,6 +29,12 @@ public final class Concatenation<S, T> extends AbstractIterator<T> {
     public Concatenation(Iterator<S> sources, Function<S, Iterator<T>> elements) {
         this.sources = sources;
         this.elements = elements;
+    }
+
+    /** Returns the elements of two iterators, those of the second one when the first has ended. */
+    public static <T> Iterator<T> of(Iterator<T> first, Iterator<T> second) {
+        return new Concatenation<>(
+                ScalaCollections.iterator(List.of(first, second).iterator()), each -> each);
     }
 
     @Override

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.combine;
+
+import org.apache.spark.SparkConf;
+
+/**
+ * How much a collection of a task may hold without asking Spark for memory: as much as Spark's own may.
+ *
+ * <p><b>Threading:</b> immutable. <b>Source:</b> {@code org.apache.spark.util.collection.Spillable}.
+ *
+ * @param bytes on the heap, as estimated
+ * @param records that were put in
+ */
+public record FreeRoom(long bytes, int records) {
+    private static final String BYTES = "spark.shuffle.spill.initialMemoryThreshold";
+    private static final String RECORDS = "spark.shuffle.spill.numElementsForceSpillThreshold";
+
+    /** Reads it from Spark's configuration: 5 MiB, of any number of records, unless that says otherwise. */
+    public static FreeRoom of(SparkConf conf) {
+        return new FreeRoom(conf.getSizeAsBytes(BYTES, "5m"), conf.getInt(RECORDS, Integer.MAX_VALUE));
+    }
+}

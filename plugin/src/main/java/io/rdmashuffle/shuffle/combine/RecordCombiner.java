@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.combine;
+
+import io.rdmashuffle.spark.compat.Concatenation;
+import java.util.function.LongConsumer;
+import org.apache.spark.Aggregator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.util.collection.AppendOnlyMap;
+import org.jspecify.annotations.Nullable;
+import scala.Function1;
+import scala.Function2;
+import scala.Product2;
+import scala.Tuple2;
+import scala.collection.Iterator;
+
+/**
+ * Combines the records of a task by key in the hash map that Spark uses, while combiners are few. If they are more,
+ * Spark's map that can spill gets what was combined and the rest.
+ *
+ * <p><b>Threading:</b> one task thread.
+ *
+ * @param <K> key
+ * @param <V> what is combined: values, or combiners
+ * @param <C> combiner
+ */
+public final class RecordCombiner<K, V, C> {
+    private static final int FIRST_KEYS = 64;
+
+    private final Aggregator<K, V, C> aggregator;
+    private final FreeRoom room;
+    private final LongConsumer peakBytes;
+    private final Overflow<K, C> overflow;
+
+    /** Combines what has no room. */
+    @FunctionalInterface
+    interface Overflow<K, C> {
+        /** Combines all records; some of them have combiners, and the aggregator knows which. */
+        Iterator<Product2<K, C>> combine(Aggregator<K, Object, C> aggregator, Iterator<Product2<K, Object>> records);
+    }
+
+    /** A combiner among values. */
+    private record Combined<C>(C combiner) {}
+
+    /** Prepares to combine within what may be held without asking, or else as Spark's aggregators do. */
+    @SuppressWarnings("unchecked") // A tuple is a product.
+    public RecordCombiner(Aggregator<K, V, C> aggregator, FreeRoom room, TaskContext context) {
+        this(aggregator, room, context.taskMetrics()::incPeakExecutionMemory, (all, records) ->
+                (Iterator<Product2<K, C>>) (Iterator<?>) all.combineValuesByKey(records, context));
+    }
+
+    RecordCombiner(Aggregator<K, V, C> aggregator, FreeRoom room, LongConsumer peakBytes, Overflow<K, C> overflow) {
+        this.aggregator = aggregator;
+        this.room = room;
+        this.peakBytes = peakBytes;
+        this.overflow = overflow;
+    }
+
+    /** Takes all records, and returns one for each key. */
+    @SuppressWarnings("unchecked") // A tuple is a product.
+    public Iterator<Product2<K, C>> combined(Iterator<? extends Product2<K, V>> records) {
+        HeldBytes bytes = new HeldBytes(room);
+        AppendOnlyMap<K, C> held = new AppendOnlyMap<>(FIRST_KEYS);
+        Update update = new Update();
+        Function2<Object, C, C> function = update::apply;
+        while (records.hasNext()) {
+            Product2<K, V> record = records.next();
+            update.key = record._1();
+            update.value = record._2();
+            held.changeValue(record._1(), function);
+            if (bytes.isTooMuchWith(held, update.key, update.value)) {
+                return overflow.combine(withCombiners(), all(held, records));
+            }
+        }
+        peakBytes.accept(bytes.bytes());
+        return (Iterator<Product2<K, C>>) (Iterator<?>) held.iterator();
+    }
+
+    /** One record on its way into the map, and then what it has added there, about. */
+    private final class Update {
+        private final Function1<V, C> create = aggregator.createCombiner();
+        private final Function2<C, V, C> merge = aggregator.mergeValue();
+        private @Nullable Object key;
+        private @Nullable Object value;
+
+        @SuppressWarnings("unchecked")
+        C apply(Object isKnown, C combiner) {
+            if ((Boolean) isKnown) {
+                key = null;
+                return merge.apply(combiner, (V) value);
+            }
+            C created = create.apply((V) value);
+            value = created;
+            return created;
+        }
+    }
+
+    /** A key's combiner comes before all of its values that are left. */
+    @SuppressWarnings("unchecked")
+    private Aggregator<K, Object, C> withCombiners() {
+        Function1<V, C> create = aggregator.createCombiner();
+        return new Aggregator<>(
+                value -> value instanceof Combined<?> combined ? (C) combined.combiner() : create.apply((V) value),
+                (Function2<C, Object, C>) (Function2<C, ?, C>) aggregator.mergeValue(),
+                aggregator.mergeCombiners());
+    }
+
+    @SuppressWarnings("unchecked")
+    private Iterator<Product2<K, Object>> all(AppendOnlyMap<K, C> held, Iterator<? extends Product2<K, V>> records) {
+        Iterator<Product2<K, Object>> before =
+                held.iterator().map(each -> new Tuple2<>(each._1(), new Combined<>(each._2())));
+        return Concatenation.of(before, (Iterator<Product2<K, Object>>) (Iterator<?>) records);
+    }
+}
