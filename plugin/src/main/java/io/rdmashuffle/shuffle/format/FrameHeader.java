@@ -18,6 +18,9 @@ record FrameHeader(FrameCodec codec, int storedBytes, int rawBytes) {
     static final int BYTES = MARK_BYTES + 2 * Integer.BYTES;
     static final int MAX_RAW_BYTES = 256 << 10;
 
+    /** Of a mark so many bytes may be damaged, and no bare block comes as near to it. */
+    private static final int MAX_DAMAGED_BYTES = 2;
+
     private static final byte[] MARK = {(byte) 0xFF, 'R', 'D', 'M', 'A', 'z', 'i', 'p'};
     /** The codec's number is above the length. */
     private static final int CODEC_SHIFT = 24;
@@ -30,6 +33,15 @@ record FrameHeader(FrameCodec codec, int storedBytes, int rawBytes) {
 
     static boolean isMark(byte[] bytes, int offset) {
         return Arrays.equals(bytes, offset, offset + MARK_BYTES, MARK, 0, MARK_BYTES);
+    }
+
+    /** Returns whether what begins so is a mark, perhaps a damaged one, or may become that with what follows. */
+    static boolean isNearMark(byte[] head, int length) {
+        int different = 0;
+        for (int i = 0; i < Math.min(length, MARK_BYTES); i++) {
+            different += head[i] == MARK[i] ? 0 : 1;
+        }
+        return length > 0 && different <= MAX_DAMAGED_BYTES;
     }
 
     byte[] toBytes() {

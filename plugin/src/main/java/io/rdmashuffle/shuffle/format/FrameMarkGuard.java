@@ -7,15 +7,15 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * Refuses a block of bare records that a reader would take for {@link Frames}: one that begins with their mark, or that
- * is a prefix of it, which the blocks that follow could complete. Spark SQL's rows never begin so, other records hardly
- * ever do.
+ * Refuses a block of bare records that a reader would take for {@link Frames}, or for frames whose mark is damaged: one
+ * that begins with nearly the mark, or is so short that blocks that follow could make that of it. Spark SQL's rows
+ * never begin so, other records hardly ever do.
  *
  * <p><b>Threading:</b> none; for one task thread.
  */
 public final class FrameMarkGuard extends FilterOutputStream {
-    private int alike;
-    private boolean different;
+    private final byte[] head = new byte[FrameHeader.MARK_BYTES];
+    private int filled;
 
     public FrameMarkGuard(OutputStream out) {
         super(out);
@@ -25,15 +25,11 @@ public final class FrameMarkGuard extends FilterOutputStream {
      * Looks at a block at once.
      *
      * @param head the first bytes of the block, as many as the mark has or as there are
-     * @throws OutputRefusedException if the block begins with the mark, or is a prefix of it
+     * @throws OutputRefusedException if the block is to be refused
      */
     public static void check(byte[] head, int length) throws OutputRefusedException {
-        int alike = 0;
-        while (alike < length && head[alike] == FrameHeader.markByte(alike)) {
-            alike++;
-        }
-        if (length > 0 && alike == length) {
-            throw new OutputRefusedException("a block of bare records begins with the mark of a compressed frame");
+        if (FrameHeader.isNearMark(head, length)) {
+            throw new OutputRefusedException("a block of bare records begins like a compressed frame");
         }
     }
 
@@ -44,25 +40,22 @@ public final class FrameMarkGuard extends FilterOutputStream {
 
     @Override
     public void write(byte[] source, int offset, int length) throws IOException {
-        for (int i = 0; i < length && !different && alike < FrameHeader.MARK_BYTES; i++) {
-            if (source[offset + i] == FrameHeader.markByte(alike)) {
-                alike++;
-            } else {
-                different = true;
+        if (filled < head.length) {
+            int part = Math.min(length, head.length - filled);
+            System.arraycopy(source, offset, head, filled, part);
+            filled += part;
+            if (filled == head.length) {
+                check(head, filled);
             }
-        }
-        if (alike == FrameHeader.MARK_BYTES) {
-            throw new OutputRefusedException("a block of bare records begins with the mark of a compressed frame");
         }
         out.write(source, offset, length);
     }
 
     @Override
     public void close() throws IOException {
-        boolean refused = !different && alike > 0;
         super.close();
-        if (refused) {
-            throw new OutputRefusedException("a block of bare records is a prefix of the mark of a compressed frame");
+        if (filled < head.length) {
+            check(head, filled);
         }
     }
 }

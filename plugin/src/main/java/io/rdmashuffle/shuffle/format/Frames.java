@@ -12,7 +12,8 @@ import org.apache.spark.SparkConf;
 
 /**
  * Compresses blocks so that readers need not know beforehand: a block is either bare records, or frames, and no bare
- * block begins as frames do (see {@link FrameMarkGuard}). Frames may follow one another, so blocks of frames may too.
+ * block begins nearly as frames do (see {@link FrameMarkGuard}). Frames may follow one another, so blocks of frames may
+ * too.
  *
  * <pre>
  *  frame:   mark (8)   codec (1)   bytes that follow (3)   bytes once decompressed (4)   bytes, as the codec makes them
@@ -90,13 +91,19 @@ public final class Frames {
         }
     }
 
-    /** Returns the records of blocks, whether they are bare or frames; closing the result closes {@code in}. */
+    /**
+     * Returns the records of blocks, whether they are bare or frames; closing the result closes {@code in}. Reading
+     * fails where a byte or two of the first mark are damaged.
+     */
     public InputStream open(InputStream in) throws IOException {
         // Not marked and reset: Spark's checksums would count the bytes twice.
         byte[] head = in.readNBytes(FrameHeader.MARK_BYTES);
         PushbackInputStream whole = new PushbackInputStream(in, FrameHeader.MARK_BYTES);
         whole.unread(head);
-        return begin(head, 0, head.length) ? decompress(whole) : whole;
+        // A damaged mark fails where it is read: Spark diagnoses what happens then, and not what happens here.
+        return head.length == FrameHeader.MARK_BYTES && FrameHeader.isNearMark(head, head.length)
+                ? decompress(whole)
+                : whole;
     }
 
     /**

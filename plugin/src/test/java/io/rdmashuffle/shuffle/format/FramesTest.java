@@ -210,8 +210,8 @@ class FramesTest {
         }
         ByteArrayOutputStream target = new ByteArrayOutputStream();
         try (FrameMarkGuard out = new FrameMarkGuard(target)) {
-            out.write(block, 0, 7);
-            out.write(0);
+            out.write(block, 0, 5);
+            out.write(new byte[3]);
             out.write(block);
         }
         assertThat(target.size()).isEqualTo(8 + block.length);
@@ -224,10 +224,34 @@ class FramesTest {
             int begun = length;
             assertThatThrownBy(() -> FrameMarkGuard.check(block, begun)).isInstanceOf(OutputRefusedException.class);
             byte[] other = block.clone();
-            other[length - 1]++;
-            FrameMarkGuard.check(other, length);
+            for (int damaged = 1; damaged <= Math.min(2, length); damaged++) {
+                other[length - damaged]++;
+                assertThatThrownBy(() -> FrameMarkGuard.check(other, begun)).isInstanceOf(OutputRefusedException.class);
+            }
+            if (length > 2) {
+                other[length - 3]++;
+                FrameMarkGuard.check(other, length);
+            }
         }
         FrameMarkGuard.check(block, 0);
+    }
+
+    /** Spark then reads the block again, or has it made anew, and says what is wrong (SPARK-36206). */
+    @Test
+    void aDamagedMarkIsNotTakenForBareRecords() throws IOException {
+        Frames frames = frames("lz4");
+        byte[] block = compressed(frames, bytes(50));
+        for (int first = 0; first < Frames.markBytes(); first++) {
+            for (int second = first; second < Frames.markBytes(); second++) {
+                byte[] damaged = block.clone();
+                damaged[first] ^= 0x55;
+                damaged[second] ^= 0x0F;
+                InputStream opened = frames.open(new ByteArrayInputStream(damaged));
+                assertThatThrownBy(opened::read)
+                        .isInstanceOf(IOException.class)
+                        .hasMessageContaining("no frame header");
+            }
+        }
     }
 
     /**
