@@ -3,6 +3,7 @@ package io.rdmashuffle.shuffle.combine;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.spark.compat.Concatenation;
 import io.rdmashuffle.spark.compat.ScalaCollections;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -70,7 +71,7 @@ class RecordSorterTest {
 
     @Test
     void moreThanHasRoomGoesToSparkInTheOrderInWhichItCame() {
-        List<Product2<String, Integer>> records = numbered(200_000, "");
+        List<Product2<String, Integer>> records = numbered(200_000);
         assertThat(sort(records, ROOM)).isEqualTo(records);
         assertThat(overflown).isEqualTo(records);
         assertThat(peakBytes).isZero();
@@ -78,7 +79,7 @@ class RecordSorterTest {
 
     @Test
     void moreRecordsThanAllowedGoToSpark() {
-        List<Product2<String, Integer>> records = numbered(101, "");
+        List<Product2<String, Integer>> records = numbered(101);
         sort(records, new FreeRoom(5 << 20, 101));
         assertThat(overflown).isEmpty();
         sort(records, new FreeRoom(5 << 20, 100));
@@ -87,7 +88,7 @@ class RecordSorterTest {
 
     @Test
     void withoutRoomAllGoesToSpark() {
-        List<Product2<String, Integer>> records = numbered(10, "");
+        List<Product2<String, Integer>> records = numbered(10);
         sort(records, new FreeRoom(0, Integer.MAX_VALUE));
         assertThat(overflown).isEqualTo(records);
     }
@@ -95,7 +96,7 @@ class RecordSorterTest {
     /** Thousands of small records must not hide that those after them are large. */
     @Test
     void recordsThatBecomeLargerAreNoticedSoon() {
-        List<Product2<String, Integer>> small = numbered(9_000, "");
+        List<Product2<String, Integer>> small = numbered(9_000);
         List<Integer> made = new ArrayList<>();
         Iterator<Product2<String, Integer>> large = new AbstractIterator<>() {
             @Override
@@ -116,7 +117,7 @@ class RecordSorterTest {
                 all -> ScalaCollections.iterator(
                         List.<Product2<String, Integer>>of().iterator()));
 
-        sorter.sorted(io.rdmashuffle.spark.compat.Concatenation.of(ScalaCollections.iterator(small.iterator()), large));
+        sorter.sorted(Concatenation.of(ScalaCollections.iterator(small.iterator()), large));
 
         assertThat(made).hasSizeLessThanOrEqualTo(32);
     }
@@ -135,10 +136,10 @@ class RecordSorterTest {
     }
 
     /** From the last key to the first. */
-    private static List<Product2<String, Integer>> numbered(int count, String suffix) {
+    private static List<Product2<String, Integer>> numbered(int count) {
         List<Product2<String, Integer>> records = new ArrayList<>();
         for (int i = count; i > 0; i--) {
-            records.add(new Tuple2<>("k" + i + suffix, i));
+            records.add(new Tuple2<>("k" + i, i));
         }
         return records;
     }
