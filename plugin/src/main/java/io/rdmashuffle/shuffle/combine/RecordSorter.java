@@ -15,7 +15,7 @@ import scala.collection.Iterator;
 
 /**
  * Sorts the records of a task by key in an array, while they are few. If they are more, Spark's sorter gets all of
- * them, whose estimates of what it holds are a large part of what it takes with few.
+ * them, which can spill, and for that estimates far more often what it holds.
  *
  * <p>Records with the same key keep their order, as with Spark's sorter while that has not spilled.
  *
