@@ -55,9 +55,36 @@ class RegistryCodecTest {
                 .containsExactlyInAnyOrderElementsOf(Arrays.stream(RegistryMessage.class.getPermittedSubclasses())
                         .map(Class::getSimpleName)
                         .toList());
-        for (MessageType type : MessageType.values()) {
-            assertThat(MessageType.numbered(type.number())).isEqualTo(type);
+    }
+
+    /** As docs/design/registry.md has them, from 1 on. */
+    @Test
+    void noNumberEverStandsForAnotherType() {
+        List<String> names = List.of(
+                "Announce",
+                "AnnounceRefused",
+                "Snapshot",
+                "MembershipUpdate",
+                "Lookup",
+                "LookupReply",
+                "StatisticsRequest",
+                "StatisticsReply",
+                "ShufflesHeld",
+                "ShufflesGone",
+                "Welcome",
+                "SnapshotRequest",
+                "SnapshotBehind",
+                "Relay",
+                "Taken",
+                "CompressionRequest",
+                "CompressionReply",
+                "ReportRequest",
+                "Report");
+        for (int number = 1; number <= names.size(); number++) {
+            assertThat(MessageType.numbered(number)).hasToString(names.get(number - 1));
+            assertThat(MessageType.numbered(number).number()).isEqualTo(number);
         }
+        assertThat(MessageType.values()).hasSameSizeAs(names);
     }
 
     /** docs/design/registry.md shows this layout; changing it needs a new protocol version. */

@@ -49,6 +49,11 @@ final class HeldBytes {
                 estimate(collection);
             }
         }
+        return isTooMuch();
+    }
+
+    /** Returns whether what is held has no room, as far as is known. */
+    boolean isTooMuch() {
         return forecast > room.bytes() || records > room.records();
     }
 

@@ -2,6 +2,7 @@
 package io.rdmashuffle.shuffle.combine;
 
 import io.rdmashuffle.spark.compat.Concatenation;
+import java.util.NoSuchElementException;
 import java.util.function.LongConsumer;
 import org.apache.spark.Aggregator;
 import org.apache.spark.TaskContext;
@@ -11,6 +12,7 @@ import scala.Function1;
 import scala.Function2;
 import scala.Product2;
 import scala.Tuple2;
+import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
@@ -59,20 +61,57 @@ public final class RecordCombiner<K, V, C> {
     @SuppressWarnings("unchecked") // A tuple is a product.
     public Iterator<Product2<K, C>> combined(Iterator<? extends Product2<K, V>> records) {
         HeldBytes bytes = new HeldBytes(room);
+        Iterator<Tuple2<K, C>> held = new LetGoAtEnd<>(held(records, bytes).iterator());
+        if (bytes.isTooMuch()) {
+            return overflow.combine(withCombiners(), all(held, records));
+        }
+        peakBytes.accept(bytes.bytes());
+        return (Iterator<Product2<K, C>>) (Iterator<?>) held;
+    }
+
+    /**
+     * Combines records until there are none left or too much is held. A method of its own, so that nothing of what is
+     * held stays in a variable when Spark's map has it: combiners grow there, and are to be free once it has spilled
+     * them.
+     */
+    private AppendOnlyMap<K, C> held(Iterator<? extends Product2<K, V>> records, HeldBytes bytes) {
         AppendOnlyMap<K, C> held = new AppendOnlyMap<>(FIRST_KEYS);
         Update update = new Update();
         Function2<Object, C, C> function = update::apply;
-        while (records.hasNext()) {
+        boolean isTooMuch = false;
+        while (!isTooMuch && records.hasNext()) {
             Product2<K, V> record = records.next();
             update.key = record._1();
             update.value = record._2();
             held.changeValue(record._1(), function);
-            if (bytes.isTooMuchWith(held, update.key, update.value)) {
-                return overflow.combine(withCombiners(), all(held, records));
-            }
+            isTooMuch = bytes.isTooMuchWith(held, update.key, update.value);
         }
-        peakBytes.accept(bytes.bytes());
-        return (Iterator<Product2<K, C>>) (Iterator<?>) held.iterator();
+        return held;
+    }
+
+    /** The elements of an iterator, which is let go of with all that it iterates over when it has ended. */
+    private static final class LetGoAtEnd<T> extends AbstractIterator<T> {
+        private @Nullable Iterator<T> left;
+
+        LetGoAtEnd(Iterator<T> all) {
+            this.left = all;
+        }
+
+        @Override
+        public boolean hasNext() {
+            if (left != null && !left.hasNext()) {
+                left = null;
+            }
+            return left != null;
+        }
+
+        @Override
+        public T next() {
+            if (left == null) {
+                throw new NoSuchElementException("all have been taken");
+            }
+            return left.next();
+        }
     }
 
     /** One record on its way into the map, and then what it has added there, about. */
@@ -105,9 +144,8 @@ public final class RecordCombiner<K, V, C> {
     }
 
     @SuppressWarnings("unchecked")
-    private Iterator<Product2<K, Object>> all(AppendOnlyMap<K, C> held, Iterator<? extends Product2<K, V>> records) {
-        Iterator<Product2<K, Object>> before =
-                held.iterator().map(each -> new Tuple2<>(each._1(), new Combined<>(each._2())));
+    private Iterator<Product2<K, Object>> all(Iterator<Tuple2<K, C>> held, Iterator<? extends Product2<K, V>> records) {
+        Iterator<Product2<K, Object>> before = held.map(each -> new Tuple2<>(each._1(), new Combined<>(each._2())));
         return Concatenation.of(before, (Iterator<Product2<K, Object>>) (Iterator<?>) records);
     }
 }

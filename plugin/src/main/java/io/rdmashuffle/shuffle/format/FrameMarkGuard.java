@@ -9,7 +9,8 @@ import java.io.OutputStream;
 /**
  * Refuses a block of bare records that a reader would take for {@link Frames}, or for frames whose mark is damaged: one
  * that begins with nearly the mark, or is so short that blocks that follow could make that of it. Spark SQL's rows
- * never begin so, other records hardly ever do.
+ * never begin so. Of other records, blocks of one or two bytes do, and hardly any others: a map output with one of them
+ * goes to Spark's shuffle file.
  *
  * <p><b>Threading:</b> none; for one task thread.
  */

@@ -4,7 +4,10 @@ package io.rdmashuffle.shuffle.combine;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.spark.compat.ScalaCollections;
+import java.lang.ref.WeakReference;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -86,6 +89,33 @@ class RecordCombinerTest {
         assertThat(combine(records, ROOM)).isEqualTo(expected(records));
         // A boxed number in a list has 20 bytes or more, and at most half of the list is empty.
         assertThat(overflown).hasSizeBetween(1_000_000 - (8 << 20) / 20, 999_999);
+    }
+
+    /** Spark's map grows the combiners that it gets, and counts on their memory when it has spilled them. */
+    @Test
+    void whatWasHandedOverIsLetGoOf() {
+        List<Product2<String, Integer>> records = random(new Random(3), 1_000, 10);
+        List<WeakReference<Object>> combiners = new ArrayList<>();
+        RecordCombiner<String, Integer, List<Integer>> combiner =
+                new RecordCombiner<>(LISTS, new FreeRoom(5 << 20, 500), bytes -> {}, (aggregator, all) -> {
+                    while (combiners.size() <= 10) {
+                        combiners.add(new WeakReference<>(
+                                aggregator.createCombiner().apply(all.next()._2())));
+                    }
+                    assertThat(all.hasNext()).as("records are left").isTrue();
+                    combiners.subList(0, 10).forEach(RecordCombinerTest::awaitCollected);
+                    return ScalaCollections.iterator(Collections.emptyIterator());
+                });
+        combiner.combined(ScalaCollections.iterator(records.iterator()));
+        assertThat(combiners).hasSize(11);
+    }
+
+    private static void awaitCollected(WeakReference<Object> reference) {
+        long deadline = System.nanoTime() + Duration.ofSeconds(20).toNanos();
+        while (reference.get() != null && System.nanoTime() < deadline) {
+            System.gc();
+        }
+        assertThat(reference.get()).isNull();
     }
 
     @Test
