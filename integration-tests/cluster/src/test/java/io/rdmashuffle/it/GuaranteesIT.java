@@ -25,7 +25,8 @@ import org.xml.sax.SAXException;
  * others and reads their reports.
  *
  * <p>Those that need an RDMA device or many endpoints run in {@code bin/rxe-test}, which fails itself where one is
- * skipped. Those that need root may be skipped unless {@code REQUIRE_ROOT=1}, which the gate sets.
+ * skipped. Those that need root, rdma-core or a C compiler may be skipped unless {@code REQUIRE_ROOT=1}, which the gate
+ * sets.
  */
 @Tag("system")
 class GuaranteesIT {
