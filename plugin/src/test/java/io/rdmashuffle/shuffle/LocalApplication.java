@@ -32,6 +32,7 @@ public final class LocalApplication implements AutoCloseable {
         private long bytesWritten;
         private long recordsRead;
         private long bytesRead;
+        private long bytesSpilled;
 
         @Override
         public synchronized void onTaskEnd(SparkListenerTaskEnd end) {
@@ -40,15 +41,17 @@ public final class LocalApplication implements AutoCloseable {
             bytesWritten += metrics.shuffleWriteMetrics().bytesWritten();
             recordsRead += metrics.shuffleReadMetrics().recordsRead();
             bytesRead += metrics.shuffleReadMetrics().totalBytesRead();
+            bytesSpilled += metrics.diskBytesSpilled();
         }
 
         synchronized Metrics metrics() {
-            return new Metrics(recordsWritten, bytesWritten, recordsRead, bytesRead);
+            return new Metrics(recordsWritten, bytesWritten, recordsRead, bytesRead, bytesSpilled);
         }
     }
 
     /** Shuffle metrics of all tasks so far. */
-    public record Metrics(long recordsWritten, long bytesWritten, long recordsRead, long bytesRead) {}
+    public record Metrics(
+            long recordsWritten, long bytesWritten, long recordsRead, long bytesRead, long bytesSpilled) {}
 
     private LocalApplication(JavaSparkContext context) {
         this.context = context;

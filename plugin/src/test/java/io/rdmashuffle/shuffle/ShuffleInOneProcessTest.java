@@ -27,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import scala.Tuple2;
 
 /** From records to records through an application of one process, for each way in which records are stored. */
@@ -149,6 +150,32 @@ class ShuffleInOneProcessTest {
             assertThat(application.metrics().recordsWritten()).isEqualTo(records.size());
             application.dropAllShuffles();
             assertThat(application.counted(ShuffleCounter.POOL_USED_BYTES)).isZero();
+        }
+    }
+
+    /** The pool takes nothing of a map output whose records were spilled, and files take all of it. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, PARTITIONS})
+    void spilledRecordsThatThePoolRefusesComeToTheirKeysOnce(int partitions) throws Exception {
+        List<Tuple2<Integer, byte[]>> records = records(12_000, 1_000);
+        Map<String, String> conf = new HashMap<>(Way.DIRECT_IN_FILES.conf);
+        conf.put("spark.shuffle.compress", "false");
+        conf.put("spark.testing.reservedMemory", "1000000");
+        conf.put("spark.testing.memory", "4000000");
+        try (LocalApplication application = LocalApplication.start(pools, local, conf)) {
+            List<Tuple2<Integer, Long>> sums = application
+                    .context()
+                    .parallelize(records, 1)
+                    .mapToPair(record -> record)
+                    .partitionBy(new HashPartitioner(partitions))
+                    .mapValues(ShuffleInOneProcessTest::sum)
+                    .collect();
+            assertThat(sums).hasSize(records.size());
+            Map<Integer, Long> byKey = new TreeMap<>();
+            sums.forEach(sum -> byKey.merge(sum._1(), sum._2(), Long::sum));
+            assertThat(byKey).isEqualTo(sums(records));
+            assertThat(application.metrics().bytesSpilled()).isPositive();
+            assertThat(application.counted(ShuffleCounter.MAP_OUTPUTS_FILED)).isOne();
         }
     }
 

@@ -227,8 +227,9 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
     /** Writes the records of a partition in the order in which they came, through a buffer; cheap in the same order. */
     void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
         openRuns(partition);
-        writeTo(out, partition, open, buffer);
+        // Passed even if this fails, as when a destination refuses it: then runs stand within the partition.
         nextPartition = partition + 1;
+        writeTo(out, partition, open, buffer);
     }
 
     /** Begins again where a partition is asked for that was passed already. */

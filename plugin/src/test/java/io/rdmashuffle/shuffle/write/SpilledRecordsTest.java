@@ -137,6 +137,61 @@ class SpilledRecordsTest {
         spilled.close();
     }
 
+    /** As the pool refuses a map output, which then goes to the next destination from its start. */
+    @ParameterizedTest
+    @CsvSource({"10000, 10000", "10000, 10", "10, 10000", "10, 10"})
+    void aPartitionThatWasRefusedOnTheWayIsWrittenFromItsStart(int records, int moreRecords) throws IOException {
+        SpilledRecords spilled = spilled(FrameCodec.APPLICATION);
+        PartitionedRecordBuffer gathered = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        spill(gathered, records);
+        while (model.get(0).size() == 0) {
+            spill(gathered, records);
+        }
+        int firstBytes = model.get(0).size();
+        while (model.get(0).size() == firstBytes) {
+            spill(gathered, moreRecords);
+        }
+        for (int taken : List.of(
+                0, 1, firstBytes / 2, firstBytes, firstBytes + 1, model.get(0).size() - 1)) {
+            OutputStream refusing = new RefusingOutput(taken);
+            assertThatThrownBy(() -> spilled.writeTo(refusing, 0, buffer)).hasMessage("refused");
+            for (int p = 0; p < PARTITIONS; p++) {
+                assertPartition(spilled, p);
+            }
+            assertThatThrownBy(() -> spilled.writeTo(new RefusingOutput(taken), 0, buffer))
+                    .hasMessage("refused");
+            ByteArrayOutputStream out = new ByteArrayOutputStream();
+            spilled.writeTo(out, 0, buffer);
+            assertThat(out.toByteArray())
+                    .as("after %d bytes, seed %d", taken, seed)
+                    .isEqualTo(model.get(0).toByteArray());
+        }
+        gathered.close();
+        spilled.close();
+    }
+
+    /** Takes so many bytes. */
+    private static final class RefusingOutput extends OutputStream {
+        private int left;
+
+        RefusingOutput(int bytes) {
+            this.left = bytes;
+        }
+
+        @Override
+        public void write(int b) throws IOException {
+            write(new byte[] {(byte) b}, 0, 1);
+        }
+
+        @Override
+        public void write(byte[] source, int offset, int length) throws IOException {
+            left -= length;
+            if (left < 0) {
+                throw new IOException("refused");
+            }
+        }
+    }
+
     @Test
     void spillsAreCompressedUnlessTheUserSaysOtherwise() throws IOException {
         SpilledRecords spilled = spilled();
