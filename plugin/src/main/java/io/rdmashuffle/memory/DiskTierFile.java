@@ -206,7 +206,7 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
         DiskFile file;
         synchronized (this) {
             boolean last = leases == 1;
-            file = last || opened == null ? null : opened.file();
+            file = last || retired || opened == null ? null : opened.file();
         }
         if (file != null) {
             // Its dirty pages would be written to disk for nothing. Before it is free: its next holder may write.
@@ -217,7 +217,7 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
             lease.region().free(Area.OUTPUTS).release(lease.offset(), lease.lengthBytes());
             usedBytes -= lease.lengthBytes();
             leases--;
-            empty = leases == 0;
+            empty = leases == 0 && !retired;
         }
         if (empty) {
             shrink();
@@ -249,6 +249,10 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
         return new DiskUsage(fileBytes, usedBytes, peakBytes, leases);
     }
 
+    /**
+     * Leases nothing more, and leaves what is given back as it is until the file is removed: peers read on what a
+     * directory leads to that says nothing of its owner's end.
+     */
     synchronized void retire() {
         retired = true;
     }

@@ -267,7 +267,22 @@ class DiskTierFileTest {
         assertUsage(GROWTH, PAGE, PAGE, 1);
         assertThat(file.leased(0, PAGE)).as("peers read on").isNotNull();
         lease.close();
-        assertUsage(0, 0, PAGE, 0);
+        assertUsage(GROWTH, 0, PAGE, 0);
+    }
+
+    /** As when an executor stops, whose peers read on what its directory has led them to. */
+    @Test
+    void whatARetiredFileHoldsStaysAsItIs() throws Exception {
+        Lease first = reserve(1, PAGE);
+        Lease last = reserve(1, PAGE);
+        FileSlice firstBytes = filled(first);
+        FileSlice lastBytes = filled(last);
+        file.retire();
+        first.close();
+        assertThat(TestPools.bytes(firstBytes)).containsOnly(1);
+        last.close();
+        assertThat(TestPools.bytes(firstBytes)).containsOnly(1);
+        assertThat(TestPools.bytes(lastBytes)).containsOnly(1);
     }
 
     @Test

@@ -11,6 +11,7 @@ import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
@@ -236,6 +237,27 @@ class DemotedBlocksTest {
             byte[] tail = read(reader, Integer.MAX_VALUE);
             assertThat(join(head, tail)).isEqualTo(join(content));
             assertThat(reader.takeMissed()).isEmpty();
+        }
+    }
+
+    /** An executor that stops leaves its directory as it is, and so what that leads to. */
+    @Test
+    void aBlockOnDiskIsReadOnWhenItsOwnerStops() throws Exception {
+        Random random = new Random(seed);
+        byte[][] content = {new byte[20_000], new byte[300]};
+        for (byte[] partition : content) {
+            random.nextBytes(partition);
+        }
+        write(1, content);
+        demoteAndReuse(1, random);
+        try (DirectBlockReader reader = reader(List.of(want(1, 0), want(1, 1)));
+                Lease stillServed = TestPools.filledOnDisk(tiers, new byte[] {7})) {
+            byte[] head = read(reader, 3_000);
+            tiers.retire();
+            store.close();
+            assertThat(join(head, read(reader, Integer.MAX_VALUE))).isEqualTo(join(content));
+            assertThat(reader.takeMissed()).isEmpty();
+            assertThat(TestPools.bytes(stillServed.bytes()).length).isPositive();
         }
     }
 
