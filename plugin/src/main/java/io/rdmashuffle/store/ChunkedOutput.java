@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *  leases of the output    | full, of any tier | .. | the last one              |
- *  of memory                                        | window                    |
+ *  of memory                                        | written | window          |    1 GiB of it at most
  *  of the disk tier                                 | written | window | rest   |    the window lies in a buffer
  * </pre>
  *
@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
 public final class ChunkedOutput {
     /** Where no whole chunk is free, leases down to this fraction of one are taken. */
     private static final long MAX_CHUNK_PARTS = 16;
+
+    /** A {@link ByteBuffer} holds 2 GiB - 1; leases may be longer. */
+    private static final long MAX_WINDOW_BYTES = 1L << 30;
 
     private static final MemorySlice NO_ROOM = new MemorySlice(0, 0);
 
@@ -52,13 +55,14 @@ public final class ChunkedOutput {
     private final Patience patience;
     private final long chunkBytes;
     private final long expectedBytes;
+    private final long maxWindowBytes;
     private final List<Lease> leases = new ArrayList<>();
     private final List<Long> filled = new ArrayList<>();
     private boolean refused;
     /** Only while the last lease lies on disk. */
     private @Nullable OutputBuffer buffer;
 
-    /** Where bytes go now: what is left of the last lease, or a buffer before it. */
+    /** Where bytes go now: the next part of the last lease, or a buffer before it. */
     private MemorySlice window = NO_ROOM;
 
     /** The window, for checksums; made when one is asked for. */
@@ -83,6 +87,17 @@ public final class ChunkedOutput {
      * @param patience with the pool: a task waits while that grows, a thread that serves other executors does not
      */
     public ChunkedOutput(TieredPool pool, Patience patience, long chunkBytes, long expectedBytes, boolean refused) {
+        this(pool, patience, chunkBytes, expectedBytes, refused, MAX_WINDOW_BYTES);
+    }
+
+    ChunkedOutput(
+            TieredPool pool,
+            Patience patience,
+            long chunkBytes,
+            long expectedBytes,
+            boolean refused,
+            long maxWindowBytes) {
+        this.maxWindowBytes = maxWindowBytes;
         this.refused = refused;
         this.pool = pool;
         this.patience = patience;
@@ -232,7 +247,16 @@ public final class ChunkedOutput {
         if (refused || !flush()) {
             return false;
         }
-        return position < window.lengthBytes() || grow(wanted);
+        return position < window.lengthBytes() || goOn() || grow(wanted);
+    }
+
+    /** Moves the window on within a lease of memory. */
+    private boolean goOn() {
+        if (leases.isEmpty() || lastUsed() == last().lengthBytes()) {
+            return false;
+        }
+        enter(last(), lastUsed());
+        return true;
     }
 
     /**
@@ -256,21 +280,19 @@ public final class ChunkedOutput {
     /** Has the window begin there in the last lease. */
     private void enter(Lease last, long start) {
         long room = last.lengthBytes() - start;
+        windowStart = start;
+        position = 0;
         if (DiskTier.has(last.region().id())) {
             OutputBuffer into = buffer;
             if (into == null) {
                 into = pool.lendBuffer();
                 buffer = into;
             }
-            windowStart = start;
-            position = 0;
             moveWindow(into.memory().slice(0, Math.min(into.memory().lengthBytes(), room)));
         } else {
             // Memory has come back since the output went to disk; what the buffer held is written.
             returnBuffer();
-            windowStart = 0;
-            position = start;
-            moveWindow(last.memory());
+            moveWindow(last.memory().slice(start, Math.min(maxWindowBytes, room)));
         }
     }
 

@@ -12,6 +12,7 @@ import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
@@ -38,6 +39,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A map output in memory, on disk, and on both. */
 @Tag("unit")
@@ -149,6 +152,31 @@ class ChunkedOutputTest {
             assertThat(made.entry().place()).isEqualTo(Place.POOL);
             assertThat(tier.usage().leases()).isZero();
         }
+    }
+
+    /** A pool may have regions of any length; on a disk, what is not written takes no memory. */
+    @Test
+    void aLeaseMayBeLongerThanAByteBuffer() throws Exception {
+        long bytes = (2L << 30) + (1 << 20);
+        try (Pool large = TestPools.create(disk, bytes, bytes)) {
+            ChunkedOutput output = new ChunkedOutput(TieredPool.of(large), CHUNK_BYTES, bytes, false);
+            byte[] content = content(1_000);
+            assertThat(appendFromAnywhere(output, content, 0, content.length)).isEqualTo(content.length);
+            assertThat(large.usage().usedBytes()).isEqualTo(bytes);
+            assertThat(bytes(output.slices())).isEqualTo(content);
+            output.discard();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1_000, 200_000, 1_000_000})
+    void aLeaseIsWrittenThroughSeveralWindows(int length) throws Exception {
+        byte[] content = content(length);
+        ChunkedOutput output = new ChunkedOutput(pool, Patience.GROWTH, CHUNK_BYTES, content.length, false, 700);
+        assertThat(append(output, content)).isEqualTo(content.length);
+        assertThat(bytes(output.slices())).isEqualTo(content);
+        finish(output, content).close();
+        assertThat(memory.usage().usedBytes()).isZero();
     }
 
     @Test
