@@ -20,12 +20,14 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What an executor has read of one shuffle in a peer's directory: its slot, and the entries that the slot leads to.
  *
- * <p><b>Threading:</b> thread-safe; one thread refreshes while others wait for it, each read has a deadline.
+ * <p><b>Threading:</b> thread-safe; one thread refreshes while others wait for it, each read has a deadline. What a
+ * prefetch brings is taken in only where no thread refreshes: it may come on the fabric's thread, which ends reads.
  */
 final class KnownShuffle {
     private static final long FIRST_PAUSE_NANOS = 20_000;
@@ -37,6 +39,9 @@ final class KnownShuffle {
     private final RemoteTables tables;
     private final Duration timeout;
     private final Duration trust;
+    /** Held while slot and entries are read. */
+    private final ReentrantLock refreshing = new ReentrantLock();
+
     private final AtomicReference<@Nullable CompletableFuture<Void>> prefetch = new AtomicReference<>();
     private volatile Known known;
     private volatile long trustedUntil = System.nanoTime();
@@ -129,7 +134,17 @@ final class KnownShuffle {
      *
      * @throws IOException if they cannot be read or are damaged
      */
-    synchronized @Nullable Located refreshAndGet(long mapId) throws IOException {
+    @Nullable
+    Located refreshAndGet(long mapId) throws IOException {
+        refreshing.lock();
+        try {
+            return refreshAndGetAlone(mapId);
+        } finally {
+            refreshing.unlock();
+        }
+    }
+
+    private @Nullable Located refreshAndGetAlone(long mapId) throws IOException {
         Located located = trusted(mapId);
         if (located != null) {
             return located;
@@ -277,12 +292,17 @@ final class KnownShuffle {
             if (slot == null) {
                 return null;
             }
-            synchronized (this) {
+            if (!refreshing.tryLock()) {
+                return null;
+            }
+            try {
                 Unread unread = take(search, slot, asked);
                 if (unread == null) {
                     trustFrom(asked);
                 }
                 return unread;
+            } finally {
+                refreshing.unlock();
             }
         } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException damaged) {
             // Whoever needs an entry reads it again, and says so.
@@ -292,11 +312,16 @@ final class KnownShuffle {
 
     private void add(Unread unread, RemoteBytes bytes) {
         try (bytes) {
-            synchronized (this) {
+            if (!refreshing.tryLock()) {
+                return;
+            }
+            try {
                 boolean isNext = known.isOf(unread.generation(), unread.revision()) && read == unread.first();
                 if (isNext && add(bytes.memory(0), unread.count())) {
                     trustFrom(unread.asked());
                 }
+            } finally {
+                refreshing.unlock();
             }
         } catch (IOException | IllegalArgumentException | IndexOutOfBoundsException damaged) {
             // As above.

@@ -16,6 +16,8 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -191,6 +193,31 @@ class PrefetchTest {
         assertThat(List.of(first, second, third)).allMatch(CompletableFuture::isDone);
         assertThat(network.reads()).isEqualTo(3);
         assertKnown(remote);
+    }
+
+    /** The thread that ends a prefetch may be the one that a look-up of the same shuffle waits for. */
+    @Test
+    void aPrefetchDoesNotWaitForALookUp() throws Exception {
+        RemoteDirectory remote = remote();
+        CompletableFuture<Void> begun = prefetch(remote);
+        CompletableFuture<DirectoryEntry> lookUp = CompletableFuture.supplyAsync(() -> {
+            try {
+                return remote.find(SHUFFLE, 0);
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        while (network.reads() < 2) {
+            Thread.sleep(1);
+        }
+        network.firstRoundTrip();
+        assertThat(lookUp).as("its own read is held").isNotDone();
+        while (!lookUp.isDone() || network.isHolding()) {
+            network.roundTrip();
+            Thread.sleep(1);
+        }
+        assertThat(lookUp).isCompletedWithValue(outputs.get(0).output().entry());
+        assertThat(begun).isCompleted();
     }
 
     @Test

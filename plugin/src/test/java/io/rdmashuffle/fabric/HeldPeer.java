@@ -61,15 +61,24 @@ public final class HeldPeer {
         return !held.isEmpty();
     }
 
-    private synchronized List<Held> takeHeld() {
-        List<Held> taken = List.copyOf(held);
-        held.clear();
+    private synchronized List<Held> takeHeld(int atMost) {
+        List<Held> first = held.subList(0, Math.min(atMost, held.size()));
+        List<Held> taken = List.copyOf(first);
+        first.clear();
         return taken;
     }
 
     /** Lets all reads go that are held, and waits until they have ended and their listeners have returned. */
     public void roundTrip() throws InterruptedException {
-        List<Held> taken = takeHeld();
+        letGo(takeHeld(Integer.MAX_VALUE));
+    }
+
+    /** Likewise, of the read that was begun first only. */
+    public void firstRoundTrip() throws InterruptedException {
+        letGo(takeHeld(1));
+    }
+
+    private static void letGo(List<Held> taken) throws InterruptedException {
         int requests =
                 taken.stream().mapToInt(each -> each.batch().requests().size()).sum();
         CountDownLatch left = new CountDownLatch(requests);
@@ -88,7 +97,7 @@ public final class HeldPeer {
 
     /** Fails all reads that are held. */
     public void fail(ReadFailedException failure) {
-        for (Held each : takeHeld()) {
+        for (Held each : takeHeld(Integer.MAX_VALUE)) {
             for (ReadRequest request : each.batch().requests()) {
                 request.target().close();
                 each.batch().listener().failed(request, failure);
