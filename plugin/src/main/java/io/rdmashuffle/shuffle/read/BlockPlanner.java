@@ -37,9 +37,12 @@ final class BlockPlanner {
     private final PeerPaths paths;
     private final PeerPath path;
     private final boolean mayCopy;
-    private final Map<BlockKey, BlockRange> ranges = new HashMap<>();
+    private final Map<BlockKey, Found> ahead = new HashMap<>();
     /** False once a read has failed: another one would fail too, and take as long. */
     private boolean usable = true;
+
+    /** Where a block is, as the index says to which that entry leads. */
+    private record Found(Located located, BlockRange range) {}
 
     /**
      * Begins a fetch.
@@ -58,12 +61,14 @@ final class BlockPlanner {
      */
     void lookUp(Collection<BlockKey> keys) {
         List<BlockKey> found = new ArrayList<>(keys.size());
+        List<Located> places = new ArrayList<>(keys.size());
         List<WantedRange> wanted = new ArrayList<>(keys.size());
         try {
             for (BlockKey key : keys) {
                 Located located = path.directory().locate(key.shuffleId(), key.mapId());
                 if (located != null && located.entry().isReadable(path.peer().readsDisk())) {
                     found.add(key);
+                    places.add(located);
                     wanted.add(new WantedRange(key.shuffleId(), located.entry(), key.start(), key.end()));
                 }
             }
@@ -71,7 +76,7 @@ final class BlockPlanner {
             for (int i = 0; i < found.size(); i++) {
                 BlockRange range = read.get(i);
                 if (range != null) {
-                    ranges.put(found.get(i), range);
+                    ahead.put(found.get(i), new Found(places.get(i), range));
                 }
             }
         } catch (ReadFailedException e) {
@@ -155,16 +160,16 @@ final class BlockPlanner {
     }
 
     private BlockRange rangeOf(BlockKey key, Located located) throws IOException {
-        BlockRange known = ranges.get(key);
-        return known != null
-                ? known
+        Found found = ahead.get(key);
+        // The map output may have moved since.
+        return found != null && found.located().equals(located)
+                ? found.range()
                 : path.directory().range(new WantedRange(key.shuffleId(), located.entry(), key.start(), key.end()));
     }
 
     /** Looks a block up again whose shuffle's slot has changed; null where it did not move but is gone. */
     private @Nullable Located lookAgain(BlockKey key, Located stale) throws IOException {
         path.directory().outdated(key.shuffleId(), stale.generation());
-        ranges.keySet().removeIf(known -> known.shuffleId() == key.shuffleId());
         Located located = path.directory().locate(key.shuffleId(), key.mapId());
         boolean moved = located != null
                 && located.generation() != stale.generation()

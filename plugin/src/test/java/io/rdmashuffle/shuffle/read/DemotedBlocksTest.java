@@ -19,6 +19,7 @@ import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.shuffle.BlockKey;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.store.Demotion;
 import io.rdmashuffle.store.MapOutputStore;
@@ -276,6 +277,24 @@ class DemotedBlocksTest {
         try (OneSidedBlockClient client = client(new FakeNetty())) {
             List<ManagedBuffer> arrived = fetch(client, 1, 3);
             assertThat(bytes(arrived)).isEqualTo(content[3]);
+        }
+    }
+
+    /** As a fetch whose thread stands still between its two steps. */
+    @Test
+    void aBlockThatHasMovedSinceItWasLookedUpIsReadWhereItIs() throws Exception {
+        Random random = new Random(seed);
+        byte[][] content = large(random);
+        write(1, content);
+        BlockPlanner planner = new BlockPlanner(paths, path(), true);
+        BlockKey key = new BlockKey(1, 1, 3, 4);
+        planner.lookUp(List.of(key));
+        demoteAndReuse(1, random);
+        path().directory().outdated(1);
+        BlockPlan plan = planner.plan("shuffle_1_1_3", key);
+        assertThat(plan).isInstanceOf(BlockPlan.InPlace.class);
+        try (InPlaceBlock<?> block = ((BlockPlan.InPlace) plan).block()) {
+            assertThat(block.check(true)).isEqualTo(InPlaceBlock.Outcome.GOOD);
         }
     }
 
