@@ -91,11 +91,20 @@ public final class SliceInputStream extends InputStream {
         try {
             while (true) {
                 int taken = (int) Math.min(length, current.lengthBytes() - position);
-                current.getBytes(position, target, offset, taken);
-                if (place.current().getAsBoolean()) {
+                IOException unreadable = null;
+                try {
+                    current.getBytes(position, target, offset, taken);
+                } catch (IOException e) {
+                    unreadable = e;
+                }
+                if (!place.current().getAsBoolean()) {
+                    // Its owner may have cut the file short.
+                    goOnElsewhere();
+                } else if (unreadable != null) {
+                    throw unreadable;
+                } else {
                     return taken;
                 }
-                goOnElsewhere();
             }
         } finally {
             memory.release();

@@ -71,13 +71,24 @@ final class FollowedBlock<B extends StoredBytes> implements MovingBytes, AutoClo
                 return null;
             }
             found.add(next);
-            Outcome outcome = next.check(verify);
+            Outcome outcome = check(next);
             if (outcome != Outcome.WITHDRAWN) {
                 place = placeOf(next);
                 return outcome == Outcome.GOOD ? place : null;
             }
         }
         return null;
+    }
+
+    private Outcome check(InPlaceBlock<B> next) throws IOException {
+        try {
+            return next.check(verify);
+        } catch (IOException e) {
+            if (next.current().getAsBoolean()) {
+                throw e;
+            }
+            return Outcome.WITHDRAWN;
+        }
     }
 
     @Override

@@ -29,6 +29,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -116,6 +117,32 @@ class DiskBlockBufferTest {
         } catch (IOException e) {
             // Closed since it was listed.
             return false;
+        }
+    }
+
+    /** Its owner cuts a file short when it has given back what was in it last. */
+    @Test
+    void aBlockWhoseFileWasCutShortIsReadOnWhereItIs() throws Exception {
+        byte[] block = Arrays.copyOf(content, ON_DISK);
+        AtomicBoolean current = new AtomicBoolean(true);
+        MovingBytes moving = from -> MovingBytes.Place.lasting(slices.subList(0, 1));
+        try (DiskTier left = TestPools.diskTier(0, disk)) {
+            Lease lease = onDisk(left, 0);
+            List<StoredSlice> before = List.of(lease.bytes().slice(0, ON_DISK));
+            SliceManagedBuffer buffer =
+                    new SliceManagedBuffer(new MovingBytes.Place(before, current::get), () -> {}, moving);
+            try (InputStream in = buffer.createInputStream();
+                    InputStream other = buffer.createInputStream()) {
+                byte[] head = in.readNBytes(100);
+                lease.close();
+                assertThatThrownBy(other::read)
+                        .as("of a block that says that it is there")
+                        .hasMessageContaining("it was truncated");
+                current.set(false);
+                assertThat(head).isEqualTo(Arrays.copyOf(block, 100));
+                assertThat(in.readAllBytes()).isEqualTo(Arrays.copyOfRange(block, 100, ON_DISK));
+            }
+            buffer.release();
         }
     }
 
