@@ -233,9 +233,18 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
                 lengths[partition] += done;
             }
             if (done < length) {
-                byte[] rest = new byte[length - done];
-                Platform.copyMemory(base, offset + done, rest, Platform.BYTE_ARRAY_OFFSET, rest.length);
-                write(rest, 0, rest.length);
+                writeThroughArray(base, offset + done, length - done);
+            }
+        }
+
+        /** A record may be as large as an array can be, and the heap nearly full. */
+        private void writeThroughArray(@Nullable Object base, long offset, int length) throws IOException {
+            byte[] array = new byte[Math.min(length, COPY_BYTES)];
+            for (int done = 0; done < length; ) {
+                int piece = Math.min(length - done, array.length);
+                Platform.copyMemory(base, offset + done, array, Platform.BYTE_ARRAY_OFFSET, piece);
+                write(array, 0, piece);
+                done += piece;
             }
         }
 

@@ -4,6 +4,7 @@ package io.rdmashuffle.shuffle.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import io.rdmashuffle.conf.DiskCompression;
 import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.MapOutput;
@@ -19,12 +20,14 @@ import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
+import io.rdmashuffle.store.OutputRefusedException;
 import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -264,6 +267,25 @@ class PoolWritersTest {
             assertThat(files.partition(p)).as("seed %d", seed).isEqualTo(content[p]);
         }
         assertThat(pool.usage().peakBytes()).isZero();
+    }
+
+    /** A record may be as large as an array can be, and the heap as full as the pool. */
+    @Test
+    void aLargeRecordThatIsRefusedTakesLittleHeap() throws Exception {
+        byte[] record = new byte[32 << 20];
+        ChunkedOutput refused = new ChunkedOutput(TieredPool.of(pool), CHUNK, 0, true);
+        PoolMapOutputWriter writer =
+                new PoolMapOutputWriter(new OutputKey(SHUFFLE, 1), store.epoch(SHUFFLE), 1, store, refused, () -> {
+                    throw new OutputRefusedException("no room");
+                });
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+        try (PoolMapOutputWriter.PartitionStream out = writer.openPartition(0)) {
+            long before = threads.getCurrentThreadAllocatedBytes();
+            assertThatThrownBy(() -> out.writeFrom(record, Platform.BYTE_ARRAY_OFFSET, record.length))
+                    .isInstanceOf(OutputRefusedException.class);
+            assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(record.length / 4);
+        }
+        writer.abort(new IOException("enough seen"));
     }
 
     @Test
