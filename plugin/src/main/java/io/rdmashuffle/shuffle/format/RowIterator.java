@@ -10,6 +10,7 @@ import java.util.NoSuchElementException;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
+import org.apache.spark.unsafe.array.ByteArrayMethods;
 import scala.Tuple2;
 import scala.collection.AbstractIterator;
 
@@ -24,8 +25,6 @@ import scala.collection.AbstractIterator;
 public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> {
     /** Fits into a second-level cache beside the consumer's own data. */
     private static final int BUFFER_BYTES = 64 << 10;
-    /** Virtual machines cannot make arrays of quite 2^31-1 bytes; a prefix is among them. */
-    private static final int MAX_ARRAY_MARGIN = 16;
 
     private final InputStream in;
     private final Tuple2<Object, Object> record;
@@ -72,7 +71,7 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
         try {
             require(UnsafeRowFormat.PREFIX_BYTES);
             int length = Integer.reverseBytes(Platform.getInt(buffer, Platform.BYTE_ARRAY_OFFSET + (long) position));
-            if (length < 0 || length > Integer.MAX_VALUE - MAX_ARRAY_MARGIN) {
+            if (length < 0 || length > ByteArrayMethods.MAX_ROUNDED_ARRAY_LENGTH) {
                 throw new IOException("a row of " + length + " bytes");
             }
             require(UnsafeRowFormat.PREFIX_BYTES + length);

@@ -34,9 +34,6 @@ import scala.collection.Seq;
  * @param <C> combined value
  */
 public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
-    /** Blocks are bare, and Spark was told about what they would have compressed: two to four times less, as a rule. */
-    private static final int SIZE_FACTOR = 4;
-
     private final ShuffleDependency<K, ?, C> dependency;
     private final Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocksByAddress;
     private final TaskContext context;
@@ -75,7 +72,7 @@ public final class DirectShuffleReader<K, C> implements ShuffleReader<K, C> {
         return handle.compression() == NetworkCompression.ON
                         || !services.conf().getBoolean(DirectShuffleEligibility.COMPRESS, true)
                 ? 1
-                : SIZE_FACTOR;
+                : DirectShuffleHandle.SIZE_FACTOR;
     }
 
     @Override

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -20,6 +21,12 @@ public final class ReportedSizes {
     private static final int MAX_SHUFFLES = 512;
     /** A block that does not compress has the headers of its codec besides; tiny ones more than doubles. */
     private static final double MOST = 2;
+
+    /**
+     * Spark's transfer sends no more than 2 GiB at once. It sends a larger block in pieces to a reader that was told
+     * that it is large.
+     */
+    private static final long LARGE_BYTES = 1L << 30;
 
     private final Map<Integer, Measured> shuffles = new LinkedHashMap<>(16, 0.75f, true) {
         private static final long serialVersionUID = 1L;
@@ -49,12 +56,13 @@ public final class ReportedSizes {
         measured.compressedBytes += compressedBytes;
     }
 
-    /** Returns the sizes to report: none is 0 that has a record. */
+    /** Returns the sizes to report: none is 0 that has a record, and none of a large block is very small. */
     long[] of(int shuffleId, long[] lengths) {
         double ratio = ratio(shuffleId);
         long[] reported = new long[lengths.length];
         for (int i = 0; i < lengths.length; i++) {
-            reported[i] = lengths[i] == 0 ? 0 : Math.max(1, Math.round(lengths[i] * ratio));
+            long least = lengths[i] > LARGE_BYTES ? lengths[i] / DirectShuffleHandle.SIZE_FACTOR : 1;
+            reported[i] = lengths[i] == 0 ? 0 : Math.max(least, Math.round(lengths[i] * ratio));
         }
         return reported;
     }

@@ -31,6 +31,14 @@ class ReportedSizesTest {
         assertThat(sizes.of(1, new long[] {0, 1, 1_000})).containsExactly(0, 1, 1);
     }
 
+    /** Readers multiply by four, and have what is larger than Spark's transfer sends at once put into a file. */
+    @Test
+    void aBlockThatIsTooLargeForOneTransferIsReportedAsLarge() {
+        sizes.add(1, 1_000_000, 1);
+        long large = 3L << 30;
+        assertThat(sizes.of(1, new long[] {large, 1_000_000})).containsExactly(large / 4, 1);
+    }
+
     @Test
     void blocksThatGrowByCompressionAtMostDouble() {
         sizes.add(1, 10, 60);
