@@ -129,11 +129,12 @@ public final class DiskFile implements SharedBytes {
     void allocate(long offset, long lengthBytes) throws IOException {
         retainOrFail();
         try {
-            if (LibC.load().fallocate(fd, 0, offset, lengthBytes) != 0) {
-                int errno = NativeException.lastErrno();
-                if (!Errno.EOPNOTSUPP.is(errno) && !Errno.ENOSYS.is(errno)) {
-                    throw failure("fallocate(" + path + ", offset=" + offset + ", length=" + lengthBytes + ")", errno);
-                }
+            int errno = FileBlocks.reserve(
+                    (from, bytes) -> LibC.load().fallocate(fd, 0, from, bytes) == 0 ? 0 : NativeException.lastErrno(),
+                    offset,
+                    lengthBytes);
+            if (errno != 0 && !Errno.EOPNOTSUPP.is(errno) && !Errno.ENOSYS.is(errno)) {
+                throw failure("fallocate(" + path + ", offset=" + offset + ", length=" + lengthBytes + ")", errno);
             }
         } finally {
             references.release();

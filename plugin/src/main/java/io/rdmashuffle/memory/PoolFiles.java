@@ -133,10 +133,14 @@ final class PoolFiles implements AutoCloseable {
 
     /** Takes all pages now: a tmpfs that is full shows up as SIGBUS on the first store otherwise. */
     private static void reserve(int fd, Path path, long lengthBytes) {
-        if (LibC.load().fallocate(fd, 0, 0, lengthBytes) != 0) {
+        int errno = FileBlocks.reserve(
+                (offset, bytes) -> LibC.load().fallocate(fd, 0, offset, bytes) == 0 ? 0 : NativeException.lastErrno(),
+                0,
+                lengthBytes);
+        if (errno != 0) {
             throw new NativeException(
                     "fallocate(" + path + ", length=" + lengthBytes + ")",
-                    NativeException.lastErrno(),
+                    errno,
                     "enlarge the file system (docker: --shm-size) or lower spark.shuffle.rdma.pool.maxSize");
         }
     }
