@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -21,10 +22,16 @@ final class Growth {
     /** A full file system rarely has room again at once, and asking costs a system call under load. */
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+    private final ThreadFactory threads;
     private boolean underWay;
     private boolean failed;
     private long expectedByNanos = System.nanoTime();
     private long refusedUntilNanos = System.nanoTime();
+
+    /** Begins without any under way, which will have a thread of its own. */
+    Growth(ThreadFactory threads) {
+        this.threads = threads;
+    }
 
     boolean isUnderWay() {
         return underWay;
@@ -35,10 +42,23 @@ final class Growth {
         return !underWay && bytes > 0 && System.nanoTime() - refusedUntilNanos >= 0;
     }
 
-    void begin(long bytes) {
+    /**
+     * Starts a thread that grows the pool by so many bytes and ends that with {@link #succeed()} or {@link #fail()}.
+     * Where the system has no thread left, that is a failure; the error that tells so says nothing of the heap.
+     *
+     * @return whether a thread was started
+     */
+    boolean begin(long bytes, Runnable grow) {
+        try {
+            threads.newThread(grow).start();
+        } catch (OutOfMemoryError e) {
+            fail();
+            return false;
+        }
         long expectedNanos = bytes / BYTES_PER_SECOND * TimeUnit.SECONDS.toNanos(1);
         underWay = true;
         expectedByNanos = System.nanoTime() + Math.min(Math.max(expectedNanos, MIN_WAIT_NANOS), MAX_WAIT_NANOS);
+        return true;
     }
 
     /** Returns the {@link System#nanoTime()} until which it is worth to wait for what is under way. */

@@ -40,10 +40,9 @@ public final class Pool implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private final Condition growthEnded = lock.newCondition();
     private final WaitingRequests waiting = new WaitingRequests(lock);
-    private final DaemonThreads growthThreads = new DaemonThreads("pool-growth");
     private final AtomicBoolean shortageReported = new AtomicBoolean();
     private final Regions regions;
-    private final Growth growth = new Growth();
+    private final Growth growth = new Growth(new DaemonThreads("pool-growth"));
     private final Shrinking shrinking;
     private boolean retired;
     private boolean closed;
@@ -328,9 +327,8 @@ public final class Pool implements AutoCloseable {
     /** Has the pool grow unless it does or may not; returns whether it does. */
     private boolean beginGrowth() {
         long bytes = nextRegionBytes();
-        if (growth.mayBegin(bytes)) {
-            growthThreads.newThread(this::grow).start();
-            growth.begin(bytes);
+        if (growth.mayBegin(bytes) && !growth.begin(bytes, this::grow)) {
+            reportShortage("No thread can be started to grow the pool: map outputs that do not fit go to disk");
         }
         return growth.isUnderWay();
     }

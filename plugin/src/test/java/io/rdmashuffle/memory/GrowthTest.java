@@ -13,11 +13,11 @@ import org.junit.jupiter.api.Timeout;
 class GrowthTest {
     private static final long MIB = 1 << 20;
 
-    private final Growth growth = new Growth();
+    private final Growth growth = new Growth(Thread::new);
 
     private void assertExpected(long bytes, Duration time) {
         long before = System.nanoTime();
-        growth.begin(bytes);
+        assertThat(growth.begin(bytes, () -> {})).isTrue();
         long after = System.nanoTime();
         assertThat(growth.expectedByNanos() - before).isGreaterThanOrEqualTo(time.toNanos());
         assertThat(growth.expectedByNanos() - after).isLessThanOrEqualTo(time.toNanos());
@@ -29,7 +29,7 @@ class GrowthTest {
         assertThat(growth.mayBegin(0)).isFalse();
         assertThat(growth.mayBegin(-1)).isFalse();
         assertThat(growth.mayBegin(1)).isTrue();
-        growth.begin(1);
+        growth.begin(1, () -> {});
         assertThat(growth.isUnderWay()).isTrue();
         assertThat(growth.mayBegin(1)).isFalse();
         growth.succeed();
@@ -48,7 +48,7 @@ class GrowthTest {
 
     @Test
     void afterAFailureItIsNotTriedAgainAtOnce() {
-        growth.begin(MIB);
+        growth.begin(MIB, () -> {});
         growth.fail();
         assertThat(growth.isUnderWay()).isFalse();
         assertThat(growth.hasFailed()).isTrue();
@@ -57,17 +57,32 @@ class GrowthTest {
 
     @Test
     void aHostThatHasMoreRoomNowIsAskedAtOnce() {
-        growth.begin(MIB);
+        growth.begin(MIB, () -> {});
         growth.fail();
         growth.forgetFailure();
         assertThat(growth.hasFailed()).isFalse();
         assertThat(growth.mayBegin(MIB)).isTrue();
     }
 
+    /** As at a container's limit of processes: the heap has room, and the task goes on. */
+    @Test
+    void growthWithoutAThreadHasFailed() {
+        Growth without = new Growth(task -> new Thread(task) {
+            @Override
+            public synchronized void start() {
+                throw new OutOfMemoryError("unable to create native thread");
+            }
+        });
+        assertThat(without.begin(MIB, () -> {})).isFalse();
+        assertThat(without.isUnderWay()).isFalse();
+        assertThat(without.hasFailed()).isTrue();
+        assertThat(without.mayBegin(MIB)).isFalse();
+    }
+
     @Test
     void aSuccessEndsAFailure() {
         growth.fail();
-        growth.begin(MIB);
+        growth.begin(MIB, () -> {});
         growth.succeed();
         assertThat(growth.hasFailed()).isFalse();
     }
