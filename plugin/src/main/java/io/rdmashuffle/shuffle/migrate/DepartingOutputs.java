@@ -47,12 +47,13 @@ public record DepartingOutputs(MapOutputStore store) {
 
     /**
      * Returns the blocks to upload, in this order: data if there is a byte, then the index. Bytes that are damaged here
-     * are not sent, since Spark would take their refusal for a fault of the peer.
+     * or cannot be read are not sent: Spark would take their refusal for a fault of the peer, and an exception ends its
+     * thread for that peer, with outputs left.
      *
      * @return null if the output is not in the pool; empty if it is damaged
      */
     @Nullable
-    public List<Tuple2<BlockId, ManagedBuffer>> blocks(OutputKey key) throws IOException {
+    public List<Tuple2<BlockId, ManagedBuffer>> blocks(OutputKey key) {
         MapOutput output = store.acquire(key.shuffleId(), key.mapId());
         if (output == null) {
             return null;
@@ -73,6 +74,9 @@ public record DepartingOutputs(MapOutputStore store) {
             }
             blocks.add(new Tuple2<>(indexBlockId(key), new NioManagedBuffer(MigratedIndex.encode(all.range(), age))));
             return blocks;
+        } catch (IOException | RuntimeException e) {
+            LOG.warn("Not migrating {}, which cannot be read here; its task will run again", key, e);
+            return List.of();
         } finally {
             output.release();
         }

@@ -175,14 +175,10 @@ public final class PoolBlocks implements ShuffleBlocks {
     @Override
     public List<Tuple2<BlockId, ManagedBuffer>> getMigrationBlocks(ShuffleBlockInfo output) {
         MapOutputStore outputs = store.get();
-        try {
-            List<Tuple2<BlockId, ManagedBuffer>> blocks = outputs == null
-                    ? null
-                    : new DepartingOutputs(outputs).blocks(new OutputKey(output.shuffleId(), output.mapId()));
-            return blocks == null ? spark.getMigrationBlocks(output) : blocks;
-        } catch (IOException e) {
-            throw Unchecked.raise(e);
-        }
+        List<Tuple2<BlockId, ManagedBuffer>> blocks = outputs == null
+                ? null
+                : new DepartingOutputs(outputs).blocks(new OutputKey(output.shuffleId(), output.mapId()));
+        return blocks == null ? spark.getMigrationBlocks(output) : blocks;
     }
 
     /** {@inheritDoc} Into the pool if that has room; see {@link IncomingOutputs}. */

@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.MapOutputIndex;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.MemorySlice;
@@ -185,6 +187,25 @@ class MigrationFaultTest extends MigrationTestBed {
         assertThat(blocks()).isEmpty();
         assertThatThrownBy(() -> new DepartingOutputs(oldHome).writeFiles(KEY, target))
                 .hasMessageContaining("checksum");
+        assertNothingHere();
+    }
+
+    /** An exception would end Spark's thread that sends outputs to this peer. */
+    @Test
+    void whatAnOverwrittenIndexLeadsToIsNotSent() throws Exception {
+        TestOutput written = written(3000);
+        DirectoryEntry entry = written.output().entry();
+        MemorySlice region = oldPool.regions().get(entry.indexRegion()).memory();
+        MemorySlice index = region.slice(entry.indexOffset(), MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()));
+        for (long at = 0; at + Long.BYTES <= index.lengthBytes(); at += Long.BYTES) {
+            long before = index.getLong(at);
+            for (long damaged : new long[] {-1, Long.MAX_VALUE}) {
+                index.putLong(at, damaged);
+                assertThat(blocks()).as("%d at %d", damaged, at).isEmpty();
+            }
+            index.putLong(at, before);
+        }
+        assertThat(blocks()).isNotEmpty();
         assertNothingHere();
     }
 
