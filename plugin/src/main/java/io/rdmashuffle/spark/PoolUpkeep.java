@@ -48,8 +48,8 @@ final class PoolUpkeep implements AutoCloseable {
         for (Runnable duty : duties) {
             try {
                 duty.run();
-            } catch (RuntimeException e) {
-                // An exception would end the schedule.
+            } catch (RuntimeException | Error e) {
+                // It would end the schedule, and be seen by no one.
                 LOG.warn("Upkeep of the pool failed; trying again later", e);
             }
         }

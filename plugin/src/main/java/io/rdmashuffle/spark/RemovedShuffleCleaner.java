@@ -51,8 +51,8 @@ final class RemovedShuffleCleaner implements AutoCloseable {
     private void sweepOrLog() {
         try {
             sweep();
-        } catch (RuntimeException e) {
-            // An exception would end the schedule.
+        } catch (RuntimeException | Error e) {
+            // It would end the schedule, and be seen by no one.
             LOG.warn("Cannot remove map outputs of unregistered shuffles; trying again later", e);
         }
     }

@@ -11,6 +11,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -59,12 +60,15 @@ class RemovedShuffleCleanerTest {
     @Test
     void aQuestionThatFailsIsAskedAgain() throws Exception {
         held.add(1);
-        AtomicBoolean failed = new AtomicBoolean();
+        AtomicInteger failures = new AtomicInteger();
         begin(asked -> {
-            if (!failed.getAndSet(true)) {
-                throw new IllegalStateException("on purpose");
+            switch (failures.getAndIncrement()) {
+                case 0 -> throw new IllegalStateException("on purpose");
+                case 1 -> throw new OutOfMemoryError("on purpose");
+                default -> {
+                    return asked;
+                }
             }
-            return asked;
         });
         assertThat(removedHere.take()).isEqualTo(1);
     }
