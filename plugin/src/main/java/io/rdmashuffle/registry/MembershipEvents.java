@@ -60,7 +60,8 @@ final class MembershipEvents {
             } else if (before != null && after != null) {
                 listener.memberReplaced(before, after);
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // Whoever delivers would leave the rest, and no one else delivers while it seems to.
             LOG.warn("A listener failed on a membership change from {} to {}", before, after, e);
         }
     }

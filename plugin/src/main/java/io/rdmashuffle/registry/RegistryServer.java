@@ -196,7 +196,6 @@ public final class RegistryServer {
             if (pending.isEmpty()) {
                 return;
             }
-            version++;
             List<Member> added = new ArrayList<>();
             List<String> removed = new ArrayList<>();
             for (String executorId : pending) {
@@ -207,10 +206,12 @@ public final class RegistryServer {
                     added.add(registration.member);
                 }
             }
-            pending.clear();
-            update = new MembershipUpdate(version, added, removed);
-            flushes.add(version);
             members = List.copyOf(registrations.values());
+            update = new MembershipUpdate(version + 1, added, removed);
+            // From here on nothing fails; until here nothing has changed.
+            version++;
+            pending.clear();
+            flushes.add(version);
             established = members;
         }
         if (members.size() <= directMembers) {

@@ -92,7 +92,8 @@ final class DriverEndpoint implements AutoCloseable {
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
         this.compression = new TransferCompression(registry::members, this::executorHosts);
         this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
-        context.addSparkListener(removals);
+        // Not among the user's listeners: behind a slow one events come late, and the queue drops what it cannot hold.
+        context.listenerBus().addToManagementQueue(removals);
     }
 
     long messagesReceived() {
@@ -169,8 +170,10 @@ final class DriverEndpoint implements AutoCloseable {
     private void flushOrLog() {
         try {
             registry.flush();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             LOG.warn("Cannot send a change of the members; executors find out at their next sweep", e);
+            // What was not taken out yet would wait for ever: the next change is not the first.
+            flushSoon();
         }
     }
 

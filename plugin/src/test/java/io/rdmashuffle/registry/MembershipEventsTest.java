@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.registry;
+
+import static io.rdmashuffle.registry.TestMembers.member;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Listeners hear of every change, whatever another one makes of it. */
+@Tag("unit")
+class MembershipEventsTest {
+    private final MembershipEvents events = new MembershipEvents();
+
+    @Test
+    void aListenerThatFailsKeepsNoneFromHearing() {
+        List<String> told = new ArrayList<>();
+        events.addListener(new MembershipListener() {
+            @Override
+            public void memberAdded(Member member) {
+                throw new OutOfMemoryError("on purpose");
+            }
+
+            @Override
+            public void memberRemoved(Member member) {
+                throw new IllegalStateException("on purpose");
+            }
+        });
+        events.addListener(new MembershipListener() {
+            @Override
+            public void memberAdded(Member member) {
+                told.add("+" + member.executorId());
+            }
+
+            @Override
+            public void memberRemoved(Member member) {
+                told.add("-" + member.executorId());
+            }
+        });
+        events.add(null, member("1", 1));
+        events.add(null, member("2", 2));
+        events.deliver();
+        events.add(member("1", 1), null);
+        events.deliver();
+        assertThat(told).containsExactly("+1", "+2", "-1");
+    }
+}
