@@ -213,8 +213,9 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         acceptor.onDeviceEvent(event);
         switch (event.type()) {
             case QUEUE_PAIR_FATAL -> railEvents.pairFailed(event);
-            // Completions are lost, so nothing on this rail would ever end but by its deadline.
-            case DEVICE_FATAL, COMPLETION_QUEUE_ERROR -> railEvents.lost(event.description());
+            // Completions are lost, or peers' questions, so nothing on this rail would ever end but by its deadline.
+            case DEVICE_FATAL, COMPLETION_QUEUE_ERROR, SHARED_RECEIVE_QUEUE_ERROR ->
+                railEvents.lost(event.description());
             default -> {
                 // Told above.
             }

@@ -190,10 +190,11 @@ class ControlThreadTest {
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_QP_FATAL);
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_DEVICE_FATAL);
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_CQ_ERR);
+        rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_SRQ_ERR);
         rig.rdma.event(rig.rdma.lastId(), CmEvent.Type.DEVICE_REMOVAL);
         step();
         // Identifiers are told before the device's own events.
-        assertThat(deviceEvents).hasSize(4).startsWith("the device is being removed", "pair failed");
+        assertThat(deviceEvents).hasSize(5).startsWith("the device is being removed", "pair failed");
     }
 
     /** The disk answers when the rail is closed already. */
