@@ -29,7 +29,8 @@ final class FileBlocks {
     static int reserve(Call call, long offset, long lengthBytes) {
         long piece = lengthBytes;
         int interrupts = 0;
-        for (long done = 0; done < lengthBytes; ) {
+        long done = 0;
+        do {
             long count = Math.min(piece, lengthBytes - done);
             int errno = call.reserve(offset + done, count);
             if (errno == 0) {
@@ -42,7 +43,7 @@ final class FileBlocks {
             } else {
                 return errno;
             }
-        }
+        } while (done < lengthBytes);
         return 0;
     }
 }
