@@ -74,6 +74,7 @@ final class RailSlot {
     void start() {
         RunningRail first = running;
         if (first != null) {
+            first.listen();
             first.start();
         }
     }
@@ -145,9 +146,10 @@ final class RailSlot {
             DeviceList.releaseRemoved(parts.library());
             opened = RunningRail.reopen(parts, index, port, address.getPort());
             regions.include(opened.rail());
-            opened.start();
+            opened.listen();
             runningSince = parts.nanoClock().getAsLong();
             running = opened;
+            opened.start();
             complete = true;
             warned = false;
             LOG.info("{} is back", opened.rail().port());

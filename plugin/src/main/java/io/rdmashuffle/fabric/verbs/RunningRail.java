@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
 /**
  * A rail and the threads that serve and read through it: opened together, lost together, closed together.
  *
- * <p><b>Threading:</b> {@link #start} and {@link #close} are for one thread, the rest for any.
+ * <p><b>Threading:</b> {@link #listen}, {@link #start} and {@link #close} are for one thread, the rest for any.
  *
  * <p><b>Ownership:</b> owns event channel, rail, control thread and data threads; {@link #close} ends them in an order
  * in which nothing is handed to a thread that has ended.
@@ -41,16 +41,19 @@ final class RunningRail {
         this.events = events;
         this.rail = rail;
         this.onLost = parts.lost();
-        VerbsSettings settings = parts.settings();
         this.control = new ControlThread(
                 events,
                 rail,
                 parts.fabricId(),
-                settings.forConnecting(),
+                parts.settings().forConnecting(),
                 parts.staging(),
                 parts.admissions(),
                 new FromControl(),
                 parts.nanoClock());
+    }
+
+    private void createDataThreads(RailParts parts) {
+        VerbsSettings settings = parts.settings();
         for (int i = 0; i < settings.threads(); i++) {
             dataThreads.add(new DataThread(
                     rail.index() * settings.threads() + i,
@@ -64,7 +67,7 @@ final class RunningRail {
     }
 
     /**
-     * Opens a port; nothing is served or read before {@link #start}.
+     * Opens a port; nothing is served or read before {@link #listen} and {@link #start}.
      *
      * @throws io.rdmashuffle.ffi.NativeException if the device does not give what is needed
      */
@@ -84,17 +87,21 @@ final class RunningRail {
     private static RunningRail open(RailParts parts, int index, LocalPort port, int listenPort, boolean again) {
         EventChannel events = EventChannel.open(parts.library());
         Rail rail = null;
+        RunningRail opened = null;
         boolean complete = false;
         try {
             VerbsSettings settings = parts.settings();
             LocalPort at = again ? port.foundAgain(events) : port;
             int trafficClass = settings.tuning().trafficClass();
             rail = Rail.open(index, at, listenPort, events, trafficClass, settings.forRails());
-            RunningRail opened = new RunningRail(parts, events, rail);
+            opened = new RunningRail(parts, events, rail);
+            opened.createDataThreads(parts);
             complete = true;
             return opened;
         } finally {
-            if (!complete) {
+            if (!complete && opened != null) {
+                boolean unused = opened.close();
+            } else if (!complete) {
                 // What was created on the rail's device closes with it.
                 if (rail != null) {
                     rail.close();
@@ -123,9 +130,17 @@ final class RunningRail {
         }
     }
 
-    /** Has peers connect, and starts the threads. */
-    void start() {
+    /**
+     * Has peers connect, who wait for {@link #start}.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException if something else listens there
+     */
+    void listen() {
         rail.listen();
+    }
+
+    /** Starts the threads. Who may revoke a process must see this rail before, to end what that one reads here. */
+    void start() {
         threads.start("rdma-control-" + rail.index(), control);
         for (DataThread thread : dataThreads) {
             threads.start("rdma-read-" + thread.lane(), thread);

@@ -19,12 +19,17 @@ import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.verbs.PortAttributes;
+import java.io.File;
+import java.io.IOException;
 import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
@@ -50,6 +55,7 @@ class RailSlotTest {
     private final FakeRdma rdma = new FakeRdma();
     private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5);
     private final AtomicInteger told = new AtomicInteger();
+    private final AtomicBoolean servedUnseen = new AtomicBoolean();
     private final RegisteredRegions regions = new RegisteredRegions();
     private RailSlot slot;
 
@@ -63,7 +69,7 @@ class RailSlotTest {
                 new DiskStaging(1 << 20, Duration.ofSeconds(30)),
                 new Admissions(),
                 told::incrementAndGet,
-                clock::get);
+                this::now);
         PortAttributes attributes = new PortAttributes(1, true, 4096, 1L << 30, 100, 0, true);
         InetAddress address = InetAddress.getByName("192.0.2.1");
         slot = new RailSlot(
@@ -75,6 +81,17 @@ class RailSlotTest {
     void close() {
         assertThat(slot.close()).isTrue();
         rdma.close();
+    }
+
+    /** The control thread asks for the time before it sleeps. */
+    private long now() {
+        RailSlot opened = slot;
+        if (opened != null
+                && opened.running() == null
+                && Thread.currentThread().getName().startsWith("rdma-control-")) {
+            servedUnseen.set(true);
+        }
+        return clock.get();
     }
 
     private static void await(BooleanSupplier condition) {
@@ -193,6 +210,50 @@ class RailSlotTest {
         pass(2 * RailSlot.FIRST_PAUSE_NANOS);
         slot.recover();
         assertThat(slot.isLost()).isFalse();
+    }
+
+    /** A process that is revoked meanwhile would go on reading. */
+    @Test
+    void railServesNobodyBeforeTheFabricKnowsIt() {
+        for (int i = 0; i < 3; i++) {
+            lose();
+            rdma.repair(BIND);
+            pass(RailSlot.LAST_PAUSE_NANOS);
+            slot.recover();
+            assertThat(slot.isLost()).isFalse();
+        }
+        assertThat(servedUnseen).isFalse();
+    }
+
+    @Test
+    void openingThatFailsHalfWayLeavesNoDescriptor() throws Exception {
+        lose();
+        rdma.repair(BIND);
+        long before = eventDescriptors();
+        for (int i = 0; i < 20; i++) {
+            rdma.failAfter(1, "ibv_create_cq", Errno.ENOMEM);
+            pass(RailSlot.LAST_PAUSE_NANOS);
+            long attempts = rdma.calls("ibv_create_cq");
+            slot.recover();
+            assertThat(slot.isLost()).isTrue();
+            assertThat(rdma.calls("ibv_create_cq")).isEqualTo(attempts + 2);
+        }
+        assertThat(eventDescriptors()).isLessThan(before + 20);
+    }
+
+    /** Of eventfd(2); other threads of this process may have some. */
+    private static long eventDescriptors() throws IOException {
+        long count = 0;
+        for (String descriptor :
+                Objects.requireNonNull(new File("/proc/self/fd").list(), "a process may see its descriptors")) {
+            try {
+                Path target = Files.readSymbolicLink(Path.of("/proc/self/fd", descriptor));
+                count += target.endsWith("anon_inode:[eventfd]") ? 1 : 0;
+            } catch (NoSuchFileException e) {
+                // That of the listing itself, or of another thread.
+            }
+        }
+        return count;
     }
 
     /** As the pool grows, shrinks and grows while there is no device. */

@@ -53,8 +53,8 @@ final class QueryResponder implements AutoCloseable {
     private final CompletionChannel channel;
     private final CompletionQueue queue;
     private final Receives receives;
-    private final WorkCompletions completions = new WorkCompletions(POLLED);
-    private final SendRequests response = new SendRequests(1, 1);
+    private final WorkCompletions completions;
+    private final SendRequests response;
     private final Map<Integer, Querier> queriers = new HashMap<>();
     private final StagingService staging;
     private final Executor control;
@@ -78,6 +78,9 @@ final class QueryResponder implements AutoCloseable {
         int entries = Math.min(COMPLETIONS, rail.limits().maxCompletions());
         this.queue = rail.createCompletionQueue(entries, channel, 0);
         this.receives = receives(rail, entries);
+        // Not before what may fail: these do not close with the device.
+        this.completions = new WorkCompletions(POLLED);
+        this.response = new SendRequests(1, 1);
     }
 
     private static Receives receives(Rail rail, int completionEntries) {

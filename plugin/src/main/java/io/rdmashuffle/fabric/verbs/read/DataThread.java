@@ -57,8 +57,8 @@ public final class DataThread implements Runnable, AutoCloseable {
     private final LongSupplier nanoClock;
     private final CompletionChannel channel;
     private final CompletionQueue queue;
-    private final WorkCompletions completions = new WorkCompletions(POLL_COMPLETIONS);
-    private final WaitSet waits = new WaitSet(1);
+    private final WorkCompletions completions;
+    private final WaitSet waits;
     private final Inbox inbox = new Inbox();
     /** Rare: connections made and lost, peers closed. At most a few entries per connection. */
     private final Queue<Runnable> commands = new ConcurrentLinkedQueue<>();
@@ -104,6 +104,9 @@ public final class DataThread implements Runnable, AutoCloseable {
         this.channel = rail.context().createCompletionChannel();
         int entries = Math.min(MAX_COMPLETIONS, rail.limits().maxCompletions());
         this.queue = rail.createCompletionQueue(entries, channel, 1 + lane);
+        // Not before what may fail: these do not close with the device.
+        this.completions = new WorkCompletions(POLL_COMPLETIONS);
+        this.waits = new WaitSet(1);
         // Every request may complete, by error, at once; the other half is for what closed queue pairs left behind.
         this.poster = new RequestPoster(entries, tally);
         waits.add(channel.fileDescriptor());

@@ -33,7 +33,7 @@ class IwarpConnectionTest {
     @BeforeEach
     void open() {
         FakeRdma rdma = new FakeRdma();
-        rdma.iwarp();
+        rdma.transport(VerbsConstants.IBV_TRANSPORT_IWARP);
         rig = new ConnectRig(rdma);
     }
 

@@ -58,7 +58,7 @@ public final class FakeRdma implements AutoCloseable {
 
     private final List<NativeBuffer> memory = new ArrayList<>();
     private final int descriptor = LibC.load().eventfd(0, LibC.EFD_NONBLOCK);
-    private final Map<String, Errno> failures = new HashMap<>();
+    private final Failures failures = new Failures();
     private final List<String> calls = new ArrayList<>();
     private final Queue<Long> cmEvents = new ArrayDeque<>();
     private final Queue<long[]> asyncEvents = new ArrayDeque<>();
@@ -117,7 +117,12 @@ public final class FakeRdma implements AutoCloseable {
 
     /** Has a function fail from now on. */
     public synchronized void fail(String function, Errno errno) {
-        failures.put(function, errno);
+        failures.add(function, errno, 0);
+    }
+
+    /** Has a function fail after it was called so often from now on. */
+    public synchronized void failAfter(int calls, String function, Errno errno) {
+        failures.add(function, errno, calls);
     }
 
     /** Has a function work again. */
@@ -148,11 +153,6 @@ public final class FakeRdma implements AutoCloseable {
     /** Sets how many interrupts the device has. */
     public synchronized void completionVectors(int number) {
         RawMemory.putInt(context + ibv_context.num_comp_vectors, number);
-    }
-
-    /** Makes it a device of iWARP. */
-    public void iwarp() {
-        transport(VerbsConstants.IBV_TRANSPORT_IWARP);
     }
 
     /** Sets the device's transport, as libibverbs numbers it. */
@@ -258,7 +258,7 @@ public final class FakeRdma implements AutoCloseable {
     private synchronized @Nullable Object call(Method method, Object[] arguments) {
         String name = method.getName();
         calls.add(name);
-        Errno errno = failures.get(name);
+        Errno errno = failures.ofCall(name);
         if (errno != null) {
             LastError.setLastError(Runtime.getSystemRuntime(), errno.number());
             return result(

@@ -152,7 +152,7 @@ class RailTest {
         try (Rail rail = FakeRdma.rail(events, 0)) {
             assertThat(rail.rightsOfReadPeers()).isEmpty();
         }
-        rdma.iwarp();
+        rdma.transport(VerbsConstants.IBV_TRANSPORT_IWARP);
         try (Rail rail = FakeRdma.rail(events, 0)) {
             assertThat(rail.rightsOfReadPeers()).containsExactly(Access.REMOTE_WRITE);
         }

@@ -84,7 +84,7 @@ class SourceGidTest {
 
     @Test
     void onIwarpThereIsNone() {
-        rdma.iwarp();
+        rdma.transport(VerbsConstants.IBV_TRANSPORT_IWARP);
         assertThat(lines(Level.INFO)).isEmpty();
         assertThat(rdma.calls("ibv_query_qp")).isZero();
     }
