@@ -352,7 +352,7 @@ public final class Pool implements AutoCloseable {
                     growth.fail();
                 } else {
                     growth.succeed();
-                    for (Area area : Area.values()) {
+                    for (Area area : regions.areasOf(added)) {
                         serveFrom(added, area);
                     }
                 }

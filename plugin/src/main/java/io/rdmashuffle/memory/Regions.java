@@ -61,6 +61,11 @@ final class Regions {
         return all;
     }
 
+    /** Returns the areas that leases of a region come from: none if it was idle for long and given back. */
+    List<Area> areasOf(Region region) {
+        return all.contains(region) ? List.of(Area.values()) : List.of();
+    }
+
     /** Returns the id of the next region; it never goes back, so that no peer takes a region for an earlier one. */
     int nextId() {
         return nextId;

@@ -17,6 +17,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -249,6 +250,9 @@ class ShrinkingTest {
         long seed = System.nanoTime();
         System.out.println("ShrinkingTest seed " + seed);
         AtomicBoolean done = new AtomicBoolean();
+        AtomicReference<Throwable> ofGrowth = new AtomicReference<>();
+        Thread.UncaughtExceptionHandler before = Thread.getDefaultUncaughtExceptionHandler();
+        Thread.setDefaultUncaughtExceptionHandler((thread, failure) -> ofGrowth.compareAndSet(null, failure));
         PoolSettings small = new PoolSettings(directory, 128 << 10, 16 << 10, 16 << 10, false);
         try (Pool pool = Pool.create(small, region -> {}, clock::get)) {
             List<CompletableFuture<Integer>> tasks = new ArrayList<>();
@@ -267,7 +271,10 @@ class ShrinkingTest {
                 assertThat(task.get(30, TimeUnit.SECONDS)).as("seed %d", seed).isPositive();
             }
             assertThat(given).as("seed %d", seed).isGreaterThanOrEqualTo(200);
+        } finally {
+            Thread.setDefaultUncaughtExceptionHandler(before);
         }
+        assertThat(ofGrowth.get()).as("seed %d", seed).isNull();
     }
 
     private static int leaseAndCompare(Pool pool, Random random, AtomicBoolean done) {
