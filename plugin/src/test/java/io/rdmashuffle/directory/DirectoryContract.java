@@ -243,20 +243,22 @@ abstract class DirectoryContract {
     @Test
     void slotsThatChangeHandsNeverShowAnotherShufflesOutputs() throws Exception {
         AtomicLong rounds = new AtomicLong();
+        AtomicLong looks = new AtomicLong();
         CompletableFuture<Void> reading = CompletableFuture.runAsync(() -> {
             try {
-                while (rounds.get() < 400) {
+                while (rounds.get() < 400 || looks.get() == 0) {
                     RemoteDirectory looking = freshReader();
                     for (int s = 0; s < 4; s++) {
                         DirectoryEntry entry = looking.find(SHUFFLE + s * SLOTS, s);
                         assertThat(entry == null || entry.equals(file(s))).isTrue();
                     }
+                    looks.incrementAndGet();
                 }
             } catch (IOException e) {
                 throw new AssertionError(e);
             }
         });
-        while (rounds.get() < 400 && !reading.isDone()) {
+        while ((rounds.get() < 400 || looks.get() == 0) && !reading.isDone()) {
             int s = random.nextInt(4);
             assertThat(directory.publish(SHUFFLE + s * SLOTS, file(s))).isTrue();
             directory.withdraw(SHUFFLE + s * SLOTS);

@@ -27,12 +27,17 @@ public record TestOutput(MapOutput output, byte[][] partitions) {
     /** Writes partitions of random lengths, some empty, in extents of random lengths. */
     public static TestOutput random(Pool pool, long mapId, int partitions, int maxPartitionBytes, Random random)
             throws InterruptedException {
+        return write(pool, mapId, content(partitions, maxPartitionBytes, random), random);
+    }
+
+    /** Returns partitions of random lengths, some empty. */
+    public static byte[][] content(int partitions, int maxPartitionBytes, Random random) {
         byte[][] content = new byte[partitions][];
         for (int p = 0; p < partitions; p++) {
             content[p] = new byte[random.nextInt(4) == 0 ? 0 : random.nextInt(maxPartitionBytes) + 1];
             random.nextBytes(content[p]);
         }
-        return write(pool, mapId, content, random);
+        return content;
     }
 
     /** Writes these partitions in extents of random lengths. */

@@ -33,6 +33,7 @@ class MappingTest {
             for (int round = 0; round < 200; round++) {
                 Mapping mapping = PeerFile.map(file);
                 List<CompletableFuture<Void>> readers = new ArrayList<>();
+                long before = reads.get();
                 for (int r = 0; r < 3; r++) {
                     readers.add(CompletableFuture.runAsync(() -> {
                         while (mapping.retain()) {
@@ -41,12 +42,13 @@ class MappingTest {
                         }
                     }));
                 }
-                Thread.onSpinWait();
+                while (reads.get() == before) {
+                    Thread.onSpinWait();
+                }
                 mapping.close();
                 mapping.close();
                 readers.forEach(CompletableFuture::join);
             }
-            assertThat(reads.get()).isNotNegative();
         }
     }
 

@@ -14,7 +14,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -137,17 +136,14 @@ class PoolTest {
     void waitsForSomebodyToGiveMemoryBack() throws Exception {
         try (Pool pool = pool(MIB, MIB)) {
             Lease all = reserve(pool, MIB);
-            CountDownLatch waiting = new CountDownLatch(1);
+            Thread waiting = Thread.currentThread();
             Thread giver = new Thread(() -> {
-                try {
-                    waiting.await();
-                } catch (InterruptedException e) {
-                    Thread.currentThread().interrupt();
+                while (waiting.getState() != Thread.State.TIMED_WAITING) {
+                    Thread.onSpinWait();
                 }
                 all.close();
             });
             giver.start();
-            waiting.countDown();
             try (Lease lease = pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Duration.ofSeconds(50))) {
                 assertThat(lease).isNotNull();
             }

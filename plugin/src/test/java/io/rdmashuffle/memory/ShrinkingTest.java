@@ -258,7 +258,8 @@ class ShrinkingTest {
             List<CompletableFuture<Integer>> tasks = new ArrayList<>();
             for (int task = 0; task < 3; task++) {
                 Random random = new Random(seed + task);
-                tasks.add(CompletableFuture.supplyAsync(() -> leaseAndCompare(pool, random, done)));
+                tasks.add(CompletableFuture.supplyAsync(
+                        () -> leaseAndCompare(pool, random, done), own -> new Thread(own).start()));
             }
             int given = 0;
             // Until that many: the tasks may not have begun yet.
@@ -281,7 +282,7 @@ class ShrinkingTest {
         int leases = 0;
         List<Lease> held = new ArrayList<>();
         try {
-            while (!done.get()) {
+            while (!done.get() || leases == 0) {
                 long bytes = 64L + random.nextInt(12 << 10);
                 Lease lease = pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, Patience.GROWTH);
                 if (lease != null) {

@@ -99,9 +99,13 @@ abstract class MigrationTestBed {
 
     /** An output at its old home, and the blocks that Spark would send of it. */
     TestOutput written(int maxPartitionBytes) throws Exception {
-        TestOutput written = maxPartitionBytes < CAP / PARTITIONS
-                ? TestOutput.random(oldPool, MAP, PARTITIONS, maxPartitionBytes, random)
-                : TestOutput.write(oldPool, MAP, largerThanThePool(maxPartitionBytes), random);
+        byte[][] content = maxPartitionBytes < CAP / PARTITIONS
+                ? TestOutput.content(PARTITIONS, maxPartitionBytes, random)
+                : largerThanThePool(maxPartitionBytes);
+        if (content[0].length == 0) {
+            content[0] = new byte[] {7}; // all of them could be empty
+        }
+        TestOutput written = TestOutput.write(oldPool, MAP, content, random);
         oldHome.add(SHUFFLE, oldHome.epoch(SHUFFLE), written.output());
         return written;
     }

@@ -42,6 +42,7 @@ import java.util.Random;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
@@ -258,7 +259,7 @@ class DemotedBlocksTest {
             store.close();
             assertThat(join(head, read(reader, Integer.MAX_VALUE))).isEqualTo(join(content));
             assertThat(reader.takeMissed()).isEmpty();
-            assertThat(TestPools.bytes(stillServed.bytes()).length).isPositive();
+            assertThat(TestPools.bytes(stillServed.bytes())).startsWith(7);
         }
     }
 
@@ -386,18 +387,13 @@ class DemotedBlocksTest {
     void whatComesIsRightWhileOutputsMoveAndGo() throws Exception {
         AtomicBoolean done = new AtomicBoolean();
         LongAdder blocksRead = new LongAdder();
-        List<CompletableFuture<Void>> readers = new ArrayList<>();
+        List<CompletableFuture<Void>> others = new ArrayList<>();
+        Executor threads = task -> new Thread(task).start(); // the common pool may have only two
         for (int i = 0; i < 2; i++) {
             Random random = new Random(seed + i);
-            readers.add(CompletableFuture.runAsync(() -> readUntil(done, random, blocksRead)));
+            others.add(CompletableFuture.runAsync(() -> readUntil(done, random, blocksRead), threads));
         }
-        CompletableFuture<Void> demoting = CompletableFuture.runAsync(() -> {
-            Demotion demotion = demotion(30);
-            while (!done.get()) {
-                pass(Duration.ofSeconds(5));
-                demotion.run();
-            }
-        });
+        others.add(CompletableFuture.runAsync(() -> demoteUntil(done), threads));
         Random random = new Random(seed + 9);
         try {
             // On a busy machine the other threads may not have had their turn by then.
@@ -410,9 +406,8 @@ class DemotedBlocksTest {
         } finally {
             done.set(true);
         }
-        demoting.get(30, TimeUnit.SECONDS);
-        for (CompletableFuture<Void> reader : readers) {
-            reader.get(30, TimeUnit.SECONDS);
+        for (CompletableFuture<Void> other : others) {
+            other.get(30, TimeUnit.SECONDS);
         }
         List.copyOf(live.keySet()).forEach(this::remove);
         assertThat(disk.usage().leases()).isZero();
@@ -420,6 +415,14 @@ class DemotedBlocksTest {
 
     private long demoted() {
         return counters.snapshot().getOrDefault(ShuffleCounter.MAP_OUTPUTS_DEMOTED, 0L);
+    }
+
+    private void demoteUntil(AtomicBoolean done) {
+        Demotion demotion = demotion(30);
+        while (!done.get()) {
+            pass(Duration.ofSeconds(5));
+            demotion.run();
+        }
     }
 
     private void readUntil(AtomicBoolean done, Random random, LongAdder blocksRead) {

@@ -202,6 +202,7 @@ class PoolWritersTest {
     @Test
     void outputsAreTheSameWhereverThePoolRunsFull() throws Exception {
         byte[][] content = content(12, 700);
+        content[0] = new byte[700]; // so that it takes room
         int pooled = 0;
         long needed = 0;
         for (byte[] part : content) {
@@ -323,6 +324,7 @@ class PoolWritersTest {
     @Test
     void spillFilesAreTheSameWhereverThePoolRunsFull() throws Exception {
         byte[][] content = content(9, 600);
+        content[0] = new byte[600]; // so that it takes room
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         for (byte[] part : content) {
             all.writeBytes(part);
