@@ -7,6 +7,7 @@ import io.rdmashuffle.registry.MemberChannel;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
+import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.Report;
@@ -215,7 +216,14 @@ final class DriverEndpoint implements AutoCloseable {
                     tracker.containsShuffle(request.shuffleId()) && compression.decide(request.shuffleId()));
         }
         if (message instanceof Announce announce && replyTo != null) {
-            endpoints.put(announce.member().executorId(), replyTo);
+            String executorId = announce.member().executorId();
+            endpoints.put(executorId, replyTo);
+            RegistryMessage answer = registry.handle(message, wire.toMember(new RpcMember(replyTo)));
+            if (answer instanceof AnnounceRefused) {
+                // Spark has removed it, and will not say so again.
+                endpoints.remove(executorId, replyTo);
+            }
+            return answer;
         }
         return registry.handle(message, wire.toMember(new RpcMember(replyTo)));
     }

@@ -71,7 +71,8 @@ final class DriverReports implements AutoCloseable {
         context.listenerBus().post(new SparkListenerRdmaShuffleApplication(info));
         source.ensureRegistered();
         attachTab();
-        context.addSparkListener(removals);
+        // Not among the user's listeners, for the reason that DriverEndpoint has.
+        context.listenerBus().addToManagementQueue(removals);
         if (context.eventLogger().isDefined()) {
             context.listenerBus().addToEventLogQueue(end);
         }

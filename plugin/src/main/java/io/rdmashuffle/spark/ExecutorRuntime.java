@@ -143,12 +143,19 @@ final class ExecutorRuntime implements AutoCloseable {
                     upkeep = upkeepOf(held);
                     demotion = new PoolUpkeep(
                             "demotion",
-                            List.of(held::demote, this::joinWithOutputs, metrics::ensureRegistered),
+                            List.of(held::demote, this::joinWithOutputs, this::registerMetrics),
                             DEMOTION_INTERVAL);
                 }
             }
         }
         return held;
+    }
+
+    /** In a local application they are the driver's, which Spark would tell apart by its name only. */
+    private void registerMetrics() {
+        if (!isLocal) {
+            metrics.ensureRegistered();
+        }
     }
 
     private PoolUpkeep upkeepOf(ExecutorMemory held) {

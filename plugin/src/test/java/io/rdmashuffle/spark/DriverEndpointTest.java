@@ -61,7 +61,7 @@ class DriverEndpointTest {
                 public void onExecutorAdded(SparkListenerExecutorAdded event) {
                     blocked.countDown();
                     try {
-                        boolean ignored = end.await(100, TimeUnit.SECONDS);
+                        boolean ignored = end.await(10, TimeUnit.MINUTES);
                     } catch (InterruptedException e) {
                         Thread.currentThread().interrupt();
                     }

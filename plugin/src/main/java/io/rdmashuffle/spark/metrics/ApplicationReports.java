@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -36,6 +37,9 @@ public final class ApplicationReports {
     private final LongSupplier nanoClock;
     private final Map<String, Known> running = new HashMap<>();
     private final Map<String, Known> ended = new LinkedHashMap<>();
+    /** Executors that were removed before they reported, the last ones. */
+    private final LinkedHashSet<String> unheard = new LinkedHashSet<>();
+
     private CounterValues forgotten = CounterValues.ZERO;
     private Latencies forgottenLatencies = Latencies.NONE;
 
@@ -81,8 +85,14 @@ public final class ApplicationReports {
         Known known = ended.get(report.executorId());
         boolean ends = report.state() != ExecutorReport.State.RUNNING;
         if (known != null && !ends) {
+            if (known.report.state() == ExecutorReport.State.STOPPED) {
+                // An answer that was taken in late: what the executor said last is newer.
+                return;
+            }
             // It was on its way while the executor was removed.
             known.report = report.lost(millisClock.getAsLong());
+        } else if (unheard.remove(report.executorId())) {
+            known = end(new Known(report), ends ? report : report.lost(millisClock.getAsLong()));
         } else if (ends) {
             known = known == null ? running.remove(report.executorId()) : known;
             known = end(known == null ? new Known(report) : known, report);
@@ -101,6 +111,11 @@ public final class ApplicationReports {
             end(known, known.report.lost(millisClock.getAsLong()));
             store.put(known.report);
             tell(known, true);
+        } else if (!ended.containsKey(executorId)) {
+            unheard.add(executorId);
+            if (unheard.size() > MAX_ENDED) {
+                unheard.remove(unheard.iterator().next());
+            }
         }
     }
 
@@ -114,6 +129,7 @@ public final class ApplicationReports {
             forgotten = forgotten.plus(dropped.counters(), counter -> counter.kind() != Kind.GAUGE);
             forgottenLatencies = forgottenLatencies.plus(dropped.readLatencies());
             store.remove(dropped.executorId());
+            store.put(ExecutorReport.ofEarlier(millisClock.getAsLong(), forgotten, forgottenLatencies));
         }
         return known;
     }

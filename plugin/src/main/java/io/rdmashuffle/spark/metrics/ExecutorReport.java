@@ -9,6 +9,7 @@ import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.registry.PathGroup;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.store.ShuffleCounter;
+import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.util.kvstore.KVIndex;
 
@@ -43,6 +44,9 @@ public final class ExecutorReport {
             return word;
         }
     }
+
+    /** Instead of an id, of the executors that are not listed any more. */
+    private static final String EARLIER = "earlier ones";
 
     private final String executorId;
     private final String host;
@@ -90,6 +94,20 @@ public final class ExecutorReport {
                 report.paths(),
                 report.quarantined(),
                 report.whyNotRdma());
+    }
+
+    /** Returns one report of all the executors that have ended and are not listed any more; it has no host. */
+    static ExecutorReport ofEarlier(long nowMillis, CounterValues sums, Latencies readLatencies) {
+        return new ExecutorReport(
+                EARLIER,
+                "",
+                State.LOST,
+                nowMillis,
+                sums,
+                Arrays.stream(readLatencies.counts()).boxed().toList(),
+                List.of(),
+                List.of(),
+                "");
     }
 
     /** Returns this report of an executor that is lost. */

@@ -3,6 +3,7 @@ package io.rdmashuffle.spark.ui;
 
 import io.rdmashuffle.conf.ConfigEntry;
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.spark.metrics.ApplicationInfo;
 import io.rdmashuffle.spark.metrics.CounterValues;
 import io.rdmashuffle.spark.metrics.ExecutorReport;
@@ -74,7 +75,7 @@ final class Advice {
         if (filed > 0) {
             text.append(", ").append(filed).append(" map outputs became ordinary shuffle files");
         }
-        text.append(": raise ").append(key(ShuffleConfig.POOL_MAX_SIZE));
+        text.append(": ").append(moreRoom());
         long missing = get(ShuffleCounter.DISK_PEAK_BYTES);
         if (missing > 0) {
             text.append("; at most ")
@@ -88,11 +89,30 @@ final class Advice {
         }
     }
 
+    /** Says what gives pools more room: a key, unless they have less than that allows. */
+    private String moreRoom() {
+        long allowed = new SparkSettings(info::value).bytes(ShuffleConfig.POOL_MAX_SIZE.key(), "0", false);
+        long[] small = executors.stream()
+                .mapToLong(executor -> executor.get(ShuffleCounter.POOL_CAP_BYTES))
+                .filter(bytes -> bytes > 0 && bytes < allowed - allowed / 16)
+                .sorted()
+                .toArray();
+        return small.length == 0
+                ? "raise " + key(ShuffleConfig.POOL_MAX_SIZE)
+                : small.length + " executors have pools of " + Quantities.mebibytes(small[0]) + " or more, and not of "
+                        + key(ShuffleConfig.POOL_MAX_SIZE) + ", since their hosts or containers allow no more: enlarge "
+                        + ShuffleConfig.POOL_DIRECTORY.key() + " (--shm-size, sizeLimit), or the memory limit";
+    }
+
     private void aboutRdma() {
         Set<String> reasons = new TreeSet<>();
         executors.forEach(executor -> reasons.add(executor.whyNotRdma()));
         reasons.remove("");
-        long hosts = executors.stream().map(ExecutorReport::host).distinct().count();
+        long hosts = executors.stream()
+                .map(ExecutorReport::host)
+                .filter(host -> !host.isEmpty())
+                .distinct()
+                .count();
         if (hosts > 1) {
             reasons.forEach(reason -> findings.add(
                     "RDMA is not used between hosts: " + reason + ". See " + key(ShuffleConfig.FABRIC_MODE) + "."));

@@ -72,6 +72,27 @@ class ApplicationReportsTest {
         assertThat(reports.totals().get(ShuffleCounter.SHM_BYTES)).isEqualTo(153);
     }
 
+    /** The driver asks everyone at the end, and takes in the answers late. */
+    @Test
+    void anOlderAnswerOfAnExecutorThatHasStoppedSaysNothing() {
+        reports.take(shm("1", 90, 10));
+        reports.take(TestReports.kept("1", true, Map.of(ShuffleCounter.SHM_BYTES, 150L)));
+        reports.take(shm("1", 100, 10));
+        assertThat(stateOf("1")).isEqualTo(State.STOPPED);
+        assertThat(reports.totals().get(ShuffleCounter.SHM_BYTES)).isEqualTo(150);
+        assertThat(told).last().extracting(ExecutorReport::state).isEqualTo(State.STOPPED);
+    }
+
+    @Test
+    void anExecutorThatReportsFirstAfterItsRemovalIsLost() {
+        reports.removed("1");
+        reports.take(shm("1", 100, 10));
+        reports.take(shm("1", 110, 10));
+        assertThat(stateOf("1")).isEqualTo(State.LOST);
+        assertThat(reports.totals().get(ShuffleCounter.SHM_BYTES)).isEqualTo(110);
+        assertThat(reports.totals().get(ShuffleCounter.POOL_USED_BYTES)).isZero();
+    }
+
     @Test
     void listenersHearOfChangesNotMoreOftenThanTheInterval() {
         reports.take(shm("1", 100, 10));
@@ -125,7 +146,11 @@ class ApplicationReportsTest {
             reports.take(shm("" + i, 1, 5));
             reports.removed("" + i);
         }
-        assertThat(store.reports()).hasSize(ApplicationReports.MAX_ENDED);
+        assertThat(store.reports()).as("and one for all others").hasSize(ApplicationReports.MAX_ENDED + 1);
+        assertThat(store.reports().stream()
+                        .mapToLong(report -> report.get(ShuffleCounter.SHM_BYTES))
+                        .sum())
+                .isEqualTo(executors);
         assertThat(reports.totals().get(ShuffleCounter.SHM_BYTES)).isEqualTo(executors);
         assertThat(reports.totals().get(ShuffleCounter.POOL_USED_BYTES)).isZero();
         assertThat(reports.totals().readLatencies().total()).isEqualTo(6L * executors);

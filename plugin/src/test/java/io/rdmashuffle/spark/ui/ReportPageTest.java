@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.spark.metrics.ApplicationInfo;
+import io.rdmashuffle.spark.metrics.ApplicationReports;
 import io.rdmashuffle.spark.metrics.ReportStore;
 import io.rdmashuffle.spark.metrics.TestReports;
 import io.rdmashuffle.store.ShuffleCounter;
+import java.time.Duration;
 import java.util.Map;
 import org.apache.spark.util.kvstore.InMemoryStore;
 import org.junit.jupiter.api.Tag;
@@ -42,6 +44,32 @@ class ReportPageTest {
                 .contains("Pool full 14 times, 120 map outputs went to disk:"
                         + " raise spark.shuffle.rdma.pool.maxSize (now 64m)")
                 .contains("at most 5.0 MiB lay on disk");
+    }
+
+    /** What a host's tmpfs or a container's limit does not allow, no key raises. */
+    @Test
+    void aPoolThatItsHostKeepsSmallIsSaidWithWhatMakesRoom() {
+        know("");
+        store.put(TestReports.kept(
+                "1", false, Map.of(ShuffleCounter.POOL_FULL, 10L, ShuffleCounter.POOL_CAP_BYTES, 64L << 20)));
+        assertThat(page.get()).contains("raise spark.shuffle.rdma.pool.maxSize").doesNotContain("--shm-size");
+        store.put(TestReports.kept(
+                "2", false, Map.of(ShuffleCounter.POOL_FULL, 10L, ShuffleCounter.POOL_CAP_BYTES, 16L << 20)));
+        assertThat(page.get())
+                .contains("Pool full 20 times: 1 executors have pools of 16.0 MiB or more, and not of"
+                        + " spark.shuffle.rdma.pool.maxSize (now 64m)")
+                .contains("spark.shuffle.rdma.pool.directory", "--shm-size", "memory limit")
+                .doesNotContain("raise spark.shuffle.rdma.pool.maxSize");
+    }
+
+    @Test
+    void executorsThatAreNotListedAnyMoreCountInTheSums() {
+        know("");
+        ApplicationReports reports = new ApplicationReports(store, report -> {}, Duration.ofMinutes(1));
+        for (int i = 0; i < 500; i++) {
+            reports.take(TestReports.kept("" + i, true, Map.of(ShuffleCounter.SHM_BYTES, 1L << 20)));
+        }
+        assertThat(page.get()).contains("data-counter=\"shm\" data-value=\"" + (500L << 20) + "\"", "earlier ones");
     }
 
     @Test
