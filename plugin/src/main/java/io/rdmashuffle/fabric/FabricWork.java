@@ -7,7 +7,7 @@ package io.rdmashuffle.fabric;
  * @param reads pieces of the peers' memory that a device was told to read
  * @param doorbells calls by which it was told, each with one or more of them
  * @param completions that it reported, of reads and of messages
- * @param wakeUps how often a thread that waited for them was woken, or looked again
+ * @param wakeUps how often a thread that waited for them was woken
  * @param lanes threads that have told a device to read at all
  */
 public record FabricWork(long reads, long doorbells, long completions, long wakeUps, long lanes) {

@@ -27,7 +27,7 @@ public enum ShuffleCounter {
     READS("reads", TOTAL, "Pieces of peers' memory that devices were told to read: RDMA READs."),
     DOORBELLS("doorbells", TOTAL, "Calls by which they were told, each with one or more READs or a message."),
     COMPLETIONS("completions", TOTAL, "Completions that devices have reported."),
-    WAKE_UPS("wakeUps", TOTAL, "How often a thread that waited for them was woken, or looked again."),
+    WAKE_UPS("wakeUps", TOTAL, "How often a thread that waited for them was woken."),
     LANES(
             "lanes",
             TOTAL,

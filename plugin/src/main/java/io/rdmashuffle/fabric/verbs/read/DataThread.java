@@ -354,8 +354,9 @@ public final class DataThread implements Runnable, AutoCloseable {
         try {
             queue.arm();
             if (inbox.isEmpty() && commands.isEmpty() && !closing && !pollCompletions()) {
-                waits.await(tickNanos());
-                tally.woken();
+                if (waits.await(tickNanos())) {
+                    tally.woken();
+                }
             }
         } finally {
             sleeping = false;

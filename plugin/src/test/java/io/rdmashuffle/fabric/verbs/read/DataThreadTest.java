@@ -90,6 +90,18 @@ class DataThreadTest {
         assertThat(rig.thread().work().wakeUps()).isPositive();
     }
 
+    /** An executor that reports while its counters change has nothing to report. */
+    @Test
+    void anIdleThreadCountsNothing() throws Exception {
+        Thread thread = start();
+        try {
+            await(() -> rig.queues().armed() > 2);
+        } finally {
+            stop(thread);
+        }
+        assertThat(rig.thread().work().wakeUps()).isLessThanOrEqualTo(1); // by the end
+    }
+
     @Test
     void workIsCounted() throws Exception {
         assertThat(rig.thread().work().lanes()).isZero();
