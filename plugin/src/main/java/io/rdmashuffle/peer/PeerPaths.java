@@ -16,6 +16,7 @@ import io.rdmashuffle.text.Quantities;
 import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -252,8 +253,13 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         routes.clear();
     }
 
+    /** Returns what counts a fabric's bytes: those of others than this plugin's own count as verbs'. */
     private static ShuffleCounter counterOf(Fabric fabric) {
-        return ShuffleCounter.valueOf(fabric.name().toUpperCase(Locale.ROOT) + COUNTER_SUFFIX);
+        String name = fabric.name().toUpperCase(Locale.ROOT) + COUNTER_SUFFIX;
+        return Arrays.stream(ShuffleCounter.values())
+                .filter(counter -> counter.name().equals(name))
+                .findFirst()
+                .orElse(ShuffleCounter.VERBS_BYTES);
     }
 
     /** What is known of the way to one executor. <b>Threading:</b> its own lock. */
@@ -332,8 +338,10 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return path == null ? Set.of() : path.directory().shuffleIds();
         }
 
-        synchronized long openRegions() {
-            return path == null ? 0 : path.peer().openRegions();
+        /** Not synchronized, as {@link #isQuarantined}. */
+        long openRegions() {
+            PeerPath found = known;
+            return found == null ? 0 : found.peer().openRegions();
         }
 
         /** Closes for good: a caller that still holds this route gets no new path, which would never be closed. */

@@ -5,13 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
+import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -20,6 +23,9 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -106,6 +112,57 @@ class PeerPathsTest {
             paths.failed(found, new IOException("told again by another read"));
             assertThat(paths.to("7")).isNotNull().isNotEqualTo(found);
             assertThat(asked).containsExactly("lookup 7", "recheck 7", "lookup 7");
+        }
+    }
+
+    /** The interface of fabrics is open to others' classes, which bring names of their own. */
+    @Test
+    void bytesOfAnotherFabricCountAsVerbs() {
+        Fabric other = (Fabric) Proxy.newProxyInstance(
+                Fabric.class.getClassLoader(),
+                new Class<?>[] {Fabric.class},
+                (self, method, arguments) ->
+                        method.getName().equals("name") ? "ofi" : method.invoke(reader.fabric(), arguments));
+        Map<String, byte[]> addresses = Map.of(
+                "ofi",
+                owner.fabric().localAddress(),
+                PeerPaths.DIRECTORY_ADDRESS,
+                directory.location().encode());
+        Member member = new Member("7", UUID.randomUUID(), addresses);
+        try (PeerPaths paths = new PeerPaths(
+                List.of(other),
+                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
+                executorId -> Optional.of(member),
+                Duration.ZERO)) {
+            assertThat(Objects.requireNonNull(paths.to("7")).counter()).isEqualTo(ShuffleCounter.VERBS_BYTES);
+        }
+    }
+
+    /** As one that reads metrics must not. */
+    @Test
+    void whoCountsRegionsDoesNotWaitForTheDriver() throws Exception {
+        CountDownLatch asking = new CountDownLatch(1);
+        CountDownLatch answer = new CountDownLatch(1);
+        PeerPaths.Members slow = executorId -> {
+            asking.countDown();
+            try {
+                assertThat(answer.await(20, TimeUnit.SECONDS)).isTrue();
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            return Optional.empty();
+        };
+        try (PeerPaths paths = new PeerPaths(
+                List.of(reader.fabric()),
+                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
+                slow,
+                Duration.ZERO)) {
+            CompletableFuture<PeerPath> looking = CompletableFuture.supplyAsync(() -> paths.to("7"));
+            assertThat(asking.await(20, TimeUnit.SECONDS)).isTrue();
+            assertThat(paths.openRegions()).isZero();
+            assertThat(answer.getCount()).as("not answered yet").isOne();
+            answer.countDown();
+            assertThat(looking.get(20, TimeUnit.SECONDS)).isNull();
         }
     }
 
