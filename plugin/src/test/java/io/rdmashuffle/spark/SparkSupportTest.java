@@ -43,6 +43,12 @@ class SparkSupportTest {
                 .contains(
                         LinkedMember.parse("METHOD org/apache/spark/memory/MemoryConsumer acquireMemory (J)J"),
                         LinkedMember.parse("TYPE org/apache/spark/sql/catalyst/expressions/UnsafeRow"));
+        assertThat(support.required().get())
+                .as("without a user interface there is no tab, and the pool all the same")
+                .noneMatch(member -> member.toString().contains("spark/ui/")
+                        || member.toString().contains("spark.ui.")
+                        || member.toString().contains("scala/xml")
+                        || member.toString().contains("scala.xml"));
     }
 
     @ParameterizedTest
