@@ -17,6 +17,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.java.function.Function;
+import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.storage.BlockManagerId;
 import scala.Tuple2;
 
@@ -84,7 +85,10 @@ public final class ClusterDoctor {
             out.print(USAGE.replace("OPTIONS\n", CommandLine.help(OPTIONS) + "\n"));
             return 0;
         }
-        SparkConf conf = new SparkConf().setIfMissing("spark.app.name", "RDMA shuffle: doctor of the cluster");
+        SparkConf conf = new SparkConf()
+                .setIfMissing("spark.app.name", "RDMA shuffle: doctor of the cluster")
+                // What tasks bring are records, which Kryo cannot make; paths do not depend on it.
+                .set("spark.serializer", JavaSerializer.class.getName());
         try (JavaSparkContext spark = new JavaSparkContext(conf)) {
             String reason = reasonAgainst();
             if (!reason.isEmpty()) {

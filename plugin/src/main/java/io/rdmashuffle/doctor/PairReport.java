@@ -24,10 +24,13 @@ record PairReport(
     static final String VERBS = "verbs";
     static final String NETTY = "netty";
 
-    /** Returns a pair whose best path follows from whether both are on one host. */
+    /**
+     * Returns a pair whose best path follows from whether both are on one host, as far as their addresses tell: pods of
+     * one host have several, and may read in place.
+     */
     static PairReport of(
             String reader, String owner, boolean oneHost, String path, double micros, double rate, String reason) {
-        boolean best = reason.isEmpty() && (oneHost ? path.equals(IN_PLACE) : path.equals(VERBS));
+        boolean best = reason.isEmpty() && (path.equals(IN_PLACE) || (!oneHost && path.equals(VERBS)));
         return new PairReport(reader, owner, path, best, micros, rate, reason);
     }
 

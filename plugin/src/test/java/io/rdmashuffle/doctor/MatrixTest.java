@@ -28,6 +28,11 @@ class MatrixTest {
         assertThat(NEAR.best()).isTrue();
         assertThat(FAR.best()).isTrue();
         assertThat(LOST.best()).isFalse();
+        assertThat(PairReport.of("1", "2", false, PairReport.IN_PLACE, 1, 1, "").best())
+                .as("pods of one host have addresses of their own")
+                .isTrue();
+        assertThat(PairReport.of("1", "2", false, PairReport.SHM, 1, 1, "").best())
+                .isFalse();
         assertThat(PairReport.of("1", "2", true, PairReport.SHM, 1, 1, "").best())
                 .isFalse();
         assertThat(PairReport.of("1", "2", true, PairReport.VERBS, 1, 1, "").best())

@@ -28,7 +28,7 @@ final class PoolCheck {
     private static final String SIZE_KEY = "spark.shuffle.rdma.pool.maxSize";
     private static final long MEBIBYTE = 1 << 20;
     /** As Spark has it, where neither overhead nor its factor are set. */
-    private static final double OVERHEAD_FACTOR = 0.1;
+    private static final String OVERHEAD_FACTOR = "0.1";
 
     private static final long LEAST_OVERHEAD = 384 * MEBIBYTE;
     private static final Pattern HUGE =
@@ -142,7 +142,8 @@ final class PoolCheck {
         if (!master.startsWith("yarn") && !master.startsWith("k8s:")) {
             return;
         }
-        String byDefault = Math.max(LEAST_OVERHEAD, (long) (heap * OVERHEAD_FACTOR)) / MEBIBYTE + "m";
+        long least = settings.spark().bytes("spark.executor.minMemoryOverhead", LEAST_OVERHEAD / MEBIBYTE + "m", true);
+        String byDefault = Math.max(least, (long) (heap * overheadFactor())) / MEBIBYTE + "m";
         long overhead = settings.spark().bytes("spark.executor.memoryOverhead", byDefault, true);
         if (overhead < cap) {
             findings.add(Finding.wrong(
@@ -151,6 +152,16 @@ final class PoolCheck {
                     "spark.executor.memoryOverhead is " + Quantities.mebibytes(overhead) + ", and the pool of "
                             + Quantities.mebibytes(cap) + " lies in it",
                     "set spark.executor.memoryOverhead to " + (cap + LEAST_OVERHEAD) / MEBIBYTE + "m"));
+        }
+    }
+
+    private double overheadFactor() {
+        String key = "spark.executor.memoryOverheadFactor";
+        String text = settings.spark().text(key, OVERHEAD_FACTOR);
+        try {
+            return Double.parseDouble(text);
+        } catch (NumberFormatException e) {
+            throw new IllegalArgumentException(key + "=" + text + ": not a number", e);
         }
     }
 

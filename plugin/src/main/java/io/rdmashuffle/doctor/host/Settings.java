@@ -47,7 +47,9 @@ record Settings(
     /** Reads what is left without the keys that problems name, so that the other checks know as much as they can. */
     private static ShuffleConfig withoutBroken(Map<String, String> given, List<String> problems) {
         Map<String, String> sound = new TreeMap<>(given);
-        sound.keySet().removeIf(key -> problems.stream().anyMatch(problem -> problem.matches("(?s)" + key + "[:=].*")));
+        sound.keySet()
+                .removeIf(key -> problems.stream()
+                        .anyMatch(problem -> problem.startsWith(key + ":") || problem.startsWith(key + "=")));
         try {
             return ShuffleConfig.read(sound);
         } catch (ConfigException e) {

@@ -34,6 +34,11 @@ public record Finding(String check, Effect effect, String message, String remedy
         return new Finding(check, effect, message, remedy, Map.of());
     }
 
+    /** Returns the same with an effect that is no worse than this. */
+    public Finding atMost(Effect most) {
+        return effect.compareTo(most) <= 0 ? this : new Finding(check, most, message, remedy, facts);
+    }
+
     /** Returns the same with one fact more. */
     public Finding with(String name, Object value) {
         Map<String, Object> more = new LinkedHashMap<>(facts);

@@ -26,9 +26,14 @@ final class FakeRdma implements RdmaSystem {
     @Nullable
     String refusal;
 
+    /** Whether there is another port, which cannot connect to itself. */
+    boolean deaf;
+
     /** Why a READ fails; null if it does not. */
     @Nullable
     RuntimeException readFailure;
+
+    private static final String DEAF = "mlx5_1";
 
     static InetAddress address(String text) {
         try {
@@ -71,7 +76,9 @@ final class FakeRdma implements RdmaSystem {
         if (refusal != null) {
             throw new RdmaUnavailableException(refusal);
         }
-        return List.of(new LocalPort("mlx5_0", 1, address("10.0.0.7"), List.of(3), PortSelector.ANY, ACTIVE));
+        LocalPort first = new LocalPort("mlx5_0", 1, address("10.0.0.7"), List.of(3), PortSelector.ANY, ACTIVE);
+        LocalPort second = new LocalPort(DEAF, 1, address("10.0.1.7"), List.of(3), PortSelector.ANY, ACTIVE);
+        return deaf ? List.of(first, second) : List.of(first);
     }
 
     @Override
@@ -85,6 +92,9 @@ final class FakeRdma implements RdmaSystem {
     public ReadFigures read(LocalPort port) throws IOException {
         if (readFailure != null) {
             throw readFailure;
+        }
+        if (port.device().equals(DEAF)) {
+            throw new IOException("connecting to itself failed");
         }
         return new ReadFigures(2500, 11.5e9);
     }

@@ -188,10 +188,25 @@ class HostDoctorTest {
         assertFound("container-memory", Effect.NO_START, "spark.executor.memory=much", "correct the key");
     }
 
+    /** Keys of Spark's metrics have asterisks. */
+    @Test
+    void keysAreNoPatterns() {
+        host.settings.put("*.sink.csv.class", "org.apache.spark.metrics.sink.CsvSink");
+        host.settings.put("spark.(odd", "1");
+        host.settings.put("spark.shuffle.rdma.pool.maxSize", "much");
+        assertFound("configuration", Effect.NO_START, "pool.maxSize=much", "correct or remove");
+    }
+
     @Test
     void whereSparkMakesTheContainerItsOverheadHoldsThePool() {
         host.settings.put("spark.master", "k8s://https://api:6443");
         assertFound("container-memory", Effect.LESS, "is 384.0 MiB", "spark.executor.memoryOverhead to 1408m");
+        host.settings.put("spark.executor.memoryOverheadFactor", "2");
+        assertThat(host.worst("container-memory").effect()).isEqualTo(Effect.NONE);
+        host.settings.remove("spark.executor.memoryOverheadFactor");
+        host.settings.put("spark.executor.minMemoryOverhead", "1500m");
+        assertThat(host.worst("container-memory").effect()).isEqualTo(Effect.NONE);
+        host.settings.remove("spark.executor.minMemoryOverhead");
         host.settings.put("spark.executor.memoryOverhead", "1408");
         assertThat(host.worst("container-memory").effect()).isEqualTo(Effect.NONE);
     }
