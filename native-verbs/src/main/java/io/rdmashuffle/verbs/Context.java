@@ -231,9 +231,9 @@ public final class Context extends NativeResource {
      */
     public CompletionQueue createCompletionQueue(
             int entries, @Nullable CompletionChannel channel, int completionVector) {
-        long context = enter();
-        try {
-            long channelHandle = channel == null ? 0 : channel.handle();
+        try (InUse inUse = InUse.of(this, channel)) {
+            long context = inUse.handle(this);
+            long channelHandle = inUse.handle(channel);
             long queue = NativeResult.checkPointer(
                     library.verbs().ibv_create_cq(context, entries, 0, channelHandle, completionVector),
                     () -> "ibv_create_cq(" + deviceName + ", entries=" + entries + ", vector=" + completionVector
@@ -245,8 +245,6 @@ public final class Context extends NativeResource {
                     new CompletionQueue(calls, queue, channel::detach, this, channel).adoptedBy(CompletionQueue.class);
             channel.attach(created);
             return created;
-        } finally {
-            exit();
         }
     }
 

@@ -89,22 +89,18 @@ public final class MemoryWindow extends NativeResource {
      */
     public void bind(
             QueuePair pair, long id, MemoryRegion region, long address, long lengthBytes, Set<Access> remoteRights) {
-        long window = enter();
-        long pairHandle = pair.enter();
-        try (NativeBuffer bind = new NativeBuffer(ibv_mw_bind.SIZEOF)) {
+        try (InUse inUse = InUse.of(this, pair, region);
+                NativeBuffer bind = new NativeBuffer(ibv_mw_bind.SIZEOF)) {
             bind.putLong(ibv_mw_bind.wr_id, id);
             bind.putInt(ibv_mw_bind.send_flags, VerbsConstants.IBV_SEND_SIGNALED);
-            bind.putLong(ibv_mw_bind.bind_info__mr, region.handle());
+            bind.putLong(ibv_mw_bind.bind_info__mr, inUse.handle(region));
             bind.putLong(ibv_mw_bind.bind_info__addr, address);
             bind.putLong(ibv_mw_bind.bind_info__length, lengthBytes);
             bind.putInt(ibv_mw_bind.bind_info__mw_access_flags, Access.flags(remoteRights));
             NativeResult.checkReturned(
-                    calls.operations().ibv_bind_mw(pairHandle, window, bind.address()),
+                    calls.operations().ibv_bind_mw(inUse.handle(pair), inUse.handle(this), bind.address()),
                     () -> "ibv_bind_mw(length=" + lengthBytes + ", access=" + remoteRights + ") on "
                             + calls.deviceName());
-        } finally {
-            pair.exit();
-            exit();
         }
     }
 

@@ -139,11 +139,11 @@ public final class ProtectionDomain extends NativeResource {
             CompletionQueue sends,
             CompletionQueue receives,
             @Nullable SharedReceiveQueue shared) {
-        long domain = enter();
-        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_init_attr.SIZEOF)) {
-            attributes.putLong(ibv_qp_init_attr.send_cq, sends.handle());
-            attributes.putLong(ibv_qp_init_attr.recv_cq, receives.handle());
-            attributes.putLong(ibv_qp_init_attr.srq, shared == null ? 0 : shared.handle());
+        try (InUse inUse = InUse.of(this, sends, receives, shared);
+                NativeBuffer attributes = new NativeBuffer(ibv_qp_init_attr.SIZEOF)) {
+            attributes.putLong(ibv_qp_init_attr.send_cq, inUse.handle(sends));
+            attributes.putLong(ibv_qp_init_attr.recv_cq, inUse.handle(receives));
+            attributes.putLong(ibv_qp_init_attr.srq, inUse.handle(shared));
             attributes.putInt(ibv_qp_init_attr.cap__max_send_wr, sizes.sends());
             attributes.putInt(ibv_qp_init_attr.cap__max_recv_wr, shared == null ? sizes.receives() : 0);
             attributes.putInt(ibv_qp_init_attr.cap__max_send_sge, sizes.piecesPerRequest());
@@ -151,12 +151,10 @@ public final class ProtectionDomain extends NativeResource {
             attributes.putInt(ibv_qp_init_attr.cap__max_inline_data, sizes.inlineBytes());
             attributes.putInt(ibv_qp_init_attr.qp_type, service.number());
             long pair = NativeResult.checkPointer(
-                    calls.verbs().ibv_create_qp(domain, attributes.address()),
+                    calls.verbs().ibv_create_qp(inUse.handle(this), attributes.address()),
                     () -> "ibv_create_qp(" + service + ", " + sizes + ") on " + calls.deviceName());
             int inlineBytes = attributes.getInt(ibv_qp_init_attr.cap__max_inline_data);
             return QueuePair.created(this, calls, pair, inlineBytes, sends, receives, shared);
-        } finally {
-            exit();
         }
     }
 

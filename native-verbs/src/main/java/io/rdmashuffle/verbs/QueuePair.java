@@ -310,22 +310,18 @@ public final class QueuePair extends NativeResource {
     }
 
     private void modify(CmId id, int state, QueuePairTuning tuning, Consumer<NativeBuffer> changes) {
-        long pair = enter();
-        long idHandle = id.enter();
-        try (NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF);
+        try (InUse inUse = InUse.of(this, id);
+                NativeBuffer attributes = new NativeBuffer(ibv_qp_attr.SIZEOF);
                 NativeBuffer maskAt = new NativeBuffer(Integer.BYTES)) {
             attributes.putInt(ibv_qp_attr.qp_state, state);
             NativeResult.checkSet(
-                    calls.cm().rdma_init_qp_attr(idHandle, attributes.address(), maskAt.address()),
+                    calls.cm().rdma_init_qp_attr(inUse.handle(id), attributes.address(), maskAt.address()),
                     () -> "rdma_init_qp_attr(state=" + state + ") of " + name());
             changes.accept(attributes);
             int mask = tuning.apply(attributes, maskAt.getInt(0), id.isEthernet());
             NativeResult.checkReturned(
-                    calls.verbs().ibv_modify_qp(pair, attributes.address(), mask),
+                    calls.verbs().ibv_modify_qp(inUse.handle(this), attributes.address(), mask),
                     () -> "ibv_modify_qp(state=" + state + ") of " + name());
-        } finally {
-            id.exit();
-            exit();
         }
     }
 

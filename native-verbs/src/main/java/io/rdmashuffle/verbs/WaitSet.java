@@ -72,11 +72,12 @@ public final class WaitSet implements AutoCloseable {
     /**
      * Waits until a descriptor is ready, {@link #wake()} is called, or the timeout passes.
      *
-     * @param timeoutNanos rounded up to a millisecond; 0 looks without waiting
+     * @param timeoutNanos rounded up to a millisecond, at most 24 days; 0 looks without waiting
      * @return false if the timeout passed, or a signal interrupted the wait
      */
     public boolean await(long timeoutNanos) {
-        int millis = (int) Math.min(Integer.MAX_VALUE, (timeoutNanos + NANOS_PER_MILLI - 1) / NANOS_PER_MILLI);
+        long rounded = timeoutNanos / NANOS_PER_MILLI + (timeoutNanos % NANOS_PER_MILLI > 0 ? 1 : 0);
+        int millis = (int) Math.min(Integer.MAX_VALUE, rounded);
         int ready = libc.poll(entries.address(), size, Math.max(0, millis));
         if (ready < 0) {
             int errno = NativeException.lastErrno();

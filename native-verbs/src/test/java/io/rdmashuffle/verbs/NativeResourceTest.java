@@ -51,6 +51,57 @@ class NativeResourceTest {
                         .anyMatch(frame -> frame.getMethodName().equals("useAfterCloseThrowsWithTheStackOfTheClose")));
     }
 
+    /** What a call is given beside its own object may be freed as well. */
+    @Test
+    void whatIsClosedIsGivenToNoCall() {
+        Context context = device.open();
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        CompletionChannel channel = context.createCompletionChannel();
+        CompletionQueue queue = context.createCompletionQueue(1, null);
+        SharedReceiveQueue shared = domain.createSharedReceiveQueue(1);
+        MemoryRegion region = domain.registerMemory(0, 1, Set.of());
+        QueuePair pair = domain.createQueuePair(SIZES, queue, queue, null);
+        MemoryWindow window = domain.allocateMemoryWindow(MemoryWindow.Type.ONE);
+        List<String> called = new ArrayList<>();
+        for (String function : List.of("ibv_create_qp", "ibv_create_cq", "ibv_bind_mw")) {
+            device.answer(function, arguments -> {
+                called.add(function);
+                return null;
+            });
+        }
+        channel.close();
+        shared.close();
+        region.close();
+        assertThatThrownBy(() -> context.createCompletionQueue(1, channel)).hasMessageContaining("is closed");
+        assertThatThrownBy(() -> domain.createQueuePair(SIZES, queue, queue, shared))
+                .hasMessageContaining("is closed");
+        assertThatThrownBy(() -> window.bind(pair, 1, region, 0, 1, Set.of())).hasMessageContaining("is closed");
+        pair.close();
+        queue.close();
+        assertThatThrownBy(() -> domain.createQueuePair(SIZES, queue, queue, null))
+                .hasMessageContaining("is closed");
+        assertThatThrownBy(() -> window.bind(pair, 1, region, 0, 1, Set.of())).hasMessageContaining("is closed");
+        assertThat(called).isEmpty();
+        context.close();
+    }
+
+    /** Who is refused because of another object must not keep its own from being closed. */
+    @Test
+    void whoIsRefusedIsInUseNoMore() {
+        Context context = device.open();
+        ProtectionDomain domain = context.allocateProtectionDomain();
+        CompletionQueue queue = context.createCompletionQueue(1, null);
+        QueuePair pair = domain.createQueuePair(SIZES, queue, queue, null);
+        try (EventChannel events = EventChannel.open(device.library)) {
+            CmId id = events.createId();
+            id.close();
+            assertThatThrownBy(() -> pair.initialize(id, Set.of())).hasMessageContaining("is closed");
+        }
+        pair.close();
+        assertThat(device.destructions()).contains("ibv_destroy_qp");
+        context.close();
+    }
+
     @Test
     void childrenGoFirstNewestFirstAndOnce() {
         Context context = device.open();

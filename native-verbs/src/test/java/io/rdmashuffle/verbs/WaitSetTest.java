@@ -4,6 +4,8 @@ package io.rdmashuffle.verbs;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.ffi.LibC;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -23,6 +25,19 @@ class WaitSetTest {
         waits.close();
         libc.close(ready);
         libc.close(unready);
+    }
+
+    @Test
+    void whoWaitsForEverIsWoken() throws InterruptedException {
+        waits.add(unready);
+        Thread waker = new Thread(() -> {
+            // Long enough to see a wait that ends at once; one that has not begun by then is woken as well.
+            LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(200));
+            waits.wake();
+        });
+        waker.start();
+        assertThat(waits.await(Long.MAX_VALUE)).isTrue();
+        waker.join();
     }
 
     @Test

@@ -54,7 +54,7 @@ final class Connecting implements Timed {
         this.privateData = privateData;
         this.receives = receives;
         this.future = future;
-        this.deadline = progress.now() + timeout.toNanos();
+        this.deadline = ConnectionState.after(progress.now(), timeout.toNanos());
     }
 
     /** Begins; on the progress thread. */

@@ -202,7 +202,8 @@ final class ConnectionState implements CompletionTarget {
         }
     }
 
-    private static long after(long now, long nanos) {
+    /** Returns a moment after another, {@link Operation#NEVER} if that is too far away. */
+    static long after(long now, long nanos) {
         long then = now + nanos;
         return then < 0 ? Operation.NEVER : then;
     }

@@ -40,7 +40,7 @@ public record EndpointOptions(
      * @param maxCompletions at least {@code maxInFlight + maxReceives}
      * @param inlineBytes at least 1
      * @param maxPieces at least 1
-     * @param operationTimeout positive
+     * @param operationTimeout positive, and not longer than 292 years
      * @param busyPoll either
      * @param progressThreads at least 1
      * @throws IllegalArgumentException naming the option that is out of range
@@ -55,9 +55,17 @@ public record EndpointOptions(
             throw new IllegalArgumentException(
                     "operationTimeout of " + operationTimeout.toMillis() + " ms: must be positive");
         }
+        requireCountable("operationTimeout", operationTimeout);
         if (maxCompletions < maxInFlight + maxReceives) {
             throw new IllegalArgumentException("maxCompletions " + maxCompletions + ": must be at least maxInFlight + "
                     + "maxReceives, " + (maxInFlight + maxReceives));
+        }
+    }
+
+    /** Refuses a time that has more nanoseconds than a long can count. */
+    static void requireCountable(String name, Duration time) {
+        if (time.compareTo(Duration.ofNanos(Long.MAX_VALUE)) > 0) {
+            throw new IllegalArgumentException(name + " of " + time + ": longer than 292 years");
         }
     }
 

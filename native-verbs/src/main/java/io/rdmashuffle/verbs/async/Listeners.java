@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.async;
 
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.CmEvent;
+import io.rdmashuffle.verbs.CmId;
 import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -34,8 +36,11 @@ final class Listeners implements AutoCloseable {
         InetSocketAddress at = request.id().localAddress();
         @Nullable RdmaListener listener = at == null ? null : byPort.get(at.getPort());
         if (listener == null || !open) {
-            request.id().reject(new byte[0]);
-            request.id().close();
+            try (CmId peer = request.id()) {
+                peer.reject(new byte[0]);
+            } catch (NativeException e) {
+                // Its peer has given up, and is told nothing.
+            }
         } else {
             listener.answer(request);
         }

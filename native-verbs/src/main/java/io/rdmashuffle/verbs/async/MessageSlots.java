@@ -35,7 +35,8 @@ final class MessageSlots {
         this.receiver = receiver;
         this.count = Math.min(MAX_SLOTS, resources.maxMessages());
         this.region = resources.allocate(2L * count * MemoryMessage.BYTES, Set.of(Access.LOCAL_WRITE));
-        CompletableFuture<Void> unused = connection.ended().thenAccept(reason -> region.close());
+        CompletableFuture<Void> unused =
+                connection.ended().thenAccept(reason -> region.closeWhenUnused(LocalRegion.closeDeadline()));
     }
 
     /** Returns how many slots there are in each direction. */

@@ -255,11 +255,13 @@ final class Progress implements Runnable {
     /** Returns whether there may be more completions. */
     private boolean poll() {
         int spins = busyPoll ? MAX_SPINS : 1;
-        boolean more = false;
-        for (int spin = 0; spin < spins && !more && tasks.isEmpty(); spin++) {
+        boolean more;
+        // Once at least: the queue may have been armed with completions in it, of which no event will tell.
+        do {
             more = takeCompletions(MAX_COMPLETIONS_PER_TURN);
             Thread.onSpinWait();
-        }
+            spins--;
+        } while (spins > 0 && !more && tasks.isEmpty());
         return more;
     }
 

@@ -333,7 +333,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @param receives of this endpoint
      * @return completes with the connection, which the caller closes, or fails with the reason:
      *     {@link RdmaRefusedException} if the peer refused
-     * @throws IllegalArgumentException if the private data is longer
+     * @throws IllegalArgumentException if the private data is longer, or the timeout is longer than 292 years
      */
     public CompletableFuture<RdmaConnection> connect(
             InetSocketAddress remote, Duration timeout, byte[] privateData, SharedReceives receives) {
@@ -345,13 +345,14 @@ public final class RdmaEndpoint implements AutoCloseable {
         requireOpen();
         ConnectAnswer.requireAtMost(
                 ConnectionParameters.MAX_REQUEST_BYTES, privateData.length, "private data of a request");
+        EndpointOptions.requireCountable("timeout", timeout);
         byte[] copy = privateData.clone();
         CompletableFuture<RdmaConnection> result = new CompletableFuture<>();
         threads.first().execute(() -> {
             try {
                 requireOpen();
                 Connecting.start(resources, threads, connectionEvents, remote, timeout, copy, receives, result);
-            } catch (RuntimeException e) {
+            } catch (RuntimeException | Error e) {
                 result.completeExceptionally(e);
             }
         });

@@ -108,7 +108,7 @@ public final class RdmaListener implements AutoCloseable {
             pair.readyToSend(peer, QueuePairTuning.DEFAULT, depth.asInitiator());
             preparation.accept(connection);
             peer.accept(resources.parameters(pair, depth, answer.privateData()));
-        } catch (IOException | RuntimeException e) {
+        } catch (IOException | RuntimeException | Error e) {
             refuse(peer, connection, e);
         }
     }
@@ -121,7 +121,7 @@ public final class RdmaListener implements AutoCloseable {
         }
     }
 
-    private static void refuse(CmId peer, @Nullable RdmaConnection connection, Exception reason) {
+    private static void refuse(CmId peer, @Nullable RdmaConnection connection, Throwable reason) {
         try {
             peer.reject(reason.getClass().getSimpleName().getBytes(StandardCharsets.US_ASCII));
         } catch (RuntimeException e) {
@@ -143,7 +143,7 @@ public final class RdmaListener implements AutoCloseable {
         events.setHandler(event.id(), connection::handle);
         try {
             acceptor.accept(connection);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             connection.fail(new IOException("the acceptor threw on the connection from " + connection.peer(), e));
         }
     }

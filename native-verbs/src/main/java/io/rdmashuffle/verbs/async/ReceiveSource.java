@@ -10,6 +10,13 @@ interface ReceiveSource {
     SharedReceiveQueue queue();
 
     /**
+     * Says whether a connection can be made with the queue.
+     *
+     * @throws IOException if the source is closed
+     */
+    void requireOpen() throws IOException;
+
+    /**
      * Has messages of a queue pair go to the handler as this connection's, until it ends: the number may then be
      * another's already.
      *

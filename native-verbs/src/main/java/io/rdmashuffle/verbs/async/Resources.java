@@ -198,6 +198,9 @@ final class Resources implements AutoCloseable {
             throw new IOException("the route to " + id.remoteAddress() + " does not use " + deviceName()
                     + ", the device of this endpoint; open an endpoint on the device that it uses");
         }
+        if (receives != null) {
+            receives.requireOpen();
+        }
         int completions = options.maxInFlight() + (receives == null ? options.maxReceives() : 0);
         Progress progress = threads.roomiest();
         if (!progress.reserve(completions)) {

@@ -165,17 +165,28 @@ public final class SharedReceives implements AutoCloseable {
             }
 
             @Override
+            public void requireOpen() throws IOException {
+                SharedReceives.this.requireOpen();
+            }
+
+            @Override
             public void add(int pairNumber, RdmaConnection connection) throws IOException {
                 SharedReceives.this.add(pairNumber, connection);
             }
         };
     }
 
-    private void add(int pairNumber, RdmaConnection connection) throws IOException {
+    private void requireOpen() throws IOException {
         synchronized (lock) {
             if (closed) {
                 throw new IOException("the shared receives of this connection are closed");
             }
+        }
+    }
+
+    private void add(int pairNumber, RdmaConnection connection) throws IOException {
+        synchronized (lock) {
+            requireOpen();
             connections.put(pairNumber, connection);
         }
         CompletableFuture<Void> unused =
@@ -198,7 +209,7 @@ public final class SharedReceives implements AutoCloseable {
                         completions.status(index),
                         completions.vendorError(index)));
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             from.fail(new IOException("the handler of messages threw on one from " + from.peer(), e));
         }
         postAgain(slot);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.verbs.tools;
 
+import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.LocalAddress;
@@ -110,6 +111,8 @@ final class ManagedListener implements AutoCloseable {
             out.println("refused " + event.id().remoteAddress() + ": " + reason);
             try (CmId client = event.id()) {
                 client.reject(reason.getBytes(StandardCharsets.UTF_8));
+            } catch (NativeException e) {
+                out.println("it has given up: " + e.getMessage());
             }
         }
     }

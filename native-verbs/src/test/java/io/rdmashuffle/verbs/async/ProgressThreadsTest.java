@@ -10,6 +10,8 @@ import io.rdmashuffle.verbs.LeakCheck;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -130,6 +132,25 @@ class ProgressThreadsTest {
             device.complete(ScriptedDevice.next(device.posted), VerbsConstants.IBV_WC_SUCCESS);
             assertThat(ConnectedEndpoints.get(refused)).isTrue();
         }
+    }
+
+    /** A peer may have given up by then, and cannot be told. */
+    @Test
+    void aRequestThatCannotBeRejectedHarmsNobody() throws Exception {
+        int port;
+        try (RdmaListener listener = endpoint.listen(0, connection -> {})) {
+            port = listener.address().getPort();
+        }
+        CountDownLatch asked = new CountDownLatch(1);
+        device.fake.answer("rdma_reject", arguments -> {
+            asked.countDown();
+            return -1;
+        });
+        device.request(port, 1, 1, new byte[0]);
+        assertThat(asked.await(30, TimeUnit.SECONDS)).isTrue();
+        threadOf(connections.get(0));
+        endpoint.allocate(8).close();
+        assertThat(connections).noneMatch(connection -> connection.ended().isDone());
     }
 
     @Test

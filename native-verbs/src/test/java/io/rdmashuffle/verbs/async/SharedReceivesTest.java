@@ -62,6 +62,9 @@ class SharedReceivesTest {
         if (copy.length > 0 && copy[0] == 0) {
             throw new IllegalArgumentException("a message that begins with 0");
         }
+        if (copy.length > 0 && copy[0] == -1) {
+            throw new AssertionError("a message that begins with -1");
+        }
         arrived.add(new Arrived(from, copy));
     }
 
@@ -121,6 +124,30 @@ class SharedReceivesTest {
         assertThat(ScriptedDevice.next(arrived).bytes()).containsExactly(1);
         assertThat(ScriptedDevice.next(arrived).bytes()).containsExactly(2);
         assertThat(good.connection().ended()).isNotDone();
+    }
+
+    @Test
+    void handlerWithAnErrorEndsItsConnectionOnly() throws Exception {
+        Served bad = accepted();
+        Served good = accepted();
+        device.deliver(ScriptedDevice.next(device.receives), bad.pair(), new byte[] {-1});
+        assertThat(ConnectedEndpoints.get(bad.connection().ended()))
+                .hasRootCauseMessage("a message that begins with -1");
+        device.deliver(ScriptedDevice.next(device.receives), good.pair(), new byte[] {1});
+        assertThat(ScriptedDevice.next(arrived).bytes()).containsExactly(1);
+        assertThat(good.connection().ended()).isNotDone();
+    }
+
+    @Test
+    void aListenerOfClosedReceivesRefuses() throws Exception {
+        try (RdmaListener listener =
+                endpoint.listen(0, request -> ConnectAnswer.accept(), receives, connection -> {})) {
+            long before = device.lastPair();
+            receives.close();
+            device.request(listener.address().getPort(), 16, 16, new byte[0]);
+            assertThat(ScriptedDevice.next(device.rejects)).asString().isEqualTo("IOException");
+            assertThat(device.lastPair()).as("no queue pair was made").isEqualTo(before);
+        }
     }
 
     @Test
