@@ -44,7 +44,7 @@ public record PoolSettings(
     /** Returns what the directory's file system has left. */
     long freeBytes() {
         try {
-            return Files.getFileStore(directory).getUsableSpace();
+            return FreeSpace.of(directory);
         } catch (IOException e) {
             throw inaccessible(e);
         }

@@ -28,7 +28,7 @@ final class ConfigurationDocument {
             that was
               set beside it, where its entry says so.
 
-            Files to start from are in [`conf/`](../conf): one machine, RoCE, InfiniBand, Kubernetes.
+            Files to start from are in [`conf/`](../conf): one machine, Ethernet, RoCE, InfiniBand, Kubernetes, YARN.
             """;
     private static final Map<String, String> TITLES = Map.of(
             "fabric", "Paths to the pools of peers",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor.host;
 
+import io.rdmashuffle.memory.FreeSpace;
 import java.io.IOException;
-import java.nio.file.FileStore;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
@@ -32,8 +32,7 @@ record Place(boolean exists, String problem, String type, long freeBytes) {
             problem = e.getClass().getSimpleName() + ": " + e.getMessage();
         }
         try {
-            FileStore store = Files.getFileStore(directory);
-            return new Place(true, problem, store.type(), store.getUsableSpace());
+            return new Place(true, problem, Files.getFileStore(directory).type(), FreeSpace.of(directory));
         } catch (IOException e) {
             return new Place(true, problem.isEmpty() ? String.valueOf(e.getMessage()) : problem, "", 0);
         }
