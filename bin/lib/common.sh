@@ -2,7 +2,7 @@
 # Sourced by the scripts of bin/: finds the repository and Java, and builds what is missing, for one line of Spark.
 # shellcheck shell=bash
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
+ROOT=$(CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "$(basename "$0"): $*"; exit 1; }
@@ -91,6 +91,9 @@ must_make_home() {
     "$harness/src/main/java/io/rdmashuffle/harness/SparkHome.java" -newer "$release" -print -quit)" ]
 }
 
+# Usage: last_errors LOG LINES; prints the end of what Maven says is wrong, if it says anything.
+last_errors() { grep -E '^\[(ERROR|WARNING)\]' "$1" | tail -n "$2" >&2 || true; }
+
 need_maven() { command -v mvn >/dev/null || die "no mvn: install Maven 3.8.7 or newer"; }
 
 # Makes the Spark home of this line, if need be, of jars that Maven fetches; harness is built.
@@ -102,7 +105,7 @@ need_home() {
   say "fetching Spark $LINE (log: $log)"
   mvn -B -ntp -f "$ROOT/integration-tests/harness/home/pom.xml" "-Dspark.line=$LINE" dependency:build-classpath \
     >"$log" 2>&1 || {
-    grep -E '^\[(ERROR|WARNING)\]' "$log" | tail -n 10 >&2
+    last_errors "$log" 10
     die "Maven could not get Spark $LINE; see $log"
   }
   "$JAVA" -XX:TieredStopAtLevel=1 -cp "$(module_jar harness)" io.rdmashuffle.harness.SparkHome "$ROOT" "$LINE"
@@ -124,7 +127,7 @@ build_module_if_needed() {
   say "building (mvn package, without tests, log: $log)"
   (cd "$ROOT" && mvn -B -ntp -pl "integration-tests/$module" -am -Dmaven.test.skip=true \
     -Dspotless.check.skip=true -Dcheckstyle.skip=true package) >"$log" 2>&1 || {
-    grep -E '^\[(ERROR|WARNING)\]' "$log" | tail -n 30 >&2
+    last_errors "$log" 30
     die "the build failed; see $log"
   }
   touch "$ROOT/integration-tests/$module/target/built"

@@ -44,6 +44,7 @@ run_here() {
   env -i --default-signal=INT,QUIT "${CALLER_ENVIRONMENT[@]}" RXE_HOST=1 RXE_HOSTS=1 RXE_SHARE="$SHARE" \
     RXE_DEVICE="$DEVICE" timeout --kill-after=5 "$TIMEOUT" "$@" </dev/null &
   command=$!
+  trap 'stop_here "$command"; exit 129' HUP
   trap 'stop_here "$command"; exit 130' INT
   trap 'stop_here "$command"; exit 143' TERM
   wait "$command" || status=$?

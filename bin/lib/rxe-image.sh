@@ -24,6 +24,7 @@ need_packages() {
   say "rxe: installing ${missing[*]}"
   local install=(apt-get install -y -qq --no-install-recommends "${missing[@]}")
   local log=$RXE_CACHE/apt.log
+  mkdir -p "$RXE_CACHE"
   export DEBIAN_FRONTEND=noninteractive
   "${install[@]}" </dev/null >"$log" 2>&1 ||
     { apt-get update -qq && "${install[@]}"; } </dev/null >"$log" 2>&1 ||

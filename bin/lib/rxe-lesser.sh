@@ -9,7 +9,9 @@ library_file() { ldconfig -p | sed -n "s/^\t$1 (libc6,[^)]*) => //p" | head -n 1
 rename_function() {
   mkdir -p "$(dirname "$3")"
   LC_ALL=C sed "s/\\x00$2\\x00/\\x00${2%?}0\\x00/g" "$1" >"$3"
-  ! readelf --dyn-syms -W "$3" | grep -q " $2@" || die "cannot take $2 out of $1"
+  local symbols
+  symbols=$(readelf --dyn-syms -W "$3") || die "cannot read $3"
+  [[ $symbols != *" $2@"* ]] || die "cannot take $2 out of $1"
 }
 
 # Usage: build_lesser_verbs FILE FOLDER; the real library under another name, and lesser-verbs.c under its own. That one has

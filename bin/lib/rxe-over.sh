@@ -4,14 +4,18 @@
 # unpacked, in place of this machine's, in mounts of its own: nothing is changed for others, and what the command writes to the
 # root file system is forgotten.
 set -euo pipefail
-if [ "${RXE_OVER:-}" != here ]; then
-  RXE_OVER=here exec unshare --mount --propagation private "$0" "$@"
+if [ -z "${RXE_OVER:-}" ]; then
+  RXE_OVER=$(mktemp -d /dev/shm/rxe-over.XXXXXX)
+  export RXE_OVER
+  trap 'rmdir "$RXE_OVER"' EXIT
+  status=0
+  unshare --mount --propagation private "$0" "$@" || status=$?
+  exit "$status"
 fi
+WORK=$RXE_OVER
 unset RXE_OVER
 FOLDER=$1
 shift
-WORK=/dev/shm/rxe-over.$$
-mkdir "$WORK"
 mount -t tmpfs over "$WORK"
 mkdir "$WORK"/{changes,work,root}
 mount -t overlay -o "lowerdir=/,upperdir=$WORK/changes,workdir=$WORK/work" over "$WORK/root"

@@ -51,7 +51,7 @@ device_jobs() {
     -Dspark.sql.shuffle.partitions=4 -Dspark.sql.autoBroadcastJoinThreshold=-1
     -Dspark.network.timeout=600s -Dspark.executor.heartbeatInterval=60s "${PATIENT[@]}"
     "-Dspark.sql.warehouse.dir=/tmp/warehouse" "-Dspark.executor.extraClassPath=$tests"
-    "-Dspark.executor.extraJavaOptions=${LEAN_JAVA[*]} $EXECUTOR_ARCHIVE $log4j"
+    "-Dspark.executor.extraJavaOptions=${LEAN_JAVA[*]} \"$EXECUTOR_ARCHIVE\" \"$log4j\""
     -cp "$SPARK_JARS" io.rdmashuffle.it.device.DeviceJobs "$@")
 }
 

@@ -38,7 +38,7 @@ why() {
 # with the pattern.
 excuse() {
   local reasons
-  mapfile -t reasons < <(sed -n 's/.*■ Assumption failed: //p' "$1" | grep -E "^($2)")
+  mapfile -t reasons < <(sed -nE 's/.*(■|\[A\]) Assumption failed: //p' "$1" | grep -E "^($2)")
   EXCUSES+=("${reasons[@]}")
 }
 
