@@ -81,7 +81,7 @@ public record Workspace(Path root) {
                 .toList();
         if (found.size() != 1) {
             throw new IllegalStateException("expected one " + prefix + "*.jar in " + folder + " but found " + found
-                    + "; run: mvn -DskipTests package");
+                    + "; run: mvn -DskipTests clean package");
         }
         return found.get(0);
     }
