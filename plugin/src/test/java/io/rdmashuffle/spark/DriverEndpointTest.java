@@ -13,14 +13,10 @@ import io.rdmashuffle.registry.RegistryWire;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
-import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.cluster.ExecutorInfo;
@@ -41,47 +37,26 @@ class DriverEndpointTest {
         return RegistryAsk.await(RegistryAsk.start(driver, codec, question, null, TIMEOUT), codec, TIMEOUT);
     }
 
-    /** A listener of the user's that stands still has Spark keep back, and at last drop, events for all like it. */
     @Test
     void aSlowListenerKeepsNoExecutorAMember() throws Exception {
-        SparkConf conf = new SparkConf(false)
-                .setMaster("local[1]")
-                .setAppName("test")
-                .set("spark.ui.enabled", "false")
-                .set("spark.driver.host", "127.0.0.1")
-                .set("spark.driver.bindAddress", "127.0.0.1");
-        SparkContext context = new SparkContext(conf);
-        CountDownLatch blocked = new CountDownLatch(1);
-        CountDownLatch end = new CountDownLatch(1);
+        SparkContext context = StandingListener.driver();
         RpcEnv rpcEnv = SparkEnv.get().rpcEnv();
-        DriverEndpoint endpoint = new DriverEndpoint(context, rpcEnv, RegistryWire.PLAIN, report -> {});
-        try {
-            context.addSparkListener(new SparkListener() {
-                @Override
-                public void onExecutorAdded(SparkListenerExecutorAdded event) {
-                    blocked.countDown();
-                    try {
-                        boolean ignored = end.await(10, TimeUnit.MINUTES);
-                    } catch (InterruptedException e) {
-                        Thread.currentThread().interrupt();
-                    }
-                }
-            });
+        try (DriverEndpoint endpoint = new DriverEndpoint(context, rpcEnv, RegistryWire.PLAIN, report -> {});
+                StandingListener standing = new StandingListener()) {
+            context.addSparkListener(standing);
             RpcEndpointRef driver = rpcEnv.setupEndpointRef(rpcEnv.address(), DriverEndpoint.ENDPOINT);
             Member member = new Member("9", new UUID(1, 2), Map.of());
             ask(driver, new Announce(member));
             ExecutorInfo info = new ExecutorInfo("localhost", 1, Map$.MODULE$.empty());
             context.listenerBus().post(new SparkListenerExecutorAdded(0, "9", info));
-            assertThat(blocked.await(20, TimeUnit.SECONDS)).isTrue();
+            standing.awaitStanding();
             assertThat(((LookupReply) ask(driver, new Lookup("9"))).member()).isEqualTo(member);
             context.listenerBus().post(new SparkListenerExecutorRemoved(0, "9", "lost"));
             while (((LookupReply) ask(driver, new Lookup("9"))).member() != null) {
                 Thread.sleep(5);
             }
-            assertThat(end.getCount()).as("the listener still stands").isOne();
+            assertThat(endpoint.messagesReceived()).isPositive();
         } finally {
-            end.countDown();
-            endpoint.close();
             context.stop();
         }
     }
