@@ -28,8 +28,8 @@ public final class FreeSpace {
     }
 
     /**
-     * Likewise. A hugetlbfs that was mounted without a size says that it has no bytes at all: it may take what is free
-     * of the host's huge pages and promised to nobody.
+     * Likewise. A hugetlbfs that was mounted without a size says that it has no bytes at all: its files may take the
+     * host's huge pages that are free and not reserved.
      *
      * @param root of the host's files
      */

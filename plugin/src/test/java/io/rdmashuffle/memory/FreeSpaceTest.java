@@ -89,10 +89,10 @@ class FreeSpaceTest {
         }
     }
 
-    private void pages(String free, String promised) throws IOException {
+    private void pages(String free, String reserved) throws IOException {
         Path folder = Files.createDirectories(root.resolve("sys/kernel/mm/hugepages/hugepages-2048kB"));
         Files.writeString(folder.resolve("free_hugepages"), free);
-        Files.writeString(folder.resolve("resv_hugepages"), promised);
+        Files.writeString(folder.resolve("resv_hugepages"), reserved);
     }
 
     @Test
@@ -106,7 +106,7 @@ class FreeSpaceTest {
     }
 
     @Test
-    void hugePagesWithoutASizeAreThoseThatAreFreeAndPromisedToNobody() throws IOException {
+    void hugePagesWithoutASizeAreThoseThatAreFreeAndNotReserved() throws IOException {
         Mount mount = new Mount("hugetlbfs", 0, 0);
         pages("100\n", "30\n");
         assertThat(FreeSpace.of(mount, root)).isEqualTo(70 * PAGE);

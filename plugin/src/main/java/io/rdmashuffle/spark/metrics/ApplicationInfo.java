@@ -71,6 +71,11 @@ public final class ApplicationInfo {
         return settings;
     }
 
+    /** Returns whether it is known what a key is set to: not where the event of the application is missing. */
+    public boolean knows(String key) {
+        return values.containsKey(key);
+    }
+
     /** Returns what a key is set to, in short. */
     public String value(String key) {
         return values.getOrDefault(key, "?");

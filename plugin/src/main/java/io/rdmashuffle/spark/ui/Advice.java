@@ -91,7 +91,8 @@ final class Advice {
 
     /** Says what gives pools more room: a key, unless they have less than that allows. */
     private String moreRoom() {
-        long allowed = new SparkSettings(info::value).bytes(ShuffleConfig.POOL_MAX_SIZE.key(), "0", false);
+        String key = ShuffleConfig.POOL_MAX_SIZE.key();
+        long allowed = info.knows(key) ? new SparkSettings(info::value).bytes(key, "0", false) : 0;
         long[] small = executors.stream()
                 .mapToLong(executor -> executor.get(ShuffleCounter.POOL_CAP_BYTES))
                 .filter(bytes -> bytes > 0 && bytes < allowed - allowed / 16)

@@ -63,6 +63,13 @@ class ReportPageTest {
     }
 
     @Test
+    void aFullPoolIsSaidWhereSettingsAreNotKnown() {
+        store.put(TestReports.kept(
+                "1", false, Map.of(ShuffleCounter.POOL_FULL, 10L, ShuffleCounter.POOL_CAP_BYTES, 64L << 20)));
+        assertThat(page.get()).contains("Pool full 10 times: raise spark.shuffle.rdma.pool.maxSize (now ?)");
+    }
+
+    @Test
     void executorsThatAreNotListedAnyMoreCountInTheSums() {
         know("");
         ApplicationReports reports = new ApplicationReports(store, report -> {}, Duration.ofMinutes(1));
