@@ -19,7 +19,7 @@ archives_of() { "$JAVA" -version 2>&1; echo "$SPARK_HOME"; }
 # Usage: have_archives FOLDER; succeeds if it has archives of the jars as they are now.
 have_archives() {
   [ -f "$1/driver.jsa" ] && [ -f "$1/executor.jsa" ] && [ "$(cat "$1/made-by" 2>/dev/null)" = "$(archives_of)" ] &&
-    [ -z "$(find -L "$SPARK_HOME/RELEASE" "$SPARK_HOME/jars" -newer "$1/made-by" -print -quit)" ]
+    [ -z "$(find -L "$SPARK_HOME/RELEASE" "$SPARK_HOME/jars" "$(plugin_jar)" "$(module_jar harness)" -newer "$1/made-by" -print -quit)" ]
 }
 
 # Usage: will_write ARCHIVE; succeeds while there is a virtual machine that is to write it.
@@ -46,8 +46,10 @@ await_end_of() {
 train_archives() {
   local folder=$1 new log4j=-Dlog4j2.configurationFile=$SPARK_HOME/conf/log4j2.properties
   new=$(mktemp -d "$folder/new-XXXXXX")
+  local jars
+  jars=$(application_jars)
   spark_submit --master "local-cluster[1,1,1024]" --conf spark.ui.enabled=false \
-    --conf spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager \
+    --conf "spark.driver.extraClassPath=$jars" --conf "spark.executor.extraClassPath=$jars" --conf spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager \
     --conf "spark.driver.defaultJavaOptions=\"-XX:ArchiveClassesAtExit=$new/driver.jsa\" \"$log4j\"" \
     --conf "spark.executor.defaultJavaOptions=\"-XX:ArchiveClassesAtExit=$new/executor.jsa\" \"$log4j\"" \
     --class io.rdmashuffle.examples.GroupBy "$(module_jar demo)" 200000

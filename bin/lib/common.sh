@@ -53,6 +53,17 @@ module_jar() { compgen -G "$ROOT/integration-tests/$1/target/rdma-shuffle-$1-*.j
 # Prints the jar that users get, nothing if there is none; a release has jars of sources and Javadoc beside it.
 plugin_jar() { compgen -G "$ROOT/plugin/target/rdma-shuffle-spark-*.jar" | grep -vE -- '-(sources|javadoc)\.jar$' | head -n 1; }
 
+# Usage: application_jars [MODULE...]; prints the class path that an application adds to Spark's jars: the plugin, the harness, and modules
+# of integration-tests. Spark's home has none of them, as a user's has not.
+application_jars() {
+  local module path
+  path=$(plugin_jar):$(module_jar harness)
+  for module in "$@"; do
+    path+=:$(module_jar "$module")
+  done
+  echo "$path"
+}
+
 # Usage: modules_of MODULE; prints a module of integration-tests and those of them that it needs.
 modules_of() {
   case $1 in

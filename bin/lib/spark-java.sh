@@ -42,9 +42,9 @@ build_tests_if_needed() {
 # The class path has no folders, as class-data archives want it; what Spark would read of a conf folder is named instead.
 device_jobs() {
   local master=$1 folder=$2 tests
-  tests=$(module_jar cluster)
+  tests=$(application_jars cluster)
   shift 2
-  SPARK_JARS=$(find "$SPARK_HOME/jars" -name '*.jar' | LC_ALL=C sort | paste -sd :):$tests
+  SPARK_JARS=$(find "$SPARK_HOME/jars" -name '*.jar' | LC_ALL=C sort | paste -sd :)
   local log4j=-Dlog4j2.configurationFile=$SPARK_HOME/conf/log4j2.properties
   JOBS=(env "SPARK_CONF_DIR=$folder/no-conf" "$JAVA" -Xmx1g "${LEAN_JAVA[@]}" "${DRIVER_ARCHIVE[@]}" "${SPARK_JAVA[@]}"
     "$log4j" "${OURS_JAVA[@]}" "-Dspark.master=$master" -Dspark.ui.enabled=false
@@ -52,7 +52,7 @@ device_jobs() {
     -Dspark.network.timeout=600s -Dspark.executor.heartbeatInterval=60s "${PATIENT[@]}"
     "-Dspark.sql.warehouse.dir=/tmp/warehouse" "-Dspark.executor.extraClassPath=$tests"
     "-Dspark.executor.extraJavaOptions=${LEAN_JAVA[*]} \"$EXECUTOR_ARCHIVE\" \"$log4j\""
-    -cp "$SPARK_JARS" io.rdmashuffle.it.device.DeviceJobs "$@")
+    -cp "$SPARK_JARS:$tests" io.rdmashuffle.it.device.DeviceJobs "$@")
 }
 
 # Usage: train FOLDER; runs the jobs here with sort shuffle, for the right results and for archives of loaded classes.
@@ -60,7 +60,7 @@ train() {
   local folder=$1 stamp=$1/trained
   DRIVER_ARCHIVE=(-XX:SharedArchiveFile="$folder/driver.jsa") EXECUTOR_ARCHIVE=-XX:SharedArchiveFile=$folder/executor.jsa
   # Archives are of these very jars.
-  if [ -f "$stamp" ] && [ -z "$(find -L "$SPARK_HOME/RELEASE" "$SPARK_HOME/jars" "$(module_jar cluster)" -newer "$stamp" -print -quit)" ]; then
+  if [ -f "$stamp" ] && [ -z "$(find -L "$SPARK_HOME/RELEASE" "$SPARK_HOME/jars" "$(plugin_jar)" "$(module_jar harness)" "$(module_jar cluster)" -newer "$stamp" -print -quit)" ]; then
     return 0
   fi
   say "running the jobs with sort shuffle, for their results and for archives of classes"

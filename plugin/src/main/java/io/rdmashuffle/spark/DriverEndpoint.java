@@ -103,7 +103,7 @@ final class DriverEndpoint implements AutoCloseable {
 
     /** Asks all members at once for their counters and waits for those that answer in time. */
     ClusterStatistics collectStatistics(Duration timeout) {
-        Map<String, Future<RegistryEnvelope>> answers = askAll(new StatisticsRequest(), timeout);
+        Map<String, Future<byte[]>> answers = askAll(new StatisticsRequest(), timeout);
         Map<String, Map<ShuffleCounter, Long>> counters = new HashMap<>();
         Set<String> silent = new HashSet<>(answers.keySet());
         answers.forEach((executorId, answer) -> {
@@ -136,8 +136,8 @@ final class DriverEndpoint implements AutoCloseable {
         });
     }
 
-    private Map<String, Future<RegistryEnvelope>> askAll(RegistryMessage question, Duration timeout) {
-        Map<String, Future<RegistryEnvelope>> answers = new LinkedHashMap<>();
+    private Map<String, Future<byte[]>> askAll(RegistryMessage question, Duration timeout) {
+        Map<String, Future<byte[]>> answers = new LinkedHashMap<>();
         for (Member member : registry.members()) {
             RpcEndpointRef endpoint = endpoints.get(member.executorId());
             if (endpoint != null) {
@@ -236,7 +236,7 @@ final class DriverEndpoint implements AutoCloseable {
         @Override
         public void send(byte[] message) {
             if (endpoint != null) {
-                endpoint.send(new RegistryEnvelope(message, null));
+                endpoint.send(new RegistryEnvelope(message, null).toWire());
             }
         }
 

@@ -19,28 +19,29 @@ import scala.reflect.ClassTag$;
  * <p><b>Threading:</b> stateless.
  */
 final class RegistryAsk {
-    private static final ClassTag<RegistryEnvelope> ENVELOPE = ClassTag$.MODULE$.apply(RegistryEnvelope.class);
+    private static final ClassTag<byte[]> BYTES = ClassTag$.MODULE$.apply(byte[].class);
 
     private RegistryAsk() {}
 
     /** Sends and returns at once. */
-    static Future<RegistryEnvelope> start(
+    static Future<byte[]> start(
             RpcEndpointRef to,
             RegistryCodec codec,
             RegistryMessage message,
             @Nullable RpcEndpointRef replyTo,
             Duration timeout) {
-        return to.ask(new RegistryEnvelope(codec.encode(message), replyTo), rpcTimeout(timeout), ENVELOPE);
+        Object question = new RegistryEnvelope(codec.encode(message), replyTo).toWire();
+        return to.ask(question, rpcTimeout(timeout), BYTES);
     }
 
     /** Sends a message that is encoded already, and returns at once. */
-    static Future<RegistryEnvelope> start(RpcEndpointRef to, byte[] message, Duration timeout) {
-        return to.ask(new RegistryEnvelope(message, null), rpcTimeout(timeout), ENVELOPE);
+    static Future<byte[]> start(RpcEndpointRef to, byte[] message, Duration timeout) {
+        return to.ask(new RegistryEnvelope(message, null).toWire(), rpcTimeout(timeout), BYTES);
     }
 
     /** Waits for the answer; throws what Spark's RPC throws when it is late or the other side is gone. */
-    static RegistryMessage await(Future<RegistryEnvelope> answer, RegistryCodec codec, Duration timeout) {
-        return codec.decode(rpcTimeout(timeout).awaitResult(answer).payload());
+    static RegistryMessage await(Future<byte[]> answer, RegistryCodec codec, Duration timeout) {
+        return codec.decode(rpcTimeout(timeout).awaitResult(answer));
     }
 
     private static RpcTimeout rpcTimeout(Duration timeout) {

@@ -13,6 +13,7 @@ import org.apache.spark.rpc.ThreadSafeRpcEndpoint;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import scala.MatchError;
 import scala.PartialFunction;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
@@ -68,12 +69,23 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
                 if (answer == null) {
                     context.sendFailure(new IllegalArgumentException("this endpoint does not answer such messages"));
                 } else {
-                    context.reply(new RegistryEnvelope(codec.encode(answer), null));
+                    context.reply(new RegistryEnvelope(codec.encode(answer), null).toWire());
                 }
-            } catch (RegistryCodecException | RejectedExecutionException e) {
-                context.sendFailure(e);
+            } catch (RejectedExecutionException e) {
+                context.sendFailure(portable(e));
+            } catch (RuntimeException e) {
+                LOG.warn("Cannot answer a registry message", e);
+                context.sendFailure(portable(e));
             }
         });
+    }
+
+    /**
+     * Returns a failure that any class loader of the sender can deserialize: an exception of this jar, as such or as a
+     * cause, would end the connection there instead of the one question.
+     */
+    private static IllegalStateException portable(RuntimeException failure) {
+        return new IllegalStateException("the registry cannot answer: " + failure);
     }
 
     /** Understands messages. */
@@ -100,12 +112,16 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
 
         @Override
         public boolean isDefinedAt(Object message) {
-            return message instanceof RegistryEnvelope;
+            return RegistryEnvelope.fromWire(message) != null;
         }
 
         @Override
         public BoxedUnit apply(Object message) {
-            consumer.accept((RegistryEnvelope) message);
+            RegistryEnvelope envelope = RegistryEnvelope.fromWire(message);
+            if (envelope == null) {
+                throw new MatchError(message);
+            }
+            consumer.accept(envelope);
             return BoxedUnit.UNIT;
         }
     }

@@ -46,6 +46,7 @@ class ClusterDoctorIT {
     private Ended run(String... settings) throws Exception {
         JavaProcess application = new JavaProcess("io.rdmashuffle.doctor.ClusterDoctor", "--executors", "3", "--json")
                 .spark(SparkHome.of(Workspace.find()), JavaModuleOptions.defaultModuleOptions())
+                .application(Workspace.find())
                 .options(
                         "-XX:TieredStopAtLevel=1",
                         "-Dspark.master=local-cluster[3,1,1024]",

@@ -123,7 +123,7 @@ public final class Application implements AutoCloseable {
         JavaProcess server = new JavaProcess(
                         QueryServer.class.getName(), setting.data().toString())
                 .spark(SparkHome.of(setting.workspace()), JavaModuleOptions.defaultModuleOptions())
-                .classPath(setting.workspace().jar("demo").toString())
+                .application(setting.workspace(), "demo")
                 .options("-Xmx2g")
                 .options("-Dspark.app.name=demo-" + name)
                 .options("-Dspark.sql.warehouse.dir=" + setting.folder().resolve("warehouse-" + name));

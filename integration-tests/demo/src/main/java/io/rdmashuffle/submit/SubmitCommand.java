@@ -2,8 +2,10 @@
 package io.rdmashuffle.submit;
 
 import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.cli.ShuffleModeConverter;
 import io.rdmashuffle.harness.cli.UsageErrors;
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,7 +41,9 @@ public final class SubmitCommand {
         commandLine.setExecutionStrategy(parsed -> {
             boolean help = CommandLine.executeHelpRequest(parsed) != null;
             // Spark explains its own options better than we could.
-            List<String> arguments = help ? List.of("--help") : arguments(parsed);
+            List<String> arguments = help
+                    ? List.of("--help")
+                    : arguments(parsed, Workspace.find().applicationClassPath());
             try {
                 Files.writeString(file, String.join("\0", written(parsed, arguments)) + "\0");
             } catch (IOException e) {
@@ -128,8 +132,13 @@ public final class SubmitCommand {
                 .build());
     }
 
-    /** Returns the arguments for spark-submit: ours first, so that the user's win. */
-    static List<String> arguments(ParseResult parsed) {
+    /**
+     * Returns the arguments for spark-submit: ours first, so that the user's win, except for class paths, to which the
+     * plugin is added.
+     *
+     * @param plugin the class path that brings the plugin
+     */
+    static List<String> arguments(ParseResult parsed, String plugin) {
         List<String> application = parsed.matchedPositionalValue(0, List.of());
         boolean needsApplication = WITHOUT_APPLICATION.stream().noneMatch(parsed::hasMatchedOption);
         CommandLine commandLine = parsed.commandSpec().commandLine();
@@ -160,8 +169,37 @@ public final class SubmitCommand {
                 arguments.add(argument);
             }
         }
+        if (needsApplication) {
+            arguments.addAll(classPaths(parsed, plugin));
+        }
         arguments.addAll(application);
         return arguments;
+    }
+
+    private static List<String> classPaths(ParseResult parsed, String plugin) {
+        String driver = lastOf(
+                parsed.matchedOptionValue("--driver-class-path", List.<String>of()),
+                setting(parsed, "spark.driver.extraClassPath"));
+        String executor = setting(parsed, "spark.executor.extraClassPath");
+        return List.of(
+                "--driver-class-path", driver + plugin, "--conf", "spark.executor.extraClassPath=" + executor + plugin);
+    }
+
+    private static String setting(ParseResult parsed, String key) {
+        List<String> values = parsed.matchedOptionValue("--conf", List.<String>of()).stream()
+                .filter(setting -> setting.startsWith(key + "="))
+                .map(setting -> setting.substring(key.length() + 1))
+                .toList();
+        return lastOf(values, "");
+    }
+
+    /** Returns the last of the class paths, or another one, with a separator behind it unless it is empty. */
+    private static String lastOf(List<String> paths, String otherwise) {
+        if (paths.isEmpty()) {
+            return otherwise;
+        }
+        String last = paths.get(paths.size() - 1);
+        return last.isEmpty() || last.endsWith(File.pathSeparator) ? last : last + File.pathSeparator;
     }
 
     /** Returns the folder of class-data archives; null if none are wanted. */

@@ -21,6 +21,9 @@ class SubmitCommandTest {
     private static final List<String> OURS = List.of(
             "--conf", "spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager",
             "--conf", "spark.shuffle.rdma.fabric.mode=auto");
+    private static final String[] PLUGIN = {
+        "--driver-class-path", "/plugin.jar", "--conf", "spark.executor.extraClassPath=/plugin.jar"
+    };
 
     @TempDir
     Path folder = Path.of("");
@@ -34,20 +37,44 @@ class SubmitCommandTest {
 
     private static List<String> arguments(String... given) {
         CommandLine commandLine = new CommandLine(SubmitCommand.spec()).setStopAtPositional(true);
-        return SubmitCommand.arguments(commandLine.parseArgs(given));
+        return SubmitCommand.arguments(commandLine.parseArgs(given), "/plugin.jar");
     }
 
     @Test
     void oursComeFirstSoThatTheUsersWin() {
         assertThat(arguments("--conf", "spark.x=y", "--class", "C", app, "one"))
                 .startsWith(OURS.toArray(String[]::new))
-                .endsWith("--master", "local-cluster[2,1,1024]", "--conf", "spark.x=y", "--class", "C", app, "one");
+                .containsSubsequence("--master", "local-cluster[2,1,1024]", "--conf", "spark.x=y", "--class", "C")
+                .containsSubsequence(PLUGIN)
+                .endsWith(app, "one");
+    }
+
+    @Test
+    void addsThePluginToTheUsersClassPaths() {
+        assertThat(arguments(
+                        "--driver-class-path",
+                        "/old:/mine",
+                        "--conf",
+                        "spark.executor.extraClassPath=/one",
+                        "-c",
+                        "spark.executor.extraClassPath=/two:",
+                        app))
+                .endsWith(
+                        "--driver-class-path",
+                        "/old:/mine:/plugin.jar",
+                        "--conf",
+                        "spark.executor.extraClassPath=/two:/plugin.jar",
+                        app);
+        assertThat(arguments("--conf", "spark.driver.extraClassPath=/mine", app))
+                .containsSequence("--driver-class-path", "/mine:/plugin.jar");
     }
 
     @Test
     void fabricIsOursAndAnyPlaceBeforeTheApplicationWillDo() {
         assertThat(arguments("--class", "C", "--fabric", "sort", "--master", "local[2]", app))
-                .containsExactly("--conf", "spark.shuffle.manager=sort", "--class", "C", "--master", "local[2]", app);
+                .startsWith("--conf", "spark.shuffle.manager=sort", "--class", "C", "--master", "local[2]")
+                .doesNotContain("--fabric")
+                .endsWith(app);
         assertThat(arguments("--fabric=netty", "--class", "C", app))
                 .contains("spark.shuffle.rdma.fabric.mode=netty")
                 .doesNotContain("--fabric=netty");
@@ -84,7 +111,7 @@ class SubmitCommandTest {
     @Test
     void valuesMayLookLikeOptions() {
         assertThat(arguments("--driver-java-options", "-Da=b -Xss2m", "--driver-memory=2g", "-c", "spark.k=v", app))
-                .endsWith("--driver-java-options", "-Da=b -Xss2m", "--driver-memory=2g", "-c", "spark.k=v", app);
+                .containsSequence("--driver-java-options", "-Da=b -Xss2m", "--driver-memory=2g", "-c", "spark.k=v");
     }
 
     @Test

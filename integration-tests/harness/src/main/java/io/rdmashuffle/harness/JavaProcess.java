@@ -55,6 +55,15 @@ public final class JavaProcess {
         return this;
     }
 
+    /**
+     * Adds the plugin, the harness and the jars of modules to the class paths of this driver and of its executors, as
+     * the README has it where a jar lies on every host.
+     */
+    public JavaProcess application(Workspace workspace, String... modules) {
+        String added = workspace.applicationClassPath(modules);
+        return classPath(added).options("-Dspark.executor.extraClassPath=" + added);
+    }
+
     /** Adds a Spark home: its jars, its environment, and what Spark wants of a Java 17 virtual machine. */
     public JavaProcess spark(SparkHome home, String moduleOptions) {
         environment.putAll(home.environment());

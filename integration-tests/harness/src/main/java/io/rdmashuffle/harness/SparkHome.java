@@ -7,18 +7,18 @@ import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
- * A folder that Spark takes for its installation, one for each line of Spark, made of links to the jars that Maven
- * resolved, to the plugin's jar and to that of this module.
+ * Spark installation of one Spark version, made of links to the jars that Maven resolved.
  *
- * <p>{@code local-cluster} starts its executors from {@code SPARK_HOME/jars}; it needs no more than those jars, an
- * empty {@code bin} and a {@code RELEASE} file. The plugin's jar lies among them, as it would after a user put it
- * there. Jobs of other modules come with jars of their own, on the class path of driver and executors.
+ * <p>It has Spark's jars, {@code bin/spark-submit}, {@code bin/spark-class} and a {@code RELEASE} file, which is what
+ * {@code local-cluster}, spark-submit and the daemons need. The plugin's jar is not part of it: an application brings
+ * it in one of the ways of the README, see {@link JavaProcess#application} and {@code SparkCluster}.
  *
  * <p><b>Threading:</b> immutable; assembling is not safe against another process doing the same.
  *
@@ -55,16 +55,13 @@ public record SparkHome(Path folder, SparkLine line) {
         SparkHome home = of(workspace, line);
         Path folder = home.folder;
         Path jars = Files.createDirectories(folder.resolve("jars"));
-        Files.createDirectories(folder.resolve("bin"));
+        writeCommands(Files.createDirectories(folder.resolve("bin")));
         Files.deleteIfExists(folder.resolve("RELEASE"));
         for (Path old : Workspace.jarsIn(jars)) {
             Files.delete(old);
         }
         // What executors of earlier builds left: logs, and copies of submitted jars.
         Workspace.deleteTree(folder.resolve("work"));
-        Path plugin = workspace.pluginJar();
-        link(jars, plugin);
-        link(jars, workspace.jar(MODULE));
         for (Path jar : classPath(workspace, line)) {
             boolean ours = jar.startsWith(workspace.root());
             if (!ours) {
@@ -72,9 +69,21 @@ public record SparkHome(Path folder, SparkLine line) {
             }
         }
         writeLogging(Files.createDirectories(folder.resolve("conf")));
-        Files.writeString(
-                folder.resolve("RELEASE"),
-                "Spark " + line + " from Maven artifacts, with " + plugin.getFileName() + "\n");
+        Files.writeString(folder.resolve("RELEASE"), "Spark " + line + " from Maven artifacts\n");
+    }
+
+    /** Writes the two scripts that Spark's own installations have; Maven artifacts lack them. */
+    private static void writeCommands(Path bin) throws IOException {
+        for (String name : List.of("spark-class", "spark-submit")) {
+            try (InputStream script = SparkHome.class.getResourceAsStream(name)) {
+                if (script == null) {
+                    throw new IOException(name + " is not beside " + SparkHome.class.getName());
+                }
+                Path command = bin.resolve(name);
+                Files.copy(script, command, StandardCopyOption.REPLACE_EXISTING);
+                Files.setPosixFilePermissions(command, PosixFilePermissions.fromString("rwxr-xr-x"));
+            }
+        }
     }
 
     /** Drivers and executors find it on their class path: Spark puts its home's conf folder there. */
@@ -110,7 +119,7 @@ public record SparkHome(Path folder, SparkLine line) {
     }
 
     /**
-     * Returns a class path, with the JVM's own wildcard, of Spark's configuration, Spark, the plugin, and this module.
+     * Returns the class path of Spark's configuration and Spark, with the JVM's own wildcard; the plugin is not on it.
      */
     public String classPath() {
         return folder.resolve("conf") + File.pathSeparator + folder.resolve("jars") + File.separator + "*";

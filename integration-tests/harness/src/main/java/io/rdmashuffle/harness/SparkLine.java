@@ -30,6 +30,14 @@ public record SparkLine(String name) {
         return separator < 0 ? SINCE_SPARK_4 : name.substring(separator + 1);
     }
 
+    /**
+     * Returns whether executors create their shuffle manager after they have fetched the jars of {@code --jars}; those of
+     * Spark 3.5 do so before.
+     */
+    public boolean takesManagerFromJars() {
+        return !name.startsWith("3.");
+    }
+
     /** Returns the option that starts another virtual machine for the same line. */
     public String option() {
         return "-D" + KEY + "=" + name;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.harness;
 
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -54,6 +56,19 @@ public record Workspace(Path root) {
     /** Returns the one jar that a user adds to Spark. */
     public Path pluginJar() {
         return jar(root.resolve("plugin/target"), "rdma-shuffle-spark-");
+    }
+
+    /**
+     * Returns the class path that an application adds to Spark's: the plugin, the harness, and more.
+     *
+     * @param modules names of modules below {@code integration-tests} whose jars follow
+     */
+    public String applicationClassPath(String... modules) {
+        return Stream.concat(
+                        Stream.of(pluginJar(), jar("harness")),
+                        Stream.of(modules).map(this::jar))
+                .map(Path::toString)
+                .collect(Collectors.joining(File.pathSeparator));
     }
 
     /** Returns the jar of the main classes of a module below {@code integration-tests}. */

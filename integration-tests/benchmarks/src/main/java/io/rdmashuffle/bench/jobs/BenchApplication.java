@@ -51,10 +51,9 @@ public final class BenchApplication implements AutoCloseable {
                         Integer.toString(setting.executors()),
                         setting.garbageLogs().toString())
                 .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptions())
-                .classPath(workspace.jar("benchmarks").toString())
-                .options("-Xmx1500m")
                 // RDD jobs are classes of this module.
-                .options("-Dspark.executor.extraClassPath=" + workspace.jar("benchmarks"));
+                .application(workspace, "benchmarks")
+                .options("-Xmx1500m");
         setting.conf().forEach((key, value) -> server.options("-D" + key + "=" + value));
         this.process = new ServerProcess(server, log, BenchServer.PREFIX);
         try {

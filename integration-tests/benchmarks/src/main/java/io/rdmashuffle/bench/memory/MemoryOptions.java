@@ -162,7 +162,7 @@ final class MemoryOptions {
         Map<String, String> all = new LinkedHashMap<>();
         all.put("spark.master", "local-cluster[1,1," + heapMb + "]");
         all.put("spark.executor.memory", heapMb + "m");
-        all.put("spark.executor.extraClassPath", folders.jobs().toString());
+        all.put("spark.executor.extraClassPath", folders.classPath());
         // Spark's tests set this; its value is in bytes.
         all.put("spark.testing.reservedMemory", Long.toString((long) reserved << 20));
         // Spark wants 200 MB of it, and the virtual machine allows as much as the heap has.

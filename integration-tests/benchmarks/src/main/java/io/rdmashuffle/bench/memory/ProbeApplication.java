@@ -59,7 +59,7 @@ final class ProbeApplication implements AutoCloseable {
         }
         JavaProcess server = new JavaProcess(ProbeServer.class.getName())
                 .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptions())
-                .classPath(workspace.jar("benchmarks").toString())
+                .application(workspace, "benchmarks")
                 .options("-Xmx1g");
         ServerProcess fresh = new ServerProcess(server, log, ProbeServer.PREFIX);
         process = fresh;

@@ -14,18 +14,18 @@ import java.util.stream.Stream;
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> closing removes local directories and pools, as does the end of
  * the process.
  *
- * @param jobs the jar with the classes of the jobs
+ * @param classPath of executors: the plugin, and the classes of the jobs
  * @param logs of drivers
  * @param local Spark's local directory
  * @param pools the directory of pools
  */
-record ProbeFolders(Path jobs, Path logs, Path local, Path pools) implements AutoCloseable {
+record ProbeFolders(String classPath, Path logs, Path local, Path pools) implements AutoCloseable {
     /** Makes them. */
     static ProbeFolders create(Workspace workspace) throws IOException {
         Path parent = Files.createDirectories(workspace.target("benchmarks").resolve("bench"));
         Path logs = Files.createTempDirectory(parent, "memory-");
         ProbeFolders folders = new ProbeFolders(
-                workspace.jar("benchmarks"),
+                workspace.applicationClassPath("benchmarks"),
                 logs,
                 Files.createTempDirectory(logs, "local-"),
                 Files.createTempDirectory(Path.of("/dev/shm"), "rdma-bench-"));

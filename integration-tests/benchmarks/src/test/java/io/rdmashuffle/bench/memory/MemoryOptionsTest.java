@@ -17,7 +17,7 @@ class MemoryOptionsTest {
 
     private Map<String, String> conf(boolean ours, String... args) {
         commandLine.parseArgs(args);
-        ProbeFolders folders = new ProbeFolders(Path.of("/jobs.jar"), Path.of("/l"), Path.of("/s"), Path.of("/p"));
+        ProbeFolders folders = new ProbeFolders("/jobs.jar", Path.of("/l"), Path.of("/s"), Path.of("/p"));
         return bench.options.conf(ours, 100, folders);
     }
 

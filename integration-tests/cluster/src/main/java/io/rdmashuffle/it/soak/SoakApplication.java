@@ -38,9 +38,8 @@ final class SoakApplication implements AutoCloseable {
         this.log = log;
         JavaProcess server = new JavaProcess(SoakServer.class.getName())
                 .spark(SparkHome.of(workspace), JavaModuleOptions.defaultModuleOptions())
-                .classPath(workspace.jar("cluster").toString())
-                .options("-Xmx1g", "-XX:TieredStopAtLevel=1")
-                .options("-Dspark.executor.extraClassPath=" + workspace.jar("cluster"));
+                .application(workspace, "cluster")
+                .options("-Xmx1g", "-XX:TieredStopAtLevel=1");
         conf.forEach((key, value) -> server.options("-D" + key + "=" + value));
         this.process = new ServerProcess(server, log, SoakServer.PREFIX);
         SoakReply ready = await(START);

@@ -94,7 +94,7 @@ public final class TpcdsData {
             growth.close();
         }
         progress.accept("writing Parquet below " + folder);
-        toParquet(home, text, log, progress);
+        toParquet(workspace, home, text, log, progress);
         delete(text);
         Files.writeString(folder.resolve(MARKER), "TPC-DS at scale " + scale.toPlainString() + "\n");
         progress.accept("data ready after " + (System.nanoTime() - started) / 1_000_000_000L + " s");
@@ -115,11 +115,12 @@ public final class TpcdsData {
         }
     }
 
-    private void toParquet(SparkHome home, Path text, Path log, Consumer<String> progress)
+    private void toParquet(Workspace workspace, SparkHome home, Path text, Path log, Consumer<String> progress)
             throws IOException, InterruptedException {
         JavaProcess writer = new JavaProcess(
                         ParquetWriter.class.getName(), text.toString(), folder.toString(), scale.toPlainString())
                 .spark(home, JavaModuleOptions.defaultModuleOptions())
+                .application(workspace)
                 .options("-Xmx2g");
         FolderGrowth growth = new FolderGrowth(folder, "text and Parquet", progress);
         try {
