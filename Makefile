@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 .DEFAULT_GOAL := help
-.PHONY: help demo verify suites style format docs
+.PHONY: help check demo verify suites style format docs
 
 help: ## what can be done here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+check: style ## style and every unit test, without root, in ten minutes; before a pull request
+	mvn -B -ntp -q -Dspotless.check.skip -Dcheckstyle.skip verify -DskipITs
 
 demo: ## TPC-DS with sort shuffle and with ours, compared
 	bin/demo

@@ -73,8 +73,13 @@ modules_of() {
   esac
 }
 
-# Usage: must_build MODULE; succeeds if something that a module of integration-tests needs is missing, or if a source is newer
-# than the module's last complete build.
+# Usage: sum_of PATH...; prints a checksum of all files at and below the paths, names included.
+sum_of() {
+  (cd "$ROOT" && find "${@#"$ROOT"/}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -d ' ' -f 1)
+}
+
+# Usage: must_build MODULE; succeeds if a jar that a module of integration-tests needs is missing, or if its sources are not those of the
+# module's last build: by checksum, since a copied checkout has new file times, or by time where only Maven has built it.
 must_build() {
   local module=$1 built=$ROOT/integration-tests/$1/target/built jar needed
   local sources=("$ROOT/pom.xml" "$ROOT/.mvn" "$ROOT/integration-tests/pom.xml")
@@ -86,20 +91,30 @@ must_build() {
   for needed in native-verbs plugin/link-check plugin/since-4.1 plugin; do
     sources+=("$ROOT/$needed/pom.xml" "$ROOT/$needed/src/main")
   done
-  # Maven leaves a jar alone that would hold the same again, so a build from here leaves a mark of its own.
+  SOURCES_SUM=$(sum_of "${sources[@]}")
   jar=$(module_jar "$module")
-  [ "$built" -nt "$jar" ] || built=$jar
-  [ -n "$(find "${sources[@]}" -newer "$built" -print -quit)" ]
+  if [ -s "$built" ] && [ "$(cat "$built")" = "$SOURCES_SUM" ]; then
+    return 1
+  fi
+  [ -z "$(find "${sources[@]}" -newer "$jar" -print -quit)" ] || return 0
+  echo "$SOURCES_SUM" >"$built"
+  return 1
 }
 
-# Succeeds if the home of this line is missing or older than what it is made by, or if a jar of it has gone from the local Maven
+# Succeeds if the home of this line is missing or made of other sources, or if a jar of it has gone from the local Maven
 # repository since.
 must_make_home() {
-  local release=$SPARK_HOME/RELEASE
+  local release=$SPARK_HOME/RELEASE harness=$ROOT/integration-tests/harness
+  local sources=("$ROOT/pom.xml" "$ROOT/integration-tests/pom.xml" "$harness/home/pom.xml" "$harness/src/main/resources"
+    "$harness/src/main/java/io/rdmashuffle/harness/SparkHome.java")
   [ -f "$release" ] && [ -z "$(find -L "$SPARK_HOME/jars" -type l -print -quit)" ] || return 0
-  local harness=$ROOT/integration-tests/harness
-  [ -n "$(find "$ROOT/pom.xml" "$ROOT/integration-tests/pom.xml" "$harness/home/pom.xml" "$harness/src/main/resources" \
-    "$harness/src/main/java/io/rdmashuffle/harness/SparkHome.java" -newer "$release" -print -quit)" ]
+  HOME_SUM=$(sum_of "${sources[@]}")
+  if [ -s "$SPARK_HOME/made-of" ] && [ "$(cat "$SPARK_HOME/made-of")" = "$HOME_SUM" ]; then
+    return 1
+  fi
+  [ -z "$(find "${sources[@]}" -newer "$release" -print -quit)" ] || return 0
+  echo "$HOME_SUM" >"$SPARK_HOME/made-of"
+  return 1
 }
 
 # Usage: last_errors LOG LINES; prints the end of what Maven says is wrong, if it says anything.
@@ -120,6 +135,7 @@ need_home() {
     die "Maven could not get Spark $LINE; see $log"
   }
   "$JAVA" -XX:TieredStopAtLevel=1 -cp "$(module_jar harness)" io.rdmashuffle.harness.SparkHome "$ROOT" "$LINE"
+  must_make_home || true
   say "made $SPARK_HOME in $((SECONDS - started)) s"
 }
 
@@ -141,6 +157,7 @@ build_module_if_needed() {
     last_errors "$log" 30
     die "the build failed; see $log"
   }
-  touch "$ROOT/integration-tests/$module/target/built"
+  must_build "$module" || true
+  echo "$SOURCES_SUM" >"$ROOT/integration-tests/$module/target/built"
   say "built in $((SECONDS - started)) s"
 }

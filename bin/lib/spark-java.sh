@@ -19,23 +19,28 @@ build_with_tests_if_needed() {
 
 build_tests_if_needed() {
   local module=$1 folder stamp=$ROOT/integration-tests/$1/target/built-tests listed=$ROOT/plugin/target/test-classpath.txt
-  local tests=() missing=false
+  local tests=() missing=false sum
   for folder in native-verbs plugin "integration-tests/$module"; do
     [ -d "$ROOT/$folder/target/test-classes" ] || missing=true
     tests+=("$ROOT/$folder/src/test")
   done
   [ -f "$listed" ] || missing=true
-  [ "$stamp" -nt "$listed" ] || stamp=$listed
-  if ! "$missing" && ! must_build "$module" &&
-    [ -z "$(find "${tests[@]}" -newer "$stamp" -name '*.java' -print -quit)" ]; then
-    return 0
+  sum=$(sum_of "${tests[@]}")
+  if ! "$missing" && ! must_build "$module"; then
+    if [ -s "$stamp" ] && [ "$(cat "$stamp")" = "$sum" ]; then
+      return 0
+    fi
+    if [ -z "$(find "${tests[@]}" -newer "$listed" -name '*.java' -print -quit)" ]; then
+      echo "$sum" >"$stamp"
+      return 0
+    fi
   fi
   build_module_if_needed "$module"
   say "building the tests"
   (cd "$ROOT" && mvn -B -ntp -q -pl "integration-tests/$module" -am -DskipTests \
     -Dspotless.check.skip=true -Dcheckstyle.skip=true package) \
     >"$ROOT/target/build.log" 2>&1 || die "the build failed; see $ROOT/target/build.log"
-  touch "$ROOT/integration-tests/$module/target/built" "$ROOT/integration-tests/$module/target/built-tests"
+  echo "$sum" >"$stamp"
 }
 
 # Usage: device_jobs MASTER FOLDER ARGUMENT...; sets JOBS to the command of DeviceJobs, with the archives of FOLDER.
@@ -55,9 +60,10 @@ device_jobs() {
     -cp "$SPARK_JARS:$tests" io.rdmashuffle.it.device.DeviceJobs "$@")
 }
 
-# Usage: train FOLDER; runs the jobs here with sort shuffle, for the right results and for archives of loaded classes.
+# Usage: train FOLDER [ARGUMENT...]; runs the jobs here with sort shuffle, for the right results and for archives of loaded classes.
 train() {
   local folder=$1 stamp=$1/trained
+  shift
   DRIVER_ARCHIVE=(-XX:SharedArchiveFile="$folder/driver.jsa") EXECUTOR_ARCHIVE=-XX:SharedArchiveFile=$folder/executor.jsa
   # Archives are of these very jars.
   if [ -f "$stamp" ] && [ -z "$(find -L "$SPARK_HOME/RELEASE" "$SPARK_HOME/jars" "$(plugin_jar)" "$(module_jar harness)" "$(module_jar cluster)" -newer "$stamp" -print -quit)" ]; then
@@ -68,7 +74,7 @@ train() {
   mkdir -p "$folder/no-conf"
   local DRIVER_ARCHIVE=(-XX:ArchiveClassesAtExit="$folder/driver.jsa")
   local EXECUTOR_ARCHIVE=-XX:ArchiveClassesAtExit=$folder/executor.jsa
-  device_jobs "local-cluster[1,1,1024]" "$folder" --fabric sort --executors 1 --save "$folder/expected.properties"
+  device_jobs "local-cluster[1,1,1024]" "$folder" --fabric sort --executors 1 --save "$folder/expected.properties" "$@"
   "${JOBS[@]}" >"$folder/train.log" 2>&1 </dev/null ||
     { tail -n 20 "$folder/train.log" >&2; die "the jobs failed with sort shuffle; see $folder/train.log"; }
   touch "$stamp"

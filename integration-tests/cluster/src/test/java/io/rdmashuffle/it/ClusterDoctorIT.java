@@ -110,6 +110,7 @@ class ClusterDoctorIT {
     }
 
     @Test
+    @Tag("nightly")
     void anotherShuffleIsNamed() throws Exception {
         Ended ended = run("spark.shuffle.manager=sort");
         assertThat(ended.exitCode()).isEqualTo(2);

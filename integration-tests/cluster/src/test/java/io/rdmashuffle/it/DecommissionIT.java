@@ -27,7 +27,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
 
 /** A decommissioned executor's map outputs are read from their new home, and no map task runs again. */
@@ -92,7 +91,7 @@ class DecommissionIT {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"IN_PLACE", "COPIED", "ON_DISK", "STREAMS"})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.ON_DISK, ShuffleKind.STREAMS})
     void outputsMoveToOtherPoolsAndAreReadThereOneSidedly(ShuffleKind kind) throws Exception {
         try (SparkCluster cluster = SparkCluster.start(3, kind.fabric(), kind.conf(conf()))) {
             Round round = round(cluster, kind);
@@ -168,6 +167,7 @@ class DecommissionIT {
     }
 
     @Test
+    @Tag("nightly")
     void outputsThatFindNoMemoryMoveToTheDiskTier() throws Exception {
         Map<String, String> conf = conf(
                 "spark.shuffle.rdma.pool.maxSize", "4608k",
@@ -186,6 +186,7 @@ class DecommissionIT {
     }
 
     @Test
+    @Tag("nightly")
     void encryptedOutputsMoveAsTheyAreAndAreReadOverNetty() throws Exception {
         Map<String, String> conf = conf(
                 "spark.io.encryption.enabled", "true",
@@ -202,6 +203,7 @@ class DecommissionIT {
 
     /** What Spark asks the resolver for when it decommissions, removes and skips shuffles. */
     @Test
+    @Tag("nightly")
     void sparkIsToldWhatIsInThePool() throws Exception {
         try (SparkSession spark = LocalSpark.start(conf())) {
             ShuffleObserver observer = new ShuffleObserver(spark.sparkContext());

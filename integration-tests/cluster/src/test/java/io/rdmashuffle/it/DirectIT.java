@@ -210,6 +210,7 @@ class DirectIT {
     }
 
     @Test
+    @Tag("nightly")
     void compressionInTheDiskTierIsThatOfTheUserOrNone() throws Exception {
         List<Row> right = rightSums();
         long bare = bytesWritten(right, direct());

@@ -37,6 +37,13 @@ record GuaranteesDocument(Map<String, List<Named>> rows) {
             return DEVICE.matcher(source).find();
         }
 
+        /** Returns whether the gate leaves it to {@code bin/nightly}. */
+        boolean isNightly() {
+            Pattern tagged =
+                    Pattern.compile("@Tag\\(\"(?:nightly|long)\"\\)\\s(?:    @.*\\s)*    void " + method + "\\(");
+            return !method.isEmpty() && tagged.matcher(source).find();
+        }
+
         boolean exists() {
             // A private method that a test calls has no report of its own.
             Pattern test = Pattern.compile("(?m)^    (?:default )?void " + method + "\\(");

@@ -94,6 +94,7 @@ class HeldShufflesIT {
     }
 
     @Test
+    @Tag("nightly")
     void whatMovedToDiskMovesOnWhenItsExecutorLeaves() throws Exception {
         Map<String, String> conf = smallPool(
                 "spark.shuffle.compress", "false",
@@ -123,6 +124,7 @@ class HeldShufflesIT {
 
     /** Blocks of Spark's writers, and encrypted ones at that, are bytes like others. */
     @Test
+    @Tag("nightly")
     void encryptedOutputsMoveToDiskToo() throws Exception {
         Map<String, String> conf = smallPool("spark.io.encryption.enabled", "true", "spark.shuffle.compress", "false");
         try (SparkCluster cluster = SparkCluster.start(EXECUTORS, ShuffleMode.AUTO, conf)) {

@@ -20,7 +20,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
 
 /** A map output, and a block of it, that are larger than an {@code int} can count; another executor reads them. */
@@ -51,7 +50,7 @@ class LargeBlocksIT {
     }
 
     @ParameterizedTest
-    @EnumSource(names = {"IN_PLACE", "COPIED", "ON_DISK"})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.ON_DISK})
     void moreThanTwoGigabytes(ShuffleKind kind) throws Exception {
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.reduceLocality.enabled", "false",

@@ -93,6 +93,7 @@ class PathsIT {
     }
 
     @Test
+    @Tag("nightly")
     void nettyServesPoolBlocks() throws Exception {
         runJobs(2, ShuffleMode.NETTY, Map.of(), statistics -> {
             assertOnly(statistics, ShuffleCounter.NETTY_BYTES);
@@ -167,6 +168,7 @@ class PathsIT {
     }
 
     @Test
+    @Tag("nightly")
     void hugeBlocksAreFetchedToDiskOverNetty() throws Exception {
         Map<String, String> conf = Map.of("spark.network.maxRemoteBlockSizeFetchToMem", "1k");
         runJobs(2, ShuffleMode.NETTY, conf, statistics -> assertOnly(statistics, ShuffleCounter.NETTY_BYTES));

@@ -30,7 +30,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
 
 /** What applications do with shuffles beside batch jobs that read them to their end. */
@@ -46,7 +45,7 @@ class ScenariosIT {
     /** Each batch has a shuffle, state on either side of it, and nothing of the batches before. */
     @Tag("long")
     @ParameterizedTest
-    @EnumSource(names = "IN_PLACE")
+    @ShuffleKinds(ShuffleKind.IN_PLACE)
     void fiftyBatchesOfAStreamWithState(ShuffleKind kind, @TempDir Path folder) throws Exception {
         Map<String, String> conf = kind.conf(pools.conf("spark.sql.shuffle.partitions", "3"));
         try (SparkCluster cluster = SparkCluster.start(2, kind.fabric(), conf)) {
@@ -92,7 +91,7 @@ class ScenariosIT {
 
     /** A thread of the pipe's own reads the shuffle, and may do so after the task has ended. */
     @ParameterizedTest
-    @EnumSource(names = {"COPIED", "STREAMS"})
+    @ShuffleKinds({ShuffleKind.COPIED, ShuffleKind.STREAMS})
     void aShuffleIsReadByThePipeOfAnotherProgram(ShuffleKind kind) throws Exception {
         try (SparkCluster cluster = SparkCluster.start(2, kind.fabric(), kind.conf(pools.conf()))) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
@@ -115,7 +114,7 @@ class ScenariosIT {
 
     /** What was begun and is not wanted any more is let go of with its task. */
     @ParameterizedTest
-    @EnumSource(names = {"IN_PLACE", "COPIED"})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED})
     void aFewRecordsOfEachPartitionAreEnough(ShuffleKind kind) throws Exception {
         Map<String, String> conf = kind.conf(pools.conf("spark.reducer.maxSizeInFlight", "256k"));
         try (SparkCluster cluster = SparkCluster.start(2, kind.fabric(), conf)) {
@@ -143,7 +142,7 @@ class ScenariosIT {
      */
     @Tag("long")
     @ParameterizedTest
-    @EnumSource(names = "IN_PLACE")
+    @ShuffleKinds(ShuffleKind.IN_PLACE)
     void executorsComeAndGoWithTheWork(ShuffleKind kind) throws Exception {
         Map<String, String> conf = new HashMap<>(Map.of(
                 "spark.master", "local-cluster[3,1,1024]",

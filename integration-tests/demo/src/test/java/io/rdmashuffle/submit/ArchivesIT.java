@@ -86,7 +86,8 @@ class ArchivesIT {
         List<String> given = job("--cds-folder", archives.toString());
         CommandLine commandLine = new CommandLine(SubmitCommand.spec()).setStopAtPositional(true);
         List<String> arguments = new ArrayList<>(List.of(archives.toString()));
-        arguments.addAll(SubmitCommand.arguments(commandLine.parseArgs(given.toArray(String[]::new))));
+        arguments.addAll(SubmitCommand.arguments(
+                commandLine.parseArgs(given.toArray(String[]::new)), workspace.applicationClassPath()));
         return bash("make_archives \"$1\"; spark_submit \"${@:2}\"; \"${COMMAND[@]}\"", arguments);
     }
 
@@ -126,6 +127,10 @@ class ArchivesIT {
         List<String> logging = List.of(
                 "--conf",
                 "spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager",
+                "--conf",
+                "spark.driver.extraClassPath=" + workspace.applicationClassPath(),
+                "--conf",
+                "spark.executor.extraClassPath=" + workspace.applicationClassPath(),
                 "--conf",
                 "spark.driver.extraJavaOptions=-Dlog4j2.configurationFile="
                         + Path.of(System.getenv("SPARK_HOME"), "conf", "log4j2.properties"));

@@ -3,6 +3,7 @@ package io.rdmashuffle.bench.shuffle;
 
 import io.rdmashuffle.harness.cli.Tool;
 import java.io.IOException;
+import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -26,7 +27,7 @@ import picocli.CommandLine.Mixin;
         },
         exitCodeList = {
             "0:all cases ran, and moved the same records on all",
-            "1:a case failed or moved different records, or Spark did not start",
+            "1:a case failed, moved different records or fell below its floor, or Spark did not start",
             "2:an option was wrong"
         })
 public final class ShuffleBench extends Tool {
@@ -46,6 +47,8 @@ public final class ShuffleBench extends Tool {
         out.println("s: median (least-greatest); a / b / c (/ d): sort-disk / sort-tmpfs / sort-bare (/ ours);"
                 + " ratios above 1: ours needs less");
         options.sayWhereKept(out);
-        return report.acceptable() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
+        List<String> below = report.below(options.floors());
+        below.forEach(out::println);
+        return report.acceptable() && below.isEmpty() ? CommandLine.ExitCode.OK : CommandLine.ExitCode.SOFTWARE;
     }
 }

@@ -53,6 +53,15 @@ class ShuffleOptions extends JobOptions {
                     + " so no overhead")
     private boolean cold;
 
+    @Option(
+            names = "--floors",
+            order = FIRST,
+            paramLabel = "CASE=RATIO",
+            split = ",",
+            description = "Fail if a case's ratio of the fastest sort shuffle is below a floor, such as"
+                    + " join-400=1.4; comma-separated")
+    private Map<String, Double> floors = Map.of();
+
     ShuffleOptions() {
         super(ROWS);
     }
@@ -62,9 +71,21 @@ class ShuffleOptions extends JobOptions {
         super.check();
         selected();
         atLeast("--warmups", warmups == null ? 0 : warmups, 0);
+        List<String> names = selected().stream().map(BenchCase::name).toList();
+        floors.keySet().stream()
+                .filter(name -> !names.contains(name))
+                .findFirst()
+                .ifPresent(name -> {
+                    throw new IllegalArgumentException("--floors " + name + ": not among the cases that run: " + names);
+                });
         if (cold && warmups != null && warmups > 0) {
             throw new IllegalArgumentException("--warmups " + warmups + ": what has warmed up is not measured --cold");
         }
+    }
+
+    /** Returns the least ratio of each case of which one was given. */
+    Map<String, Double> floors() {
+        return floors;
     }
 
     /** Returns whether each job has an application of its own. */

@@ -11,8 +11,10 @@ import io.rdmashuffle.bench.jobs.Measurement;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalDouble;
 import org.jspecify.annotations.Nullable;
@@ -30,6 +32,30 @@ record ShuffleReport(String bench, Map<String, Object> settings, List<CaseResult
 
     boolean acceptable() {
         return cases.stream().allMatch(CaseResult::ok);
+    }
+
+    /**
+     * Returns a line for each case that was slower than its floor allows.
+     *
+     * @param floors least ratio of the fastest sort shuffle's time to ours, by case
+     */
+    List<String> below(Map<String, Double> floors) {
+        List<String> below = new ArrayList<>();
+        for (CaseResult result : cases) {
+            Double floor = floors.get(result.name());
+            if (floor != null && !result.results().isEmpty()) {
+                double ratio = result.totalRatio(result.fastestSort()).orElse(0);
+                if (ratio < floor) {
+                    below.add(String.format(
+                            Locale.ROOT,
+                            "%s: %.2f of the fastest sort shuffle, below %.2f",
+                            result.name(),
+                            ratio,
+                            floor));
+                }
+            }
+        }
+        return below;
     }
 
     void writeJson(Path file) throws IOException {

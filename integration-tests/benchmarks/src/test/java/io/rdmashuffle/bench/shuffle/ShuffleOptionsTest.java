@@ -106,6 +106,9 @@ class ShuffleOptionsTest {
                 .contains("--cases sort")
                 .contains("terasort-400, reduceByKey-400");
         assertThat(Refusals.of(commandLine, "--rows", "0")).contains("--rows 0").contains("1 and more");
+        assertThat(Refusals.of(commandLine, "--cases", "join-400", "--floors", "skew-400=1.2"))
+                .contains("--floors skew-400")
+                .contains("join-400");
         assertThat(Refusals.of(commandLine, "--rounds", "0")).contains("--rounds 0");
         assertThat(Refusals.of(commandLine, "--warmups", "-1")).contains("--warmups -1");
         assertThat(Refusals.of(commandLine, "--pool", "much"))

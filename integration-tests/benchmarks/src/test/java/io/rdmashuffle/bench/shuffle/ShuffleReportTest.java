@@ -118,6 +118,19 @@ class ShuffleReportTest {
     }
 
     @Test
+    void reportsCasesBelowTheirFloor() {
+        ShuffleReport report = new ShuffleReport("shuffle", Map.of(), List.of(comparison(ours())));
+        double ratio =
+                comparison(ours()).totalRatio(comparison(ours()).fastestSort()).orElseThrow();
+        assertThat(report.below(Map.of(CASE.name(), ratio))).isEmpty();
+        assertThat(report.below(Map.of("another", 99.0))).isEmpty();
+        assertThat(report.below(Map.of(CASE.name(), ratio + 0.1)))
+                .singleElement()
+                .asString()
+                .startsWith(CASE.name() + ": ");
+    }
+
+    @Test
     void otherRecordsAreAnError() {
         ContenderResult ours = ours();
         ours.add(Form.FULL, run(5_000, 999, Map.of()));

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleKind;
+import io.rdmashuffle.it.ShuffleKinds;
 import io.rdmashuffle.it.ShuffleObserver;
 import io.rdmashuffle.it.TaskRecorder;
 import io.rdmashuffle.it.faults.FaultTrigger.Place;
@@ -30,7 +31,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
 import org.junit.jupiter.params.BeforeParameterizedClassInvocation;
 import org.junit.jupiter.params.ParameterizedClass;
-import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
 
 /**
@@ -40,7 +40,15 @@ import scala.Tuple2;
 @Tag("system")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 @ParameterizedClass
-@EnumSource
+@ShuffleKinds(
+        value = {
+            ShuffleKind.IN_PLACE,
+            ShuffleKind.COPIED,
+            ShuffleKind.ON_DISK,
+            ShuffleKind.STREAMS,
+            ShuffleKind.OVER_NETTY
+        },
+        gate = 2)
 class ExecutorFaultsIT {
     private static final int EXECUTORS = 3;
     private static final GroupedBytes JOB = new GroupedBytes(12, 8, 2);

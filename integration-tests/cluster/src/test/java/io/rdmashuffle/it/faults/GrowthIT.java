@@ -7,6 +7,7 @@ import io.rdmashuffle.harness.ProcessFootprint;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleKind;
+import io.rdmashuffle.it.ShuffleKinds;
 import io.rdmashuffle.it.faults.KindCluster.Watched;
 import java.nio.file.Path;
 import java.util.List;
@@ -21,7 +22,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Invariant I3 over many shuffles: what one shuffle held goes with it, in the plugin's accounts and in the kernel's.
@@ -45,7 +45,7 @@ class GrowthIT {
     Path local;
 
     @ParameterizedTest
-    @EnumSource(names = {"IN_PLACE", "COPIED", "ON_DISK"})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.ON_DISK})
     void fiftyShufflesInSequenceAndEightAtOnceLeaveNothing(ShuffleKind kind) throws Exception {
         try (KindCluster cluster = KindCluster.start(kind, 2, local, Map.of())) {
             Watched watched = cluster.watch();

@@ -4,6 +4,7 @@ package io.rdmashuffle.it.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.it.ShuffleKind;
+import io.rdmashuffle.it.ShuffleKinds;
 import io.rdmashuffle.it.faults.FaultTrigger.Place;
 import io.rdmashuffle.it.faults.KindCluster.Watched;
 import java.nio.file.Path;
@@ -16,7 +17,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
 
 /** A stage whose output depends on the order in which blocks arrived, which only RDDs have. */
@@ -30,7 +30,7 @@ class IndeterminateStageIT {
 
     /** When one of its outputs is lost, all must be written again, and all that read them. */
     @ParameterizedTest
-    @EnumSource(names = {"COPIED", "STREAMS"})
+    @ShuffleKinds({ShuffleKind.COPIED, ShuffleKind.STREAMS})
     void isRolledBack(ShuffleKind kind) throws Exception {
         try (KindCluster cluster =
                 KindCluster.start(kind, 3, local, Map.of("spark.shuffle.rdma.registry.sweepInterval", "2s"))) {

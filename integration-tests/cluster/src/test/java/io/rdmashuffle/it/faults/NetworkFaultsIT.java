@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleKind;
+import io.rdmashuffle.it.ShuffleKinds;
 import io.rdmashuffle.it.TaskRecorder;
 import io.rdmashuffle.it.faults.FaultTrigger.Place;
 import io.rdmashuffle.it.faults.KindCluster.Watched;
@@ -17,7 +18,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Executors on hosts of their own, as far as the network goes, that are cut off for a while. */
 @Tag("system")
@@ -72,7 +72,7 @@ class NetworkFaultsIT {
      * that lives, and reads, and whose memory others may still have open.
      */
     @ParameterizedTest
-    @EnumSource(names = {"IN_PLACE", "OVER_NETTY"})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.OVER_NETTY})
     void cutOffForLessAndForMoreThanTheHeartbeatLimit(ShuffleKind kind) throws Exception {
         try (ExecutorHosts hosts = ExecutorHosts.make(HOSTS);
                 KindCluster cluster = KindCluster.start(kind, HOSTS, local, hosts.conf(conf(LIMIT_SECONDS)))) {

@@ -25,8 +25,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * What has to work on every line of Spark, in few applications, for {@code bin/matrix}: each touches calls that differ
@@ -47,9 +45,19 @@ class SparkLineIT {
     Path local;
 
     /** Checksums of rows, sizes by which adaptive execution goes, migration, and a stage that runs again. */
-    @ParameterizedTest
-    @EnumSource(names = {"IN_PLACE", "COPIED"})
-    void jobsMigrationAndALostExecutor(ShuffleKind kind) throws Exception {
+    @Test
+    @Tag("smoke")
+    void jobsMigrationAndALostExecutor() throws Exception {
+        runJobsMigrateAndLose(ShuffleKind.IN_PLACE);
+    }
+
+    @Test
+    @Tag("nightly")
+    void jobsMigrationAndALostExecutorCopied() throws Exception {
+        runJobsMigrateAndLose(ShuffleKind.COPIED);
+    }
+
+    private void runJobsMigrateAndLose(ShuffleKind kind) throws Exception {
         Map<String, String> conf = Map.of(
                 "spark.sql.autoBroadcastJoinThreshold", "-1",
                 "spark.sql.shuffle.orderIndependentChecksum.enabled", "true",

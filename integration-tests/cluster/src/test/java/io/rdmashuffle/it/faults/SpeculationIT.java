@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleKind;
+import io.rdmashuffle.it.ShuffleKinds;
 import io.rdmashuffle.it.TaskRecorder;
 import io.rdmashuffle.it.faults.KindCluster.Watched;
 import java.io.IOException;
@@ -24,7 +25,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
 
 /** Speculation, which needs two hosts. */
@@ -41,7 +41,7 @@ class SpeculationIT {
      * Two attempts of one map task write two map outputs; readers take those that Spark names, and both go in the end.
      */
     @ParameterizedTest
-    @EnumSource(names = {"IN_PLACE", "COPIED"})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED})
     void bothAttemptsOfATaskSucceed(ShuffleKind kind, @TempDir Path meeting) throws Exception {
         Map<String, String> conf = NetworkFaultsIT.conf(60);
         // Else reduce tasks may all run where all outputs are.
