@@ -125,7 +125,12 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         this.isLocal = isDriver && conf.get("spark.master", "").matches("local(\\[.*])?");
         this.config = ShuffleSettings.read(conf);
         this.limits = ExecutorMemory.limits(config);
-        String reason = SortFallback.reason(conf, config).orElse(null);
+        Optional<String> unreachable = isDriver ? SortFallback.reasonOfExecutors(conf) : Optional.empty();
+        if (unreachable.isPresent()) {
+            // Executors get it before they create their shuffle manager.
+            conf.set("spark.shuffle.manager", "sort");
+        }
+        String reason = SortFallback.reason(conf, config).or(() -> unreachable).orElse(null);
         this.reasonAgainstPool = reason;
         if (reason != null && isDriver) {
             LOG.warn("Using Spark's sort shuffle for this application: {}", reason);

@@ -57,6 +57,12 @@ final class SortFallback {
                         + Properties.versionNumberString() + " lacks " + missing);
     }
 
+    /** Returns the reason why executors cannot load this jar, which only the driver can find out in time. */
+    static Optional<String> reasonOfExecutors(SparkConf conf) {
+        return ExecutorClassPath.of(key -> conf.get(key, null), package$.MODULE$.SPARK_VERSION())
+                .reasonAgainst();
+    }
+
     /** Before 3.5 more differs than is looked for. Vendors append to Spark's version. */
     static boolean isTooOld(String version) {
         Matcher numbers = VERSION.matcher(version);
