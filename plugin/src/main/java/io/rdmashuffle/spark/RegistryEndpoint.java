@@ -71,10 +71,10 @@ final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
                 } else {
                     context.reply(new RegistryEnvelope(codec.encode(answer), null).toWire());
                 }
-            } catch (RejectedExecutionException e) {
+            } catch (RegistryCodecException | RejectedExecutionException e) {
                 context.sendFailure(portable(e));
             } catch (RuntimeException e) {
-                LOG.warn("Cannot answer a registry message", e);
+                LOG.warn("Unexpected error while answering a registry message", e);
                 context.sendFailure(portable(e));
             }
         });
