@@ -29,6 +29,7 @@ record SuiteCommand(Suite suite, SuiteProcess.Setting setting, SuiteFiles files)
                 .builder();
         builder.environment().putAll(home.environment());
         builder.environment().put("SPARK_TESTING", "1");
+        builder.environment().put("SPARK_DIST_CLASSPATH", setting.workspace().applicationClassPath("spark-suites"));
         builder.environment().merge("JAVA_TOOL_OPTIONS", LEAN, (given, lean) -> given + " " + lean);
         return builder.directory(files.scratch().toFile())
                 .redirectErrorStream(true)

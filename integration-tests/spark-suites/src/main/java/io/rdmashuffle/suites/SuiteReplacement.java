@@ -12,6 +12,7 @@ final class SuiteReplacement {
     private static final String DECOMMISSION = "org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite";
     private static final String SORT_SHUFFLE = "org.apache.spark.SortShuffleSuite";
 
+    private static final String CLEANER = "org.apache.spark.ContextCleanerSuite";
     private static final String ADAPTIVE = "org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite";
 
     /** Tests that look at files of the shuffle, where there are some: no map output has room in the pool. */
@@ -46,6 +47,12 @@ final class SuiteReplacement {
             return List.of(
                     Suite.asItIs(simple, DECOMMISSION, Engine.SCALATEST),
                     exempt(simple + "-full-pool", DECOMMISSION, DECOMMISSION, FULL_POOL));
+        }
+        if (origin.equals(CLEANER) && fabric != ShuffleMode.SORT) {
+            String simple = "ContextCleanerSuite";
+            return List.of(
+                    Suite.asItIs(simple, CLEANER, Engine.SCALATEST),
+                    exempt(simple + "-full-pool", CLEANER, CLEANER, FULL_POOL));
         }
         if (origin.equals(ADAPTIVE) && fabric != ShuffleMode.SORT && fabric != ShuffleMode.NETTY) {
             String simple = "AdaptiveQueryExecSuite";
