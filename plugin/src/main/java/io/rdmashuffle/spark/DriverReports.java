@@ -13,6 +13,7 @@ import io.rdmashuffle.spark.metrics.ReportStore;
 import io.rdmashuffle.spark.metrics.SparkListenerRdmaShuffleApplication;
 import io.rdmashuffle.spark.metrics.SparkListenerRdmaShuffleExecutor;
 import io.rdmashuffle.spark.ui.ShuffleTab;
+import io.rdmashuffle.store.ShuffleCounter;
 import org.apache.spark.SparkContext;
 import org.apache.spark.scheduler.EventLoggingListener;
 import org.apache.spark.scheduler.SparkListener;
@@ -27,8 +28,8 @@ import scala.Option;
  * What the driver makes of its executors' reports: metrics, the data of the user interface, events for Spark's
  * listeners and its event log.
  *
- * <p>When the application ends it asks executors once more, on the thread that writes the event log and for two seconds
- * at most, since Spark stops to take events soon after. A Spark that lacks what this needs does without it.
+ * <p>When the application ends it asks executors once more, for two seconds at most: on the thread that writes the event
+ * log, if there is one, since Spark stops to take events soon after. Closing logs the sums of all executors.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -75,6 +76,8 @@ final class DriverReports implements AutoCloseable {
         context.listenerBus().addToManagementQueue(removals);
         if (context.eventLogger().isDefined()) {
             context.listenerBus().addToEventLogQueue(end);
+        } else {
+            context.listenerBus().addToManagementQueue(end);
         }
     }
 
@@ -94,8 +97,12 @@ final class DriverReports implements AutoCloseable {
         reports.take(ExecutorReport.of(report, System.currentTimeMillis()));
     }
 
+    /** {@inheritDoc} Logs the sums of all executors, whose own lines are missing where Spark killed them. */
     @Override
     public void close() {
+        LOG.info(
+                "RDMA shuffle statistics of all executors: {}",
+                ShuffleCounter.format(reports.totals().counters().byCounter()));
         source.close();
         context.removeSparkListener(removals);
         context.removeSparkListener(end);
@@ -108,17 +115,19 @@ final class DriverReports implements AutoCloseable {
         }
     }
 
-    /** On the thread that writes the event log, which is not closed before this has returned. */
+    /** On the thread that writes the event log, which is not closed before this has returned; else on one of Spark's. */
     private final class End extends SparkListener {
         @Override
         public void onApplicationEnd(SparkListenerApplicationEnd event) {
             Option<EventLoggingListener> log = context.eventLogger();
             try {
                 askAll.run();
-                // Spark's bus may take no event by now.
-                reports.tellRest(report -> log.get().onOtherEvent(new SparkListenerRdmaShuffleExecutor(report)));
+                if (log.isDefined()) {
+                    // Spark's bus may take no event by now.
+                    reports.tellRest(report -> log.get().onOtherEvent(new SparkListenerRdmaShuffleExecutor(report)));
+                }
             } catch (RuntimeException e) {
-                LOG.warn("The event log lacks the last reports of the RDMA shuffle", e);
+                LOG.warn("The last reports of the RDMA shuffle are missing", e);
             }
         }
     }

@@ -32,7 +32,6 @@ import java.util.Set;
 import java.util.function.IntConsumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Collectors;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
@@ -383,12 +382,7 @@ final class ExecutorRuntime implements AutoCloseable {
         }
         closed = true;
         if (memory != null) {
-            LOG.info(
-                    "RDMA shuffle statistics: {}",
-                    statistics().entrySet().stream()
-                            .map(entry -> entry.getKey().label() + " "
-                                    + entry.getKey().format(entry.getValue()))
-                            .collect(Collectors.joining(", ")));
+            LOG.info("RDMA shuffle statistics: {}", ShuffleCounter.format(statistics()));
         }
         closeOrWarn(metrics);
         closeOrWarn(reports);

@@ -6,6 +6,8 @@ import static io.rdmashuffle.store.ShuffleCounter.Kind.PEAK;
 import static io.rdmashuffle.store.ShuffleCounter.Kind.TOTAL;
 
 import io.rdmashuffle.text.Quantities;
+import java.util.Map;
+import java.util.stream.Collectors;
 
 /**
  * What every executor counts and the driver can add up; the names appear in metrics, events, the demo and tests. {@code
@@ -151,6 +153,13 @@ public enum ShuffleCounter {
             return "bytes";
         }
         return name().endsWith("_MILLIS") ? "ms" : "count";
+    }
+
+    /** Returns counters with their values on one line, as logs show them. */
+    public static String format(Map<ShuffleCounter, Long> values) {
+        return values.entrySet().stream()
+                .map(entry -> entry.getKey().label() + " " + entry.getKey().format(entry.getValue()))
+                .collect(Collectors.joining(", "));
     }
 
     /** Returns a value of this counter for a log: bytes in MiB, everything else as it is. */

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonValue;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -66,6 +67,15 @@ public final class CounterValues {
             }
         }
         return byLabel;
+    }
+
+    /** Returns all values by counter. */
+    public Map<ShuffleCounter, Long> byCounter() {
+        Map<ShuffleCounter, Long> byCounter = new EnumMap<>(ShuffleCounter.class);
+        for (ShuffleCounter counter : COUNTERS) {
+            byCounter.put(counter, get(counter));
+        }
+        return byCounter;
     }
 
     /** Returns one value. */

@@ -38,6 +38,7 @@ final class Advice {
     static List<String> of(ApplicationInfo info, List<ExecutorReport> executors, CounterValues totals) {
         Advice advice = new Advice(info, executors, totals);
         advice.aboutSort();
+        advice.aboutExecutors();
         advice.aboutPool();
         advice.aboutRdma();
         advice.aboutNetty();
@@ -57,6 +58,22 @@ final class Advice {
     private void aboutSort() {
         if (!info.whySort().isEmpty()) {
             findings.add("Spark's sort shuffle serves this application: " + info.whySort() + ".");
+        }
+    }
+
+    private void aboutExecutors() {
+        long lost = executors.stream()
+                .filter(executor -> executor.state() == ExecutorReport.State.LOST
+                        && !executor.host().isEmpty())
+                .count();
+        if (lost > 0) {
+            findings.add(
+                    lost + " executors were lost: Spark's Executors tab has the reasons, and their logs the causes.");
+        }
+        if (executors.isEmpty() && info.whySort().isEmpty()) {
+            findings.add(
+                    "No executor has reported. If Spark's Executors tab lists dead ones, their logs have the cause;"
+                            + " see docs/troubleshooting.md, \"Executors exit at start\".");
         }
     }
 

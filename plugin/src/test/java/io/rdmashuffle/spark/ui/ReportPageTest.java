@@ -103,6 +103,22 @@ class ReportPageTest {
     }
 
     @Test
+    void reportsApplicationWithoutExecutors() {
+        know("");
+        assertThat(page.get()).doesNotContain("Nothing to change").contains("No executor has reported");
+    }
+
+    @Test
+    void reportsLostExecutors() {
+        know("");
+        ApplicationReports reports = new ApplicationReports(store, report -> {}, Duration.ZERO);
+        reports.take(TestReports.kept("1", false, Map.of(ShuffleCounter.SHM_BYTES, 5L << 20)));
+        reports.take(TestReports.kept("2", false, Map.of(ShuffleCounter.SHM_BYTES, 5L << 20)));
+        reports.removed("2");
+        assertThat(page.get()).doesNotContain("Nothing to change").contains("1 executors were lost");
+    }
+
+    @Test
     void reasonsAgainstRdmaCountOnSeveralHostsAndAreEscaped() {
         know("");
         store.put(TestReports.kept("1", false, Map.of()));
