@@ -16,11 +16,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> stateless. <b>Source:</b> {@code sun.misc.Unsafe.copyMemory}, module jdk.unsupported.
  */
 final class ArrayCopy {
-    /**
-     * The virtual machine reaches a safe point between pieces of this size, so that a long copy does not hold up the
-     * others.
-     */
-    private static final int MAX_PIECE_BYTES = 1 << 20;
+    private static final int MAX_PIECE_BYTES = RawMemory.MAX_PIECE_BYTES;
 
     private static final MemoryIO IO = MemoryIO.getInstance();
     private static final @Nullable MethodHandle COPY;
@@ -66,23 +62,25 @@ final class ArrayCopy {
 
     /** Callers have checked the range in the array. */
     static void fromMemory(long address, byte[] target, int offset, int length) {
-        if (COPY == null) {
-            IO.getByteArray(address, target, offset, length);
-            return;
-        }
         for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
-            copy(COPY, null, address + done, target, BASE + offset + done, Math.min(MAX_PIECE_BYTES, length - done));
+            long piece = Math.min(MAX_PIECE_BYTES, length - done);
+            if (COPY == null) {
+                IO.getByteArray(address + done, target, offset + (int) done, (int) piece);
+            } else {
+                copy(COPY, null, address + done, target, BASE + offset + done, piece);
+            }
         }
     }
 
     /** Callers have checked the range in the array. */
     static void toMemory(long address, byte[] source, int offset, int length) {
-        if (COPY == null) {
-            IO.putByteArray(address, source, offset, length);
-            return;
-        }
         for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
-            copy(COPY, source, BASE + offset + done, null, address + done, Math.min(MAX_PIECE_BYTES, length - done));
+            long piece = Math.min(MAX_PIECE_BYTES, length - done);
+            if (COPY == null) {
+                IO.putByteArray(address + done, source, offset + (int) done, (int) piece);
+            } else {
+                copy(COPY, source, BASE + offset + done, null, address + done, piece);
+            }
         }
     }
 

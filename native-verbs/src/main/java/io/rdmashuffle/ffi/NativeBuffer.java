@@ -40,11 +40,12 @@ public final class NativeBuffer implements AutoCloseable {
             throw new IllegalArgumentException("length of " + lengthBytes + " bytes: must be positive");
         }
         this.lengthBytes = lengthBytes;
-        allocation = IO.allocateMemory(lengthBytes + ALIGNMENT_BYTES - 1, true);
+        allocation = IO.allocateMemory(lengthBytes + ALIGNMENT_BYTES - 1, false);
         if (allocation == 0) {
             throw new OutOfMemoryError("no native memory for " + lengthBytes + " bytes");
         }
         address = (allocation + ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES;
+        RawMemory.clear(address, lengthBytes);
         mappedBytes = 0;
     }
 

@@ -16,7 +16,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.zip.CRC32C;
+import java.util.zip.Checksum;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +38,9 @@ import org.jspecify.annotations.Nullable;
 public final class ChunkedOutput {
     /** Where no whole chunk is free, leases down to this fraction of one are taken. */
     private static final long MAX_CHUNK_PARTS = 16;
+
+    /** Bytes that are copied and checked at once: they stay in a core's cache, and the JVM reaches a safepoint soon. */
+    private static final int MAX_PIECE_BYTES = 1 << 20;
 
     /** A {@link ByteBuffer} holds 2 GiB - 1; leases may be longer. */
     private static final long MAX_WINDOW_BYTES = 1L << 30;
@@ -126,10 +129,10 @@ public final class ChunkedOutput {
      *
      * @return how many were taken, and added: fewer than {@code length} when the pool is full
      */
-    public int append(Source source, int length, CRC32C checksum) throws InterruptedIOException {
+    public int append(Source source, int length, Checksum checksum) throws InterruptedIOException {
         int done = 0;
         while (done < length && hasRoom(chunkBytes)) {
-            int piece = (int) Math.min(length - done, window.lengthBytes() - position);
+            int piece = pieceOf(length - done);
             source.copyTo(window.address() + position, done, piece);
             ByteBuffer bytes = windowBytes();
             int at = (int) position;
@@ -138,6 +141,10 @@ public final class ChunkedOutput {
             done += piece;
         }
         return done;
+    }
+
+    private int pieceOf(int left) {
+        return (int) Math.min(Math.min(left, MAX_PIECE_BYTES), window.lengthBytes() - position);
     }
 
     private ByteBuffer windowBytes() {
@@ -157,7 +164,7 @@ public final class ChunkedOutput {
     /** Appends what is left of a buffer; what is left afterwards found no room. */
     public void append(ByteBuffer source) throws InterruptedIOException {
         while (source.hasRemaining() && hasRoom(chunkBytes)) {
-            int piece = (int) Math.min(source.remaining(), window.lengthBytes() - position);
+            int piece = pieceOf(source.remaining());
             window.slice(position, piece).asByteBuffer().put(source.slice(source.position(), piece));
             source.position(source.position() + piece);
             position += piece;

@@ -113,6 +113,27 @@ class ChunkedOutputTest {
         return taken;
     }
 
+    /** Neither the copy nor the checksum has a safepoint poll. */
+    @Test
+    void copiesLargeRecordsInPieces(@TempDir(factory = ShmTempDirs.class) Path large) throws Exception {
+        byte[] content = content((5 << 20) + 3);
+        try (Pool roomy = TestPools.create(large, 8 << 20, 8 << 20)) {
+            ChunkedOutput output = new ChunkedOutput(TieredPool.of(roomy), 8 << 20, 0, false);
+            CRC32C crc = new CRC32C();
+            int taken = output.append(
+                    (address, from, bytes) -> {
+                        assertThat(bytes).isLessThanOrEqualTo(1 << 20);
+                        RawMemory.putBytes(address, content, from, bytes);
+                    },
+                    content.length,
+                    crc);
+            assertThat(taken).isEqualTo(content.length);
+            assertThat((int) crc.getValue()).isEqualTo(crc(content, 0, content.length));
+            assertThat(bytes(output.slices())).isEqualTo(content);
+            output.discard();
+        }
+    }
+
     private static byte[] bytes(List<StoredSlice> slices) {
         ByteArrayOutputStream out = new ByteArrayOutputStream();
         slices.forEach(slice -> out.writeBytes(TestPools.bytes(slice)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
@@ -37,6 +38,9 @@ import org.slf4j.LoggerFactory;
  */
 final class DirectBlockReader implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DirectBlockReader.class);
+
+    /** A caller may offer room for a record of any size; a compressed block is copied once more. */
+    private static final int MAX_COPIED_BYTES = 1 << 20;
 
     private Iterator<WantedBlock> wanted;
     private final Map<BlockManagerId, BlockSource> sources;
@@ -213,7 +217,7 @@ final class DirectBlockReader implements AutoCloseable {
             missed.add(block);
             return 0;
         }
-        if (found.bytes().lengthBytes() <= room) {
+        if (found.bytes().lengthBytes() <= Math.min(room, MAX_COPIED_BYTES)) {
             try (found) {
                 return copy(block, found, target, offset, source.counter());
             } catch (IOException e) {
@@ -293,7 +297,7 @@ final class DirectBlockReader implements AutoCloseable {
 
     private int checksum(byte[] bytes, int offset, int length) {
         crc.reset();
-        crc.update(bytes, offset, length);
+        Crc32c.update(crc, bytes, offset, length);
         return (int) crc.getValue();
     }
 
