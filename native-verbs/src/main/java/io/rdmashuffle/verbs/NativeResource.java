@@ -181,7 +181,9 @@ public abstract class NativeResource implements AutoCloseable {
             if (earlier == null) {
                 return e;
             }
-            earlier.addSuppressed(e);
+            if (e != earlier) {
+                earlier.addSuppressed(e);
+            }
         }
         return earlier;
     }

@@ -278,7 +278,9 @@ final class ConnectionState implements CompletionTarget {
             pair.fail();
             id.disconnect();
         } catch (RuntimeException e) {
-            reason.addSuppressed(e);
+            if (e != reason) {
+                reason.addSuppressed(e);
+            }
         }
     }
 
@@ -341,13 +343,17 @@ final class ConnectionState implements CompletionTarget {
                 progress.takeCompletions(); // of receives, whose queue pair must still be known by its number
             }
         } catch (RuntimeException e) {
-            reason.addSuppressed(e);
+            if (e != reason) {
+                reason.addSuppressed(e);
+            }
         }
         try {
             pair.close();
         } catch (RuntimeException e) {
             kept = e;
-            reason.addSuppressed(e);
+            if (e != reason) {
+                reason.addSuppressed(e);
+            }
         }
         synchronized (lock) {
             left = new ArrayList<>(sends.operations().takeAll());
@@ -380,7 +386,9 @@ final class ConnectionState implements CompletionTarget {
         try {
             id.close();
         } catch (RuntimeException e) {
-            reason.addSuppressed(e);
+            if (e != reason) {
+                reason.addSuppressed(e);
+            }
         }
     }
 }

@@ -125,7 +125,9 @@ public final class RdmaListener implements AutoCloseable {
         try {
             peer.reject(reason.getClass().getSimpleName().getBytes(StandardCharsets.US_ASCII));
         } catch (RuntimeException e) {
-            reason.addSuppressed(e);
+            if (e != reason) {
+                reason.addSuppressed(e);
+            }
         }
         if (connection == null) {
             peer.close();

@@ -302,7 +302,7 @@ final class Resources implements AutoCloseable {
             } catch (IllegalStateException e) {
                 if (kept == null) {
                     kept = e;
-                } else {
+                } else if (e != kept) {
                     kept.addSuppressed(e);
                 }
             }

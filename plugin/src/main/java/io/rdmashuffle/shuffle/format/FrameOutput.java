@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.format;
 
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -124,9 +125,8 @@ final class FrameOutput extends OutputStream implements PieceSink {
 
     private void writeCompressed(FrameCodec as, int bytes, long started) throws IOException {
         compressed.reset();
-        try (OutputStream codec = codecs.writer(as, bytes).compressedOutputStream(compressed)) {
-            codec.write(raw, 0, bytes);
-        }
+        CloseOnFailure.use(
+                codecs.writer(as, bytes).compressedOutputStream(compressed), codec -> codec.write(raw, 0, bytes));
         writeHeader(as, compressed.size(), bytes, started);
         compressed.writeTo(out);
     }
@@ -138,7 +138,6 @@ final class FrameOutput extends OutputStream implements PieceSink {
 
     @Override
     public void close() throws IOException {
-        finishFrames();
-        out.close();
+        CloseOnFailure.use(out, stream -> finishFrames());
     }
 }

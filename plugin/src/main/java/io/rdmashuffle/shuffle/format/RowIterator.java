@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.format;
 
+import io.rdmashuffle.shuffle.HeapShortage;
 import io.rdmashuffle.shuffle.Unchecked;
 import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.NoSuchElementException;
+import java.util.function.IntFunction;
 import org.apache.spark.serializer.SerializerInstance;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
@@ -18,7 +20,8 @@ import scala.collection.AbstractIterator;
  * Rows of Spark SQL that point into the buffer to which their blocks were copied: no copy and no stream for each.
  *
  * <p>One row object serves all, as with Spark's own deserialiser: a row is good until the next one is asked for.
- * Looking whether there is a next one leaves it alone, so there are two buffers.
+ * Looking whether there is a next one leaves it alone, so there are two buffers. A row that is larger than they are gets
+ * an array of its own, which is not kept: the heap need not hold two of them at a time.
  *
  * <p><b>Threading:</b> one task thread. <b>Ownership:</b> closes the stream when it ends.
  */
@@ -26,9 +29,12 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
     /** Fits into a second-level cache beside the consumer's own data. */
     private static final int BUFFER_BYTES = 64 << 10;
 
+    private static final byte[] NONE = new byte[0];
+
     private final InputStream in;
     private final Tuple2<Object, Object> record;
     private final UnsafeRow row;
+    private final IntFunction<byte[]> arrays;
     private byte[] buffer = new byte[BUFFER_BYTES];
     private byte[] other = new byte[BUFFER_BYTES];
     private int position;
@@ -37,7 +43,17 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
 
     /** Returns rows in this record, whose value is a row object that knows how many fields there are. */
     RowIterator(InputStream in, Tuple2<Object, Object> record) {
+        this(in, record, byte[]::new);
+    }
+
+    /**
+     * Returns rows in this record.
+     *
+     * @param arrays allocates those of large rows
+     */
+    RowIterator(InputStream in, Tuple2<Object, Object> record, IntFunction<byte[]> arrays) {
         this.in = in;
+        this.arrays = arrays;
         this.record = record;
         this.row = (UnsafeRow) record._2();
     }
@@ -94,15 +110,25 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
         }
     }
 
+    /** Returns an array for a large row and its length; the row before, which is not to be used any more, is let go. */
+    private byte[] ofOneRow(int bytes) {
+        row.pointTo(NONE, Platform.BYTE_ARRAY_OFFSET, 0);
+        try {
+            return arrays.apply(bytes);
+        } catch (OutOfMemoryError e) {
+            throw HeapShortage.ofTask(bytes, e);
+        }
+    }
+
     /**
      * Goes to the other buffer, with what is left in this one and as much more as there is, at least so many bytes in
      * all.
      */
     private void fill(int bytes) throws IOException {
-        byte[] target = bytes > other.length ? new byte[bytes] : other;
+        byte[] target = bytes > BUFFER_BYTES ? ofOneRow(bytes) : other;
         int filled = end - position;
         System.arraycopy(buffer, position, target, 0, filled);
-        other = buffer;
+        other = buffer.length > BUFFER_BYTES ? new byte[BUFFER_BYTES] : buffer;
         buffer = target;
         position = 0;
         end = filled;

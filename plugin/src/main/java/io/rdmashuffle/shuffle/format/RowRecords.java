@@ -23,8 +23,6 @@ public final class RowRecords implements RecordEncoder {
 
     private final SerializationStream counting;
     private final UnsafeRow counted = new UnsafeRow(0);
-    private UnsafeRow row = counted;
-    private int length;
     private long uncounted;
 
     public RowRecords(Serializer serializer) {
@@ -32,18 +30,14 @@ public final class RowRecords implements RecordEncoder {
     }
 
     @Override
-    public void encode(Object key, Object value) {
-        row = (UnsafeRow) value;
-        length = row.getSizeInBytes();
+    public void write(int partition, Object key, Object value, RecordSink sink) throws IOException {
+        UnsafeRow row = (UnsafeRow) value;
+        int length = row.getSizeInBytes();
+        sink.appendPrefixed(partition, row.getBaseObject(), row.getBaseOffset(), length);
         uncounted += length;
         if (uncounted >= ZEROS.length) {
             count();
         }
-    }
-
-    @Override
-    public boolean addTo(RecordSink sink, int partition) {
-        return sink.addPrefixed(partition, row.getBaseObject(), row.getBaseOffset(), length);
     }
 
     private void count() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import java.io.IOException;
 import java.io.OutputStream;
 import org.apache.spark.io.CompressionCodec;
@@ -37,9 +38,7 @@ final class BlockSample {
     }
 
     private void add(byte[] block, int length) throws IOException {
-        try (OutputStream stream = codec.compressedOutputStream(new Counting())) {
-            stream.write(block, 0, length);
-        }
+        CloseOnFailure.use(codec.compressedOutputStream(new Counting()), stream -> stream.write(block, 0, length));
         rawBytes += length;
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.combine.FreeRoom;
@@ -132,20 +133,17 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     private void takeAll(Iterator<? extends Product2<K, ?>> records, RowChecksums checksums) throws IOException {
         Partitioner partitioner = dependency.partitioner();
-        long taken = 0;
-        try (RecordEncoder encoder = encoder()) {
+        CloseOnFailure.use(encoder(), encoder -> {
+            long taken = 0;
             while (records.hasNext()) {
                 Product2<K, ?> record = records.next();
                 int partition = partitioner.getPartition(record._1());
-                encoder.encode(record._1(), record._2());
+                encoder.write(partition, record._1(), record._2(), gathered);
                 checksums.update(partition, record._1(), record._2());
-                if (!encoder.addTo(gathered, partition)) {
-                    addAfterSpill(encoder, partition);
-                }
                 taken++;
             }
-        }
-        metrics.incRecordsWritten(taken);
+            metrics.incRecordsWritten(taken);
+        });
     }
 
     private RecordEncoder encoder() {
@@ -155,13 +153,6 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     private boolean hasRows() {
         return UnsafeRowFormat.areWrittenBy(dependency.serializer());
-    }
-
-    private void addAfterSpill(RecordEncoder encoder, int partition) throws IOException {
-        gathered.spillAll();
-        if (!encoder.addTo(gathered, partition)) {
-            throw new IllegalStateException("an empty record buffer refused a record");
-        }
     }
 
     private File temporaryFile() {
@@ -218,9 +209,8 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
                 if (inMemory) {
                     writeBare(out, p);
                 } else if (has(p)) {
-                    try (OutputStream stream = form.open(p, out)) {
-                        writeTo(stream, p);
-                    }
+                    int partition = p;
+                    CloseOnFailure.use(form.open(p, out), stream -> writeTo(stream, partition));
                 }
             }
             services.components().compressed(codec, cost);
@@ -229,8 +219,8 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
             out.abort(e);
             LOG.debug("{} was refused by {}: {}", key, destination, e.getMessage());
             return null;
-        } catch (IOException | RuntimeException e) {
-            out.abort(e);
+        } catch (Throwable e) {
+            CloseOnFailure.close(e, () -> out.abort(e));
             throw e;
         }
     }
@@ -251,9 +241,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     private void writeBare(PoolMapOutputWriter out, int partition) throws IOException {
         if (gathered.has(partition)) {
             FrameMarkGuard.check(head, gathered.head(partition, head));
-            try (PoolMapOutputWriter.PartitionStream stream = out.openPartition(partition)) {
-                gathered.writeTo(stream, partition);
-            }
+            CloseOnFailure.use(out.openPartition(partition), stream -> gathered.writeTo(stream, partition));
         }
     }
 

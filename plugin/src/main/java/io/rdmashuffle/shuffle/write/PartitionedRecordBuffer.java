@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import io.rdmashuffle.shuffle.HeapShortage;
 import io.rdmashuffle.shuffle.format.PieceSink;
 import io.rdmashuffle.shuffle.format.RecordSink;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
@@ -9,7 +10,6 @@ import java.io.OutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.memory.MemoryConsumer;
 import org.apache.spark.memory.MemoryMode;
@@ -28,6 +28,9 @@ import org.jspecify.annotations.Nullable;
  *  piece, 8-aligned in a page:   next of its partition, 0 for none (8)   room (8)   bytes (room)
  *  place of a piece:             page, from 1 (24 bits)                  offset in it (40 bits)
  * </pre>
+ *
+ * <p>A record larger than {@link #MAX_PART_BYTES} is appended in parts, between which records may be spilled: the parts
+ * of a partition follow one another wherever they are. No page is as large as a record.
  *
  * <p>When another consumer of the task's memory gets none, Spark asks this one to {@link #spill(long, MemoryConsumer)},
  * between two records; once it has been {@link #shut()}, the records are being written out and stay.
@@ -51,6 +54,11 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     private static final long MAX_PAGE_BYTES = 4 << 20;
     /** A page is half of what is held, or the rest that Spark has to give; a rest below this is not worth a page. */
     private static final long MIN_REST_BYTES = 256 << 10;
+    /**
+     * Of one record. Its bytes are on the heap already, as the task's own objects that Spark does not account for, so
+     * what Spark grants for a copy may not be there: a record of 2.5 GB leaves room for this copy in a heap of 3 GB.
+     */
+    private static final long MAX_RECORD_BYTES = 64 << 20;
     /** Spark gives a task 8192 pages at most, for everything that it does. */
     private static final int MAX_PAGES = 2048;
     /**
@@ -80,6 +88,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     private final long[] positions;
     private final long[] ends;
     private final Overflow overflow;
+    private final long maxRecordBytes;
     private final long largestPage;
     private final int pageHeaderBytes;
     private final byte[] prefix = new byte[UnsafeRowFormat.PREFIX_BYTES];
@@ -96,8 +105,18 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
      * @param overflow takes all records when another consumer of the task needs memory, and at {@link #spillAll()}
      */
     PartitionedRecordBuffer(TaskMemoryManager memory, int partitions, Overflow overflow) {
+        this(memory, partitions, overflow, MAX_RECORD_BYTES);
+    }
+
+    /**
+     * Creates an empty buffer.
+     *
+     * @param maxRecordBytes bytes of one record after which all records are spilled
+     */
+    PartitionedRecordBuffer(TaskMemoryManager memory, int partitions, Overflow overflow, long maxRecordBytes) {
         super(memory, MIN_REST_BYTES - ARRAY_HEADER_BYTES, memory.getTungstenMemoryMode());
         this.overflow = overflow;
+        this.maxRecordBytes = maxRecordBytes;
         // Where it leaves room for the header, Spark's is below a power of two.
         this.largestPage = Math.max(MAX_PAGE_BYTES, Long.highestOneBit(memory.pageSizeBytes() + ARRAY_HEADER_BYTES));
         this.pageHeaderBytes = getMode() == MemoryMode.ON_HEAP ? ARRAY_HEADER_BYTES : 0;
@@ -108,18 +127,62 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         this.ends = new long[partitions];
     }
 
+    @Override
+    public void append(int partition, byte[] part, int length, long before) throws IOException {
+        appendPart(partition, part, Platform.BYTE_ARRAY_OFFSET, length, before);
+    }
+
+    @Override
+    public void appendPrefixed(int partition, Object base, long offset, int length) throws IOException {
+        if (length <= MAX_PART_BYTES) {
+            if (!addPrefixed(partition, base, offset, length)) {
+                spillAll();
+                require(addPrefixed(partition, base, offset, length));
+            }
+            return;
+        }
+        byte[] lengthBefore = new byte[UnsafeRowFormat.PREFIX_BYTES];
+        Platform.putInt(lengthBefore, Platform.BYTE_ARRAY_OFFSET, Integer.reverseBytes(length));
+        appendPart(partition, lengthBefore, Platform.BYTE_ARRAY_OFFSET, lengthBefore.length, 0);
+        for (int done = 0; done < length; ) {
+            int part = Math.min(length - done, MAX_PART_BYTES);
+            appendPart(partition, base, offset + done, part, (long) lengthBefore.length + done);
+            done += part;
+        }
+    }
+
+    private void appendPart(int partition, @Nullable Object base, long offset, int length, long before)
+            throws IOException {
+        if (!add(partition, base, offset, length)) {
+            spillAll();
+            require(add(partition, base, offset, length));
+        }
+        if ((before + length) / maxRecordBytes != before / maxRecordBytes) {
+            spillAll();
+        }
+    }
+
+    private static void require(boolean added) {
+        if (!added) {
+            throw new IllegalStateException("an empty record buffer refused a record");
+        }
+    }
+
     /**
      * Takes a record; false if there is no memory for it now, and then nothing has changed. An empty buffer takes any
      * record: other tasks and operators may hold all that Spark has to give, and sort shuffle may get by with nothing.
      */
-    @Override
-    public boolean add(int partition, byte[] record, int length) {
+    boolean add(int partition, byte[] record, int length) {
+        return add(partition, record, Platform.BYTE_ARRAY_OFFSET, length);
+    }
+
+    private boolean add(int partition, @Nullable Object base, long offset, int length) {
         gate.enter();
         try {
             if (ends[partition] - positions[partition] < length && !makeRoom(partition, length)) {
                 return false;
             }
-            append(partition, record, Platform.BYTE_ARRAY_OFFSET, length);
+            copy(partition, base, offset, length);
             return true;
         } finally {
             gate.leave();
@@ -127,8 +190,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     }
 
     /** Takes a record with its length before it, as {@link UnsafeRowFormat} says; false as above. */
-    @Override
-    public boolean addPrefixed(int partition, Object base, long offset, int length) {
+    boolean addPrefixed(int partition, Object base, long offset, int length) {
         int needed = UnsafeRowFormat.PREFIX_BYTES + length;
         gate.enter();
         try {
@@ -144,8 +206,8 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
                 return false;
             }
             Platform.putInt(prefix, Platform.BYTE_ARRAY_OFFSET, Integer.reverseBytes(length));
-            append(partition, prefix, Platform.BYTE_ARRAY_OFFSET, UnsafeRowFormat.PREFIX_BYTES);
-            append(partition, base, offset, length);
+            copy(partition, prefix, Platform.BYTE_ARRAY_OFFSET, UnsafeRowFormat.PREFIX_BYTES);
+            copy(partition, base, offset, length);
             return true;
         } finally {
             gate.leave();
@@ -153,7 +215,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     }
 
     /** Copies bytes to the end of the last piece, and the rest to the one that follows it, which has room for them. */
-    private void append(int partition, Object base, long offset, int length) {
+    private void copy(int partition, @Nullable Object base, long offset, int length) {
         int head = (int) Math.min(ends[partition] - positions[partition], length);
         Platform.copyMemory(base, offset, bases[partition], positions[partition], head);
         positions[partition] += head;
@@ -255,11 +317,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         try {
             return MemoryBlock.fromLongArray(SPARE.take(Math.toIntExact(bytes / Long.BYTES)));
         } catch (OutOfMemoryError e) {
-            // The task fails, not the executor: where the record has hundreds of megabytes, memory for less is there.
-            SparkOutOfMemoryError ofTask = new SparkOutOfMemoryError(
-                    "UNABLE_TO_ACQUIRE_MEMORY", Map.of("requestedBytes", Long.toString(bytes), "receivedBytes", "0"));
-            ofTask.initCause(e);
-            throw ofTask;
+            throw HeapShortage.ofTask(bytes, e);
         }
     }
 

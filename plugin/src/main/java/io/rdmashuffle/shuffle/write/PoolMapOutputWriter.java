@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.SliceCursor;
 import io.rdmashuffle.memory.StoredSlice;
@@ -209,6 +210,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         private final CRC32C crc = new CRC32C();
         private @Nullable OutputStream fileStream;
         private boolean closed;
+        private boolean failed;
 
         private PartitionStream(int partition) throws IOException {
             this.partition = partition;
@@ -224,8 +226,10 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
 
         @Override
         public void writeFrom(@Nullable Object base, long offset, int length) throws IOException {
+            requireOpen();
+            failed = true;
             int done = 0;
-            if (fileStream == null && !closed) {
+            if (fileStream == null) {
                 done = pooled.append(
                         (address, from, bytes) -> Platform.copyMemory(base, offset + from, null, address, bytes),
                         length,
@@ -235,6 +239,17 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
             if (done < length) {
                 writeThroughArray(base, offset + done, length - done);
             }
+            failed = false;
+        }
+
+        /** A stream that is closed after a failure may have bytes left, and the file is to be opened once. */
+        private void requireOpen() throws IOException {
+            if (closed) {
+                throw new IOException("partition " + partition + " is closed");
+            }
+            if (failed) {
+                throw new IOException("partition " + partition + ": an earlier write has failed");
+            }
         }
 
         /** A record may be as large as an array can be, and the heap nearly full. */
@@ -243,20 +258,24 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
             for (int done = 0; done < length; ) {
                 int piece = Math.min(length - done, array.length);
                 Platform.copyMemory(base, offset + done, array, Platform.BYTE_ARRAY_OFFSET, piece);
-                write(array, 0, piece);
+                store(array, 0, piece);
                 done += piece;
             }
         }
 
         @Override
         public void write(byte[] source, int offset, int length) throws IOException {
-            if (closed) {
-                throw new IOException("partition " + partition + " is closed");
-            }
+            requireOpen();
+            failed = true;
+            store(source, offset, length);
+            failed = false;
+        }
+
+        private void store(byte[] source, int offset, int length) throws IOException {
             int done = 0;
             if (fileStream == null) {
                 done = pooled.append(source, offset, length);
-                crc.update(source, offset, done);
+                Crc32c.update(crc, source, offset, done);
                 lengths[partition] += done;
             }
             if (done < length) {

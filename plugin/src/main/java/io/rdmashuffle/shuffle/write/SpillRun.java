@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
@@ -35,7 +36,7 @@ interface SpillRun extends AutoCloseable {
      *
      * <p><b>Threading:</b> none; one thread at a time.
      */
-    interface Writer extends AutoCloseable {
+    interface Writer extends Closeable {
         /**
          * Begins a partition, above those before; the caller closes the result before the next.
          *

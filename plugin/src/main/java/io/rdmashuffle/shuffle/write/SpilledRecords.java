@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
+import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.shuffle.format.FrameCodec;
 import io.rdmashuffle.shuffle.format.Frames;
 import java.io.File;
@@ -92,9 +93,9 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
         long written = append(0, bytes, run -> {
             for (int p = 0; p < partitions; p++) {
                 if (records.has(p)) {
-                    try (OutputStream out = run.begin(p, records.recordBytes(p))) {
-                        records.writeTo(out, p, buffer);
-                    }
+                    int partition = p;
+                    CloseOnFailure.use(
+                            run.begin(p, records.recordBytes(p)), out -> records.writeTo(out, partition, buffer));
                 }
             }
         });
@@ -113,10 +114,12 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
     /** Appends a run with so many bytes of records; returns its own. */
     private long append(int level, long bytes, Partitions content) throws IOException {
         return file(level).append(bytes, stored -> {
-            try (SpillRun.Writer run = writer(stored, bytes)) {
+            FrameIndex[] index = new FrameIndex[1];
+            CloseOnFailure.use(writer(stored, bytes), run -> {
                 content.writeTo(run);
-                return run.end();
-            }
+                index[0] = run.end();
+            });
+            return index[0];
         });
     }
 
@@ -173,9 +176,8 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
                         bytes += each.moveTo(p) ? each.left() : 0;
                     }
                     if (bytes > 0) {
-                        try (OutputStream out = run.begin(p, bytes)) {
-                            writeTo(out, p, merged, buffer);
-                        }
+                        int partition = p;
+                        CloseOnFailure.use(run.begin(p, bytes), out -> writeTo(out, partition, merged, buffer));
                     }
                 }
             });

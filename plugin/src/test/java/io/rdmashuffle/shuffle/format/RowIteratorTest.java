@@ -16,6 +16,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Random;
+import org.apache.spark.memory.SparkOutOfMemoryError;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -97,6 +98,42 @@ class RowIteratorTest {
                 })
                 .as("seed %d", seed)
                 .isInstanceOf(EOFException.class);
+    }
+
+    @Test
+    void keepsNoArrayOfALargeRow() throws IOException {
+        byte[] large = new byte[1 << 20];
+        for (int i = 0; i < 3; i++) {
+            written.write(ByteBuffer.allocate(4).putInt(large.length).array());
+            written.write(large);
+            writeRows(100);
+        }
+        RowIterator iterator = iterator(new ByteArrayInputStream(written.toByteArray()));
+        int largeArrays = 0;
+        while (iterator.hasNext()) {
+            UnsafeRow row = (UnsafeRow) iterator.next()._2();
+            int array = ((byte[]) row.getBaseObject()).length;
+            if (row.getSizeInBytes() <= 64 << 10) {
+                assertThat(array).as("seed %d", seed).isLessThanOrEqualTo(64 << 10);
+            } else {
+                assertThat(array).isEqualTo(row.getSizeInBytes() + 4);
+                largeArrays++;
+            }
+        }
+        assertThat(largeArrays).isGreaterThanOrEqualTo(3);
+    }
+
+    @Test
+    void failsTheTaskForARowWithoutMemory() throws IOException {
+        written.write(ByteBuffer.allocate(4).putInt(1 << 20).array());
+        UnsafeRow row = new UnsafeRow(0);
+        RowIterator iterator =
+                new RowIterator(new ByteArrayInputStream(written.toByteArray()), new Tuple2<>(0, row), bytes -> {
+                    throw new OutOfMemoryError("Java heap space");
+                });
+        assertThatThrownBy(iterator::next)
+                .isInstanceOf(SparkOutOfMemoryError.class)
+                .hasMessageContaining(Integer.toString((1 << 20) + 4));
     }
 
     @Test

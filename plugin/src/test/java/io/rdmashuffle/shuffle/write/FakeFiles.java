@@ -14,7 +14,7 @@ import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.metadata.MapOutputCommitMessage;
 
 /** Spark's local shuffle files, in memory, as strict as those about the order of calls. */
-final class FakeFiles implements ShuffleMapOutputWriter, SingleSpillShuffleMapOutputWriter {
+class FakeFiles implements ShuffleMapOutputWriter, SingleSpillShuffleMapOutputWriter {
     private final ByteArrayOutputStream[] partitions;
     private byte[] spill = new byte[0];
     private int last = -1;

@@ -4,6 +4,7 @@ package io.rdmashuffle.shuffle.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.shuffle.format.RecordSink;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -199,6 +200,65 @@ class PartitionedRecordBufferTest {
                     .isZero();
         }
         records.close();
+        other.freeMemory(HEAP_BYTES);
+        memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    /** Bytes of one record are held up to a limit, then spilled; what follows it stays behind it. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void spillsARecordAboveItsLimit(boolean offHeap) throws IOException {
+        fillModel();
+        long limit = 1 << 20;
+        TaskMemoryManager memory = memory(offHeap);
+        SpilledRecords spilled = spilled(new SparkConf(false));
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled, limit);
+        byte[] large = new byte[(9 << 20) + 5];
+        random.nextBytes(large);
+        for (int round = 0; round < 2; round++) {
+            for (int i = 0; i < 100; i++) {
+                addRandom(records);
+            }
+            int partition = random.nextInt(PARTITIONS);
+            for (int done = 0; done < large.length; ) {
+                int part = Math.min(large.length - done, 1 + random.nextInt(RecordSink.MAX_PART_BYTES));
+                records.append(partition, Arrays.copyOfRange(large, done, done + part), part, done);
+                done += part;
+                assertThat(records.recordBytes()).isLessThan(2 * limit);
+            }
+            model.get(partition).write(large);
+            addRandom(records);
+            records.appendPrefixed(partition, large, Platform.BYTE_ARRAY_OFFSET, large.length);
+            assertThat(records.recordBytes()).isLessThan(2 * limit);
+            model.get(partition)
+                    .write(ByteBuffer.allocate(4).putInt(large.length).array());
+            model.get(partition).write(large);
+        }
+        assertThat(spilled.recordBytes()).isGreaterThan(4 * (large.length - 2 * limit));
+        assertAllThere(spilled, records);
+        records.close();
+        spilled.close();
+        memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
+    }
+
+    /** With no memory to be had, records larger than the first page pass through it. */
+    @Test
+    void takesAnyRecordInSmallPagesWithoutMemory() throws IOException {
+        fillModel();
+        TaskMemoryManager memory = memory(false);
+        Operator other = new Operator(memory);
+        assertThat(other.acquireMemory(HEAP_BYTES)).isEqualTo(HEAP_BYTES);
+        SpilledRecords spilled = spilled(new SparkConf(false));
+        PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
+        byte[] large = new byte[10 << 20];
+        random.nextBytes(large);
+        records.appendPrefixed(3, large, Platform.BYTE_ARRAY_OFFSET, large.length);
+        assertThat(records.heldBytes()).isLessThan(2 << 20);
+        model.get(3).write(ByteBuffer.allocate(4).putInt(large.length).array());
+        model.get(3).write(large);
+        assertAllThere(spilled, records);
+        records.close();
+        spilled.close();
         other.freeMemory(HEAP_BYTES);
         memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
     }

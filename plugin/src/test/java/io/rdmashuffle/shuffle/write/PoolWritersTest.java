@@ -17,6 +17,7 @@ import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -35,6 +36,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
@@ -287,6 +289,32 @@ class PoolWritersTest {
             assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(record.length / 4);
         }
         writer.abort(new IOException("enough seen"));
+    }
+
+    /** A codec flushes once more when it is closed after its output has failed. */
+    @Test
+    void opensItsFileOnceWhereWritesFail() throws Exception {
+        IOException full = new IOException("No space left on device");
+        AtomicInteger opened = new AtomicInteger();
+        ShuffleMapOutputWriter broken = new FakeFiles(1) {
+            @Override
+            public ShufflePartitionWriter getPartitionWriter(int partition) {
+                throw Unchecked.raise(full);
+            }
+        };
+        PoolMapOutputWriter writer =
+                new PoolMapOutputWriter(new OutputKey(SHUFFLE, 1), store.epoch(SHUFFLE), 1, store, output(), () -> {
+                    opened.incrementAndGet();
+                    return broken;
+                });
+        byte[] tooMuch = new byte[(int) CAP + 1];
+        OutputStream out = writer.getPartitionWriter(0).openStream();
+        assertThatThrownBy(() -> out.write(tooMuch)).isSameAs(full);
+        assertThatThrownBy(() -> out.write(tooMuch)).hasMessageContaining("an earlier write has failed");
+        out.close();
+        assertThat(opened).hasValue(1);
+        writer.abort(full);
+        assertThat(pool.usage().usedBytes()).isZero();
     }
 
     @Test
