@@ -134,6 +134,10 @@ public final class ConfigEntry<T extends Comparable<T>> {
         return new Builder<>(key, ValueType.BYTES, defaultValue);
     }
 
+    static Builder<Long> bytesOr(String key, String word, long leastBytes) {
+        return new Builder<>(key, ValueType.bytesOr(word, leastBytes), word);
+    }
+
     static Builder<Duration> duration(String key, String defaultValue) {
         return new Builder<>(key, ValueType.DURATION, defaultValue);
     }

@@ -13,6 +13,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
+import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,6 +83,13 @@ final class ConfigReader {
 
     private <T extends Comparable<T>> String setting(ConfigEntry<T> entry, T value) {
         return entry.key() + "=" + entry.format(value) + (given.contains(entry) ? "" : ", its default");
+    }
+
+    /** Replaces a size that reads as 0, because the user left it to us, by one that follows from another. */
+    void derive(ConfigEntry<Long> derived, ConfigEntry<Long> from, LongUnaryOperator rule) {
+        if (value(derived) == 0) {
+            values.put(derived, rule.applyAsLong(value(from)));
+        }
     }
 
     /** Reports every key under the prefix that no entry has, with the entry that comes closest. */

@@ -15,7 +15,26 @@ final class PoolRules {
     /** Each region is a mapping, of which Linux allows a process 65,530 (vm.max_map_count), and a registration. */
     private static final long MAX_REGIONS = 1 << 16;
 
+    /** Most regions that a pool has unless the largest size bounds them: few registrations, little left of each. */
+    private static final long REGIONS = 32;
+
+    /** Growth by this takes 50 to 100 ms. */
+    private static final long LEAST_REGION_BYTES = 256L << 20;
+
+    /** A pool of 400 GB has 50 such regions; one is cleared and pinned at about 1 GB/s. */
+    private static final long LARGEST_REGION_BYTES = 8L << 30;
+
+    /** Of regions that follow from the cap: a card's pages are 2 MB at best. */
+    private static final long REGION_UNIT = 2L << 20;
+
     private PoolRules() {}
+
+    /** Returns the size of regions in a pool of {@code maxBytes} where the user has set none. */
+    static long regionBytes(long maxBytes) {
+        long share = (maxBytes / REGIONS + REGION_UNIT - 1) / REGION_UNIT * REGION_UNIT;
+        long bounded = Math.min(Math.max(share, LEAST_REGION_BYTES), LARGEST_REGION_BYTES);
+        return Math.max(bounded, maxBytes / MAX_REGIONS);
+    }
 
     /** The room, as {@code what} names it in messages, must hold the directory's slots. */
     static Rule<Integer, Long> directoryIn(String what, ConfigEntry<Integer> slots, ConfigEntry<Long> room) {

@@ -70,16 +70,19 @@ public final class ShuffleConfig {
                 """);
     public static final ConfigEntry<Long> POOL_INITIAL_SIZE =
             ConfigEntry.bytes("pool.initialSize", "64m").between("0", "1p").doc("""
-                Mapped and registered when the executor starts, in whole pages; 0 is one region. The pool grows region
-                by region from there to `pool.maxSize`. For RDMA set it to `pool.maxSize`, so that no task waits for a
-                registration. Not above `pool.maxSize`; the default is lowered to it.
+                Mapped and registered when the executor starts, in whole pages; 0 is one region. The pool grows from
+                there to `pool.maxSize` (`pool.regionSize`). For RDMA set it to `pool.maxSize`, so that no task waits
+                for a registration. Not above `pool.maxSize`; the default is lowered to it.
                 """);
-    public static final ConfigEntry<Long> POOL_REGION_SIZE =
-            ConfigEntry.bytes("pool.regionSize", "256m").between("1m", "1t").doc("""
-                Size of the regions by which the pool grows, each one file and one registration; those of the start are
-                clipped to `pool.initialSize`, the last to `pool.maxSize`. Few large regions are better: a network
-                card's cache of address translations is small. A pool has at most 65536: Linux allows a process little
-                more mappings than 65000.
+    public static final ConfigEntry<Long> POOL_REGION_SIZE = ConfigEntry.bytesOr("pool.regionSize", "auto", 1 << 20)
+            .between("auto", "1t")
+            .doc("""
+                Largest size of a region, each one file and one registration; at least `1m`. `auto` is a thirty-second
+                of `pool.maxSize`, at least `256m` and at most `8g`. A pool grows by one region at a time, each as large
+                as the pool is, from `256m` up to this size. Regions at the start are clipped to `pool.initialSize`, the
+                last one to `pool.maxSize`. A map output may lie in several regions. Few large regions are better: a
+                network card's cache of address translations is small. A pool has at most 65536: Linux allows a process
+                little more mappings than 65000.
                 """);
     public static final ConfigEntry<String> POOL_DIRECTORY =
             ConfigEntry.path("pool.directory", "/dev/shm").doc("""
@@ -295,6 +298,7 @@ public final class ShuffleConfig {
     public static ShuffleConfig read(Function<String, @Nullable String> lookup, Set<String> presentKeys) {
         ConfigReader reader = new ConfigReader();
         reader.read(ENTRIES, lookup);
+        reader.derive(POOL_REGION_SIZE, POOL_MAX_SIZE, PoolRules::regionBytes);
         ORDERS.forEach(reader::check);
         reader.check(DIRECTORY_IN_REGION);
         reader.check(DIRECTORY_IN_POOL);

@@ -105,6 +105,25 @@ public record ValueType<T extends Comparable<T>>(
                 "");
     }
 
+    /** Sizes from {@code leastBytes} on, and a word for a size that follows from others, which reads as 0. */
+    static ValueType<Long> bytesOr(String word, long leastBytes) {
+        return new ValueType<>(
+                "bytes",
+                Long.class,
+                text -> text.equals(word) ? 0 : parseBytes(text, leastBytes),
+                bytes -> bytes == 0 ? word : ByteSize.format(bytes),
+                List.of(),
+                "");
+    }
+
+    private static Long parseBytes(String text, long leastBytes) {
+        long bytes = ByteSize.parse(text);
+        if (bytes < leastBytes) {
+            throw new IllegalArgumentException("below " + ByteSize.format(leastBytes));
+        }
+        return bytes;
+    }
+
     private static Boolean parseBoolean(String text) {
         return switch (text.toLowerCase(Locale.ROOT)) {
             case "true" -> true;

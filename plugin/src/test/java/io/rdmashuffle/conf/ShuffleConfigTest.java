@@ -87,6 +87,10 @@ class ShuffleConfigTest {
     private static <T extends Comparable<T>> void assertReadsBack(ConfigEntry<T> entry) {
         String text = entry.format(entry.defaultValue());
         ShuffleConfig config = ShuffleConfig.read(Map.of(entry.key(), "  " + text + " "));
+        if (entry.equals(ShuffleConfig.POOL_REGION_SIZE)) {
+            assertThat(config.toString()).as("what follows from the cap").contains(entry.key() + "=256m");
+            return;
+        }
         assertThat(config.get(entry)).isEqualTo(entry.defaultValue());
         assertThat(config.toString()).contains(entry.key() + "=" + text);
     }
@@ -249,6 +253,26 @@ class ShuffleConfigTest {
         assertThat(config.poolRegionSizeBytes()).as("the pool clips regions").isEqualTo(256L << 20);
         assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(1));
         assertThat(config.registryTimeout()).isEqualTo(Duration.ofSeconds(1));
+    }
+
+    @ParameterizedTest
+    @CsvSource({"1m, 256m", "1g, 256m", "8g, 256m", "40g, 1280m", "400g, 8g", "2t, 8g", "1p, 16g"})
+    void regionSizeFollowsFromTheCap(String maxSize, String regionSize) {
+        for (Map<String, String> settings : List.of(
+                Map.of(PREFIX + "pool.maxSize", maxSize),
+                Map.of(PREFIX + "pool.maxSize", maxSize, PREFIX + "pool.regionSize", "auto"))) {
+            assertThat(ByteSize.format(ShuffleConfig.read(settings).poolRegionSizeBytes()))
+                    .isEqualTo(regionSize);
+        }
+    }
+
+    @Test
+    void regionSizeIsAtLeastAMebibyte() {
+        assertThatThrownBy(() -> ShuffleConfig.read(Map.of(PREFIX + "pool.regionSize", "1023k")))
+                .hasMessageContaining("pool.regionSize=1023k: below 1m")
+                .hasMessageContaining("between auto and 1t");
+        assertThatThrownBy(() -> ShuffleConfig.read(Map.of(PREFIX + "pool.regionSize", "0")))
+                .hasMessageContaining("below 1m");
     }
 
     @Test
