@@ -68,9 +68,12 @@ final class FreeExtents {
     }
 
     private @Nullable Extent lowestLongest() {
-        return byLength.isEmpty()
-                ? null
-                : byLength.ceiling(new Extent(0, byLength.last().lengthBytes()));
+        return byLength.isEmpty() ? null : byLength.ceiling(new Extent(0, longestBytes()));
+    }
+
+    /** Returns the length of the longest free range; 0 if nothing is free. */
+    long longestBytes() {
+        return byLength.isEmpty() ? 0 : byLength.last().lengthBytes();
     }
 
     /** Takes up to {@code preferred} bytes that start exactly at {@code offset}; returns how many, 0 if none. */

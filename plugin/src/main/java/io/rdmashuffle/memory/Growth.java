@@ -17,7 +17,7 @@ final class Growth {
     private static final long BYTES_PER_SECOND = 256 << 20;
 
     private static final long MIN_WAIT_NANOS = TimeUnit.SECONDS.toNanos(1);
-    private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long MAX_WAIT_NANOS = TimeUnit.SECONDS.toNanos(30);
 
     /** A full file system rarely has room again at once, and asking costs a system call under load. */
     private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);

@@ -37,7 +37,7 @@ public record HostLimits(
     /** Of a directory that has less than the cap, the first region takes no more than this part. */
     private static final long FIRST_PARTS_OF_DIRECTORY = 16;
 
-    /** Those by which a pool grows take more: a map output that is larger than a region goes to disk. */
+    /** Later regions take more: a map output in few extents is read with few requests. */
     private static final long PARTS_OF_DIRECTORY = 4;
 
     private static final Pattern MEMLOCK = Pattern.compile("Max locked memory\\s+(\\S+)\\s.*");

@@ -35,6 +35,21 @@ public final class Pool implements AutoCloseable {
     /** A region that is clipped to what the file system has left has at least this part of a whole one. */
     private static final long LEAST_PART = 16;
 
+    /**
+     * A small pool grows by this, a larger one by as much as it has, up to a region: so the time that a task waits for
+     * growth is in proportion to the bytes in use.
+     */
+    private static final long LEAST_GROWTH_BYTES = 256L << 20;
+
+    /** A lease wants no more, so that regions larger than this are needed by no request. Longer ones gain nothing. */
+    private static final long MAX_WANTED_BYTES = 1L << 30;
+
+    /** A region holds a lease of half its length beside what is set aside. */
+    private static final long PARTS_OF_GROWTH = 2;
+
+    /** The pool counts as full with less than this part of it free for map outputs. */
+    private static final long FULL_PART = 16;
+
     private final PoolSettings settings;
     private final RegionFactory factory;
     private final ReentrantLock lock = new ReentrantLock();
@@ -47,9 +62,9 @@ public final class Pool implements AutoCloseable {
     private boolean retired;
     private boolean closed;
 
-    private Pool(PoolSettings settings, RegionListener listener, LongSupplier nanoClock) {
+    private Pool(PoolSettings settings, RegionFactory factory, LongSupplier nanoClock) {
         this.settings = settings;
-        this.factory = new RegionFactory(settings, listener);
+        this.factory = factory;
         this.regions = new Regions(settings, new Keeper(), nanoClock);
         this.shrinking = new Shrinking(settings, lock, regions, factory);
     }
@@ -66,7 +81,12 @@ public final class Pool implements AutoCloseable {
 
     /** Likewise, with a clock that tells for how long regions have been idle; for tests. */
     static Pool create(PoolSettings settings, RegionListener listener, LongSupplier nanoClock) {
-        Pool pool = new Pool(settings, listener, nanoClock);
+        return create(settings, new RegionFactory(settings, listener), nanoClock);
+    }
+
+    /** Creates a pool whose regions come from a given factory; for tests. */
+    static Pool create(PoolSettings settings, RegionFactory factory, LongSupplier nanoClock) {
+        Pool pool = new Pool(settings, factory, nanoClock);
         try {
             pool.addInitialRegions();
             return pool;
@@ -82,7 +102,7 @@ public final class Pool implements AutoCloseable {
      * @param shortage told what kept the pool from having all of its initial size
      */
     public static Pool createWhatFits(PoolSettings settings, RegionListener listener, Consumer<String> shortage) {
-        Pool pool = new Pool(settings, listener, System::nanoTime);
+        Pool pool = new Pool(settings, new RegionFactory(settings, listener), System::nanoTime);
         try {
             pool.addInitialRegions();
         } catch (NativeException | UncheckedIOException | IllegalArgumentException e) {
@@ -158,22 +178,29 @@ public final class Pool implements AutoCloseable {
         boolean full;
         lock.lockInterruptibly();
         try {
-            Request request = Request.of(purpose, minimum, preferred, regions.longestLease());
+            Request request =
+                    Request.of(purpose, minimum, Math.min(preferred, MAX_WANTED_BYTES), regions.longestLease());
             lease = request == null ? null : takeOrWait(request, patience);
-            full = lease == null && request != null && !retired && !growth.isUnderWay();
-            if (purpose == Purpose.MAP_OUTPUT && (full || request == null)) {
+            boolean refused = purpose == Purpose.MAP_OUTPUT && lease == null && !retired && !growth.isUnderWay();
+            full = refused && isFull();
+            if (refused) {
                 regions.countRefusal();
             }
         } finally {
             lock.unlock();
         }
-        if (full && purpose == Purpose.MAP_OUTPUT && !shortageReported.get()) {
+        if (full && !shortageReported.get()) {
             reportShortage(
-                    "The pool is full (spark.shuffle.rdma.pool.maxSize is {}): map outputs that find no room go to"
-                            + " disk, from now on without a warning",
+                    "Pool full (spark.shuffle.rdma.pool.maxSize {}); map outputs that do not fit go to disk, without"
+                            + " further warnings",
                     Quantities.mebibytes(settings.capBytes()));
         }
         return lease;
+    }
+
+    /** Returns whether the pool cannot grow and hardly any memory for map outputs is left. */
+    private boolean isFull() {
+        return nextRegionBytes() == 0 && regions.freeOutputBytes() < regions.capacityBytes() / FULL_PART;
     }
 
     private @Nullable Lease takeOrWait(Request request, Patience patience) throws InterruptedException {
@@ -183,7 +210,7 @@ public final class Pool implements AutoCloseable {
             if (lease != null) {
                 return lease;
             }
-            boolean grows = beginGrowth();
+            boolean grows = beginGrowth(request.wanted());
             long now = System.nanoTime();
             long waitNanos = returnsUntil - now;
             if (grows && patience.forGrowth()) {
@@ -216,6 +243,16 @@ public final class Pool implements AutoCloseable {
         lock.lock();
         try {
             regions.setAside(readBytes, stagingBytes);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    /** Returns the number of regions searched for room since the start; for tests. */
+    long visits() {
+        lock.lock();
+        try {
+            return regions.visits();
         } finally {
             lock.unlock();
         }
@@ -324,19 +361,26 @@ public final class Pool implements AutoCloseable {
         return factory.nextBytes(regions.capacityBytes());
     }
 
-    /** Has the pool grow unless it does or may not; returns whether it does. */
-    private boolean beginGrowth() {
-        long bytes = nextRegionBytes();
-        if (growth.mayBegin(bytes) && !growth.begin(bytes, this::grow)) {
+    /**
+     * Has the pool grow unless it does or may not; returns whether it does.
+     *
+     * @param wanted bytes of the lease that does not fit
+     */
+    private boolean beginGrowth(long wanted) {
+        long preferred = Math.max(
+                Math.max(LEAST_GROWTH_BYTES, PARTS_OF_GROWTH * Math.min(wanted, nextRegionBytes())),
+                regions.capacityBytes());
+        long bytes = Math.min(preferred, nextRegionBytes());
+        if (growth.mayBegin(bytes) && !growth.begin(bytes, () -> grow(bytes))) {
             reportShortage("No thread can be started to grow the pool: map outputs that do not fit go to disk");
         }
         return growth.isUnderWay();
     }
 
-    private void grow() {
+    private void grow(long bytes) {
         Region added = null;
         try {
-            added = addRegion(settings.regionBytes(), settings.regionBytes() / LEAST_PART);
+            added = addRegion(bytes, bytes / LEAST_PART);
         } catch (RuntimeException e) {
             // The file system is full, a device refuses the registration, or the pool was closed meanwhile.
             reportShortage(

@@ -12,7 +12,7 @@ import java.nio.file.Path;
  * @param directory a tmpfs or hugetlbfs mount
  * @param capBytes hard cap of all regions together
  * @param initialBytes how much is mapped at start; 0 is one region
- * @param regionBytes length of a region; those of the start and the last one may be shorter
+ * @param regionBytes largest length of a region; those of the start, of a small pool and the last one may be shorter
  * @param adviseHugepages whether to ask for transparent huge pages, where the directory gives them
  */
 public record PoolSettings(

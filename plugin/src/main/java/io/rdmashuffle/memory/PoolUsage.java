@@ -14,7 +14,7 @@ import java.util.Map;
  * @param peakBytes largest {@code usedBytes} ever
  * @param leases leases outstanding
  * @param regions regions that exist
- * @param setAsideBytes bytes of those that map outputs cannot take
+ * @param setAsideBytes bytes that map outputs cannot lease in a pool of {@code capBytes}
  * @param refusals requests of map outputs, since the start, that found no room in a pool that could not grow, or
  *     never would
  * @param usedByPurpose bytes leased for each purpose; purposes without a lease are missing

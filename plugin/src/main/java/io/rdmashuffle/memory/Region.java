@@ -126,10 +126,11 @@ public final class Region {
         leases++;
     }
 
-    /** Notes that a lease came back, or before the first one that there is none. */
-    void unleased(int leasesBack, long nowNanos) {
+    /** Notes that a lease came back, or before the first one that there is none; returns whether none is left. */
+    boolean unleased(int leasesBack, long nowNanos) {
         leases -= leasesBack;
         idleSinceNanos = nowNanos;
+        return leases == 0;
     }
 
     /** Returns whether nothing of this region has been leased for so long. */

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Ownership:</b> owns the files; regions are the pool's.
  */
-final class RegionFactory implements AutoCloseable {
+class RegionFactory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegionFactory.class);
 
     /** Asked for when it is needed first, since a pool that could not be created still has a factory. */
@@ -108,7 +108,7 @@ final class RegionFactory implements AutoCloseable {
                 length = free;
             }
             try {
-                return files.createRegion(id, length, hugepages);
+                return createFile(id, length);
             } catch (NativeException e) {
                 length = pages(length / 2);
                 if (!Errno.ENOSPC.is(e.errno()) || length < least || free < least) {
@@ -116,6 +116,11 @@ final class RegionFactory implements AutoCloseable {
                 }
             }
         }
+    }
+
+    /** Creates and maps the file of a region, with all of its pages; tests use sparse files. */
+    Mapping createFile(int id, long length) {
+        return files.createRegion(id, length, hugepages);
     }
 
     /** Removes the files; processes that have them mapped keep the bytes. */

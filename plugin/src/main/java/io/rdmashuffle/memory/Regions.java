@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
-import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The regions of a pool, and which of their bytes are leased.
+ * Regions of a pool with their leased and free ranges. No operation of a lease visits more than one region of an area,
+ * however many there are.
  *
  * <p><b>Threading:</b> none; the {@link Pool}'s lock guards it.
  *
@@ -27,9 +36,13 @@ final class Regions {
     /** The part of a region that is for staging alone, at most. */
     private static final long STAGING_SHARE = 16;
 
-    private final List<Region> all = new ArrayList<>();
-    /** Those of which nothing is leased any more, and that are not gone. */
-    private final List<Region> withdrawn = new ArrayList<>();
+    private final NavigableMap<Integer, Region> all = new TreeMap<>();
+    /** The regions without a lease, by id. */
+    private final NavigableMap<Integer, Region> unleased = new TreeMap<>();
+
+    private final Map<Area, LongestRanges> longest = new EnumMap<>(Area.class);
+    /** Unleased regions that lend nothing any more, until they are removed. */
+    private final Set<Region> withdrawn = new HashSet<>();
 
     private final PoolUsage.Accountant accountant = new PoolUsage.Accountant();
     private final Lease.Owner owner;
@@ -37,7 +50,9 @@ final class Regions {
     private int nextId;
     private long capacityBytes;
     private long setAsideBytes;
+    private long freeOutputBytes;
     private long longestLease;
+    private long visits;
     private boolean divided;
     /** Bytes for reads that regions still to come are to bring. */
     private long readBytesMissing;
@@ -54,16 +69,19 @@ final class Regions {
         this.longestLease = Math.min(settings.regionBytes(), settings.capBytes());
         this.owner = owner;
         this.nanoClock = nanoClock;
+        for (Area area : Area.values()) {
+            longest.put(area, new LongestRanges());
+        }
     }
 
     /** Returns all regions, in the order of their ids. */
-    List<Region> all() {
-        return all;
+    Collection<Region> all() {
+        return Collections.unmodifiableCollection(all.values());
     }
 
-    /** Returns the areas that leases of a region come from: none if it was idle for long and given back. */
+    /** Returns the areas that leases of a region come from; none of a region that was released while idle. */
     List<Area> areasOf(Region region) {
-        return all.contains(region) ? List.of(Area.values()) : List.of();
+        return all.get(region.id()) == region ? List.of(Area.values()) : List.of();
     }
 
     /** Returns the id of the next region; it never goes back, so that no peer takes a region for an earlier one. */
@@ -81,37 +99,72 @@ final class Regions {
         return longestLease;
     }
 
+    /** Returns the free bytes that map outputs may lease. */
+    long freeOutputBytes() {
+        return freeOutputBytes;
+    }
+
+    /** Returns the number of regions searched for room since the start; for tests. */
+    long visits() {
+        return visits;
+    }
+
     /** Counts a request of a map output that found no room. */
     void countRefusal() {
         accountant.refused();
     }
 
-    /** Returns the numbers of this moment, of a pool that may come to have so many bytes. */
+    /** Returns the current numbers of a pool that can grow to {@code attainableBytes}. */
     PoolUsage usage(long attainableBytes) {
-        return accountant.snapshot(attainableBytes, capacityBytes, all.size(), setAsideBytes);
+        return accountant.snapshot(
+                attainableBytes, capacityBytes, all.size(), setAsideBytes + shareOfGrowth(attainableBytes));
+    }
+
+    /** Returns the bytes that regions still to come will set aside. */
+    private long shareOfGrowth(long attainableBytes) {
+        long growth = Math.max(0, attainableBytes - capacityBytes);
+        return divided
+                ? growth / METADATA_SHARE
+                        + Math.min(readBytesMissing, growth / READ_SHARE)
+                        + Math.min(stagingBytesMissing, growth / STAGING_SHARE)
+                : 0;
     }
 
     void add(Region region) {
         if (divided) {
             divide(region);
         }
-        all.add(region);
+        all.put(region.id(), region);
         nextId = region.id() + 1;
         capacityBytes += region.memory().lengthBytes();
+        freeOutputBytes += region.free(Area.OUTPUTS).freeBytes();
+        for (Area area : Area.values()) {
+            noteLongest(region, area);
+        }
         region.unleased(0, nanoClock.getAsLong());
+        unleased.put(region.id(), region);
+    }
+
+    private void noteLongest(Region region, Area area) {
+        longestOf(area).put(region, region.free(area).longestBytes());
+    }
+
+    private LongestRanges longestOf(Area area) {
+        return Objects.requireNonNull(longest.get(area));
     }
 
     /**
      * Returns the last region, the first one excepted, that has been idle for so long and without which the pool has
-     * {@code keptBytes}; null if there is none. Leases come from the first region that has room, so the last ones are
-     * those that are not needed.
+     * {@code keptBytes}; null if there is none. Among equally free regions, the lowest id lends first, so the last ones
+     * are those that are not needed.
      */
     @Nullable
     Region idle(long idleNanos, long keptBytes) {
         long now = nanoClock.getAsLong();
-        for (int i = all.size() - 1; i > 0; i--) {
-            Region region = all.get(i);
-            if (region.isIdle(now, idleNanos) && capacityBytes - region.memory().lengthBytes() >= keptBytes) {
+        for (Region region : unleased.descendingMap().values()) {
+            if (region != all.firstEntry().getValue()
+                    && region.isIdle(now, idleNanos)
+                    && capacityBytes - region.memory().lengthBytes() >= keptBytes) {
                 return region;
             }
         }
@@ -120,7 +173,10 @@ final class Regions {
 
     /** Lets nothing be leased from an idle region any more; its bytes count until {@link #removed}. */
     void withdraw(Region region) {
-        all.remove(region);
+        all.remove(region.id());
+        unleased.remove(region.id());
+        longest.values().forEach(ranges -> ranges.remove(region));
+        freeOutputBytes -= region.lengthBytes(Area.OUTPUTS);
         withdrawn.add(region);
         long staging = region.lengthBytes(Area.STAGING);
         long reads = region.lengthBytes(Area.READS);
@@ -137,7 +193,7 @@ final class Regions {
 
     /** Unmaps every region when its leases are back. */
     void close() {
-        all.forEach(region -> region.shared().close());
+        all.values().forEach(region -> region.shared().close());
         withdrawn.forEach(region -> region.shared().close());
     }
 
@@ -153,7 +209,13 @@ final class Regions {
         longestLease -= granules(longestLease / METADATA_SHARE)
                 + Math.min(FreeExtents.roundUp(readBytes), granules(longestLease / READ_SHARE))
                 + Math.min(FreeExtents.roundUp(stagingBytes), granules(longestLease / STAGING_SHARE));
-        all.forEach(this::divide);
+        for (Region region : all.values()) {
+            divide(region);
+            for (Area area : Area.values()) {
+                noteLongest(region, area);
+            }
+        }
+        freeOutputBytes -= setAsideBytes;
     }
 
     private void divide(Region region) {
@@ -172,26 +234,29 @@ final class Regions {
         return bytes & -FreeExtents.GRANULE_BYTES;
     }
 
-    /** Leases all that a request wants, or else as much as there is in one piece, but no less than {@code least}. */
+    /**
+     * Leases all that a request wants, from the region whose longest free range exceeds that least, or else the longest
+     * range that there is, but no less than {@code least}.
+     */
     @Nullable
     Lease take(Request request, long least) {
         for (Area area : request.purpose().areas()) {
-            for (Region region : all) {
-                Lease lease = takeFrom(region, area, request, least);
-                if (lease != null) {
-                    return lease;
-                }
+            Region region = longestOf(area).regionFor(request.wanted());
+            Lease lease = region == null ? null : takeFrom(region, area, request, least);
+            if (lease != null) {
+                return lease;
             }
         }
         return null;
     }
 
-    /** Likewise, from one area; null if the request may not lie there. */
+    /** Leases from one area; null if it has no room, or the request may not lie there. */
     @Nullable
     Lease takeFrom(Region region, Area area, Request request, long least) {
         if (!request.purpose().areas().contains(area)) {
             return null;
         }
+        visits++;
         FreeExtents.Extent extent = region.free(area).take(least, request.wanted());
         if (extent == null) {
             return null;
@@ -199,33 +264,47 @@ final class Regions {
         if (!region.shared().retain()) {
             throw new IllegalStateException("region " + region.id() + " is unmapped while the pool is open");
         }
-        accountant.bytesTaken(request.purpose(), extent.lengthBytes());
+        taken(region, area, request.purpose(), extent.lengthBytes());
         accountant.leaseOpened();
         region.leased();
+        unleased.remove(region.id());
         return new Lease(owner, region, extent.offset(), extent.lengthBytes(), request.purpose());
     }
 
-    /** Extends a lease in place by up to so many bytes; returns how many were added. */
+    /** Extends a lease in place by up to {@code bytes}; returns how many were added. */
     long extend(Lease lease, long bytes) {
-        long added = freeAround(lease).takeAt(lease.offset() + lease.lengthBytes(), bytes);
+        Area area = areaOf(lease);
+        long added = lease.region().free(area).takeAt(lease.offset() + lease.lengthBytes(), bytes);
         if (added > 0) {
-            accountant.bytesTaken(lease.purpose(), added);
+            taken(lease.region(), area, lease.purpose(), added);
         }
         return added;
     }
 
+    private void taken(Region region, Area area, Purpose purpose, long bytes) {
+        accountant.bytesTaken(purpose, bytes);
+        freeOutputBytes -= area == Area.OUTPUTS ? bytes : 0;
+        noteLongest(region, area);
+    }
+
     void releaseTail(Lease lease, long offset, long bytes) {
-        freeAround(lease).release(offset, bytes);
+        Area area = areaOf(lease);
+        lease.region().free(area).release(offset, bytes);
         accountant.bytesReturned(lease.purpose(), bytes);
+        freeOutputBytes += area == Area.OUTPUTS ? bytes : 0;
+        noteLongest(lease.region(), area);
     }
 
     void release(Lease lease) {
         releaseTail(lease, lease.offset(), lease.lengthBytes());
         accountant.leaseClosed();
-        lease.region().unleased(1, nanoClock.getAsLong());
+        Region region = lease.region();
+        if (region.unleased(1, nanoClock.getAsLong())) {
+            unleased.put(region.id(), region);
+        }
     }
 
-    private static FreeExtents freeAround(Lease lease) {
-        return lease.region().free(lease.region().areaOf(lease.offset()));
+    private static Area areaOf(Lease lease) {
+        return lease.region().areaOf(lease.offset());
     }
 }

@@ -21,26 +21,16 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
     }
 
     /**
-     * Leases {@code preferred} bytes, or fewer but at least {@code minimum}: in memory if they find room there in one
-     * piece, else what the disk has, else what memory has.
+     * Leases {@code preferred} bytes, or fewer but at least {@code minimum}: of memory as long as it has any, else on
+     * disk. So an output takes all memory that is free, lease after lease, and only its rest lies on disk.
      *
      * @param patience with the memory; the disk is never waited for
      * @return null when both tiers are full
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Patience patience)
             throws InterruptedException {
-        if (disk == null) {
-            return memory.reserve(purpose, minimum, preferred, patience);
-        }
-        Lease whole = memory.reserve(purpose, preferred, preferred, patience);
-        if (whole != null) {
-            return whole;
-        }
-        // Asked once: a directory that is too short for the minimum is given up for a while.
-        Lease onDisk = disk.reserve(purpose, minimum, preferred);
-        return onDisk != null || minimum >= preferred
-                ? onDisk
-                : memory.reserve(purpose, minimum, preferred, Patience.NONE);
+        Lease lease = memory.reserve(purpose, minimum, preferred, patience);
+        return lease != null || disk == null ? lease : disk.reserve(purpose, minimum, preferred);
     }
 
     /** Leases so many bytes on disk, in one piece; null when no local directory has room, or there is no such tier. */

@@ -42,6 +42,12 @@ public final class ChunkedOutput {
     /** Bytes that are copied and checked at once: they stay in a core's cache, and the JVM reaches a safepoint soon. */
     private static final int MAX_PIECE_BYTES = 1 << 20;
 
+    /** A long output takes no part of a chunk that is shorter than this: a lease of any pool has as much. */
+    private static final long LONG_OUTPUT_PARTS = 2;
+
+    /** An output is long when it has this many extents: they take 24 KB of the index, which reduce tasks read. */
+    private static final long MANY_EXTENTS = 1024;
+
     /** A {@link ByteBuffer} holds 2 GiB - 1; leases may be longer. */
     private static final long MAX_WINDOW_BYTES = 1L << 30;
 
@@ -321,9 +327,11 @@ public final class ChunkedOutput {
             }
         }
         try {
-            long least = Math.max(1, chunkBytes / MAX_CHUNK_PARTS);
-            long most = Math.max(wanted, expectedBytes - appended());
-            Lease next = pool.reserve(Purpose.MAP_OUTPUT, least, most, patience);
+            long appended = appended();
+            long least = Math.min(Math.max(expectedBytes, appended) / MANY_EXTENTS, chunkBytes / LONG_OUTPUT_PARTS);
+            long most = Math.max(wanted, expectedBytes - appended);
+            Lease next = pool.reserve(
+                    Purpose.MAP_OUTPUT, Math.max(Math.max(1, chunkBytes / MAX_CHUNK_PARTS), least), most, patience);
             if (next == null) {
                 return false;
             }

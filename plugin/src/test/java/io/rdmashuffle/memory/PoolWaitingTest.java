@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -127,12 +128,9 @@ class PoolWaitingTest {
                 Pool pool = TestPools.create(directory, MIB, MIB)) {
             Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
             assertThat(pool.reserve(Purpose.RECEIVE, 64, 64, Patience.NONE)).isNull();
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 2 * MIB, 2 * MIB, Patience.NONE))
-                    .as("longer than any lease")
-                    .isNull();
             assertThat(lines.all()).isEmpty();
-            for (int output = 0; output < 3; output++) {
-                assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.GROWTH))
+            for (long bytes : new long[] {64, 2 * MIB, 64}) {
+                assertThat(pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, Patience.GROWTH))
                         .isNull();
             }
             assertThat(lines.all()).singleElement().asString().contains("spark.shuffle.rdma.pool.maxSize");
@@ -145,6 +143,35 @@ class PoolWaitingTest {
             assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.NONE)).isNull();
             assertThat(lines.all()).isEmpty();
             all.close();
+        }
+    }
+
+    /** The warning was not given where the request was longer than any lease, however full the pool. */
+    @Test
+    void warnsOfAFullPoolWhateverWasAskedFor() throws Exception {
+        try (LoggedLines lines = LoggedLines.of(Pool.class);
+                Pool pool = TestPools.create(directory, 2 * MIB, MIB)) {
+            List<Lease> all = TestPools.fill(pool);
+            assertThat(lines.all()).hasSizeLessThanOrEqualTo(1);
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 4 * MIB, 4 * MIB, Patience.GROWTH))
+                    .isNull();
+            assertThat(lines.all()).singleElement().asString().contains("Pool full");
+            all.forEach(Lease::close);
+        }
+    }
+
+    @Test
+    void warnsOfAFullPoolOnlyWhenMemoryIsUsedUp() throws Exception {
+        try (LoggedLines lines = LoggedLines.of(Pool.class);
+                Pool pool = TestPools.create(directory, 2 * MIB, MIB)) {
+            Lease first = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
+            Lease second = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 2);
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Patience.GROWTH))
+                    .as("half a region is free")
+                    .isNull();
+            assertThat(pool.usage().refusals()).isOne();
+            assertThat(lines.all()).isEmpty();
+            Stream.of(first, second).forEach(Lease::close);
         }
     }
 

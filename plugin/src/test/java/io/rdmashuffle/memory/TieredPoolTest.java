@@ -71,16 +71,31 @@ class TieredPoolTest {
     }
 
     @Test
-    void aWholeLeaseOnDiskComesBeforeAPartOfOneInMemory() throws Exception {
+    void usesFreeMemoryBeforeDisk() throws Exception {
         List<Lease> all = TestPools.fill(memory);
         Lease one = all.remove(0);
         long free = one.lengthBytes();
         one.close();
-        try (Lease lease = reserve(4096, 2 * free)) {
-            assertThat(isOnDisk(lease)).isTrue();
-            assertThat(lease.lengthBytes()).isEqualTo(2 * free);
+        try (Lease part = reserve(4096, 2 * free);
+                Lease rest = reserve(4096, free)) {
+            assertThat(isOnDisk(part)).isFalse();
+            assertThat(part.lengthBytes()).isEqualTo(free);
+            assertThat(isOnDisk(rest)).isTrue();
+            assertThat(rest.lengthBytes()).isEqualTo(free);
         }
         all.forEach(Lease::close);
+    }
+
+    @Test
+    void splitsWhatIsLongerThanARegion() throws Exception {
+        try (Lease first = pool.reserve(Purpose.MAP_OUTPUT, 4096, POOL_BYTES, Patience.GROWTH);
+                Lease second = pool.reserve(Purpose.MAP_OUTPUT, 4096, POOL_BYTES / 2, Patience.GROWTH)) {
+            assertThat(first).isNotNull();
+            assertThat(second).isNotNull();
+            assertThat(first.region()).isNotSameAs(second.region());
+            assertThat(first.lengthBytes() + second.lengthBytes()).isEqualTo(POOL_BYTES);
+            assertThat(isOnDisk(first) || isOnDisk(second)).isFalse();
+        }
     }
 
     /** The directory was given up once, because it had not all that was preferred. */

@@ -27,11 +27,13 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Channels;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -183,8 +185,9 @@ class ChunkedOutputTest {
             ChunkedOutput output = new ChunkedOutput(TieredPool.of(large), CHUNK_BYTES, bytes, false);
             byte[] content = content(1_000);
             assertThat(appendFromAnywhere(output, content, 0, content.length)).isEqualTo(content.length);
-            assertThat(large.usage().usedBytes()).isEqualTo(bytes);
-            assertThat(bytes(output.slices())).isEqualTo(content);
+            assertThat(large.usage().usedBytes()).isEqualTo(1L << 30);
+            assertThat(output.append(content, 0, content.length)).isEqualTo(content.length);
+            assertThat(bytes(output.slices())).startsWith(content).hasSize(2 * content.length);
             output.discard();
         }
     }
@@ -253,14 +256,71 @@ class ChunkedOutputTest {
     }
 
     @Test
-    void whatIsKnownToBeTooLargeForMemoryLiesOnDiskInOnePiece() throws Exception {
+    void fillsMemoryAndPutsOnlyTheRestOnDisk() throws Exception {
         byte[] content = content(1 << 20);
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, content.length, false);
         assertThat(append(output, content)).isEqualTo(content.length);
+        assertThat(memory.usage().usedBytes()).isEqualTo(MEMORY_BYTES);
         try (MapOutput made = finish(output, content)) {
             assertThat(made.entry().place()).isEqualTo(Place.DISK);
-            assertThat(made.entry().extents()).isEqualTo(1);
+            assertThat(made.entry().extents()).isEqualTo(2);
+            assertThat(made.memoryBytes()).isEqualTo(MEMORY_BYTES);
         }
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {70_000, 100_000, 130_000, 250_000})
+    void splitsAnOutputAcrossRegions(int length) throws Exception {
+        try (Pool regions = TestPools.create(shm, MEMORY_BYTES, MEMORY_BYTES / 4)) {
+            byte[] content = content(length);
+            ChunkedOutput output = new ChunkedOutput(new TieredPool(regions, tier), CHUNK_BYTES, content.length, false);
+            assertThat(append(output, content)).isEqualTo(content.length);
+            try (MapOutput made = finish(output, content)) {
+                assertThat(made.entry().place()).isEqualTo(Place.POOL);
+                assertThat(made.entry().extents()).isGreaterThan(1);
+                assertThat(tier.usage().leases()).isZero();
+            }
+            assertThat(regions.usage().usedBytes()).isZero();
+        }
+    }
+
+    /** At 52 % of a region 14 of 30 outputs lay on disk while the pool was half full. */
+    @Test
+    void outputsLongerThanHalfARegionFillThePool() throws Exception {
+        try (Pool regions = TestPools.create(shm, 8 * MEMORY_BYTES, MEMORY_BYTES)) {
+            byte[] content = content((int) (MEMORY_BYTES * 52 / 100));
+            List<ChunkedOutput> outputs = new ArrayList<>();
+            while (tier.usage().leases() == 0) {
+                ChunkedOutput output =
+                        new ChunkedOutput(new TieredPool(regions, tier), CHUNK_BYTES, content.length, false);
+                outputs.add(output);
+                assertThat(append(output, content)).isEqualTo(content.length);
+            }
+            assertThat(regions.usage().usedBytes()).isEqualTo(8 * MEMORY_BYTES);
+            outputs.forEach(ChunkedOutput::discard);
+        }
+    }
+
+    /** Each extent takes 24 bytes of an index that every reduce task reads. */
+    @Test
+    void aLongOutputTakesNoShortLeases() throws Exception {
+        long chunk = 64 << 10;
+        List<Lease> holes = new ArrayList<>();
+        List<Lease> between = new ArrayList<>();
+        for (Lease hole = small(); hole != null; hole = small()) {
+            holes.add(hole);
+            between.add(Objects.requireNonNullElse(small(), hole));
+        }
+        holes.stream().filter(lease -> !between.contains(lease)).forEach(Lease::close);
+        ChunkedOutput output = new ChunkedOutput(pool, chunk, 1L << 30, false);
+        assertThat(output.append(content(10), 0, 10)).isEqualTo(10);
+        assertThat(tier.usage().leases()).as("holes of 4 KiB are too short").isOne();
+        output.discard();
+        between.forEach(Lease::close);
+    }
+
+    private @Nullable Lease small() throws InterruptedException {
+        return memory.reserve(Purpose.MAP_OUTPUT, 4096, 4096, Patience.NONE);
     }
 
     @Test
@@ -324,8 +384,10 @@ class ChunkedOutputTest {
     @Test
     void aFileThatWasTruncatedDoesNotPassForIntact() throws Exception {
         byte[] content = content(1 << 20);
+        List<Lease> full = TestPools.fill(memory);
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, content.length, false);
         append(output, content);
+        full.forEach(Lease::close);
         try (MapOutput made = finish(output, content)) {
             Path file =
                     DiskTier.file(tier.directories(), tier.token(), made.entry().dataRegion());

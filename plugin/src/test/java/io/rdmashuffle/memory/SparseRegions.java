@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+
+/** Regions as long as those of a large host, in files without a block: for tests that never touch their bytes. */
+final class SparseRegions extends RegionFactory {
+    private final Path directory;
+
+    SparseRegions(PoolSettings settings) {
+        super(settings, region -> {}, () -> Long.MAX_VALUE);
+        this.directory = settings.directory();
+    }
+
+    @Override
+    Mapping createFile(int id, long length) {
+        Path file = directory.resolve("sparse-" + id);
+        try (RandomAccessFile sparse = new RandomAccessFile(file.toFile(), "rw")) {
+            sparse.setLength(length);
+            return PeerFile.map(file);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+}
