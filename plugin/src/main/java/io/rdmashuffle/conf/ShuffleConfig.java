@@ -137,10 +137,10 @@ public final class ShuffleConfig {
 
     public static final ConfigEntry<Boolean> DISK_ENABLED =
             ConfigEntry.flag("disk.enabled", "true").doc("""
-                Give the pool a second tier: one file in each of Spark's local directories (`spark.local.dir`), for map
+                Give the pool a second tier: files in each of Spark's local directories (`spark.local.dir`), for map
                 outputs that find no room in memory. They are written once, in the same format, and read like those in
-                memory; an executor on the same host opens the file, one that reads over RDMA has it staged. Without it
-                they become ordinary shuffle files.
+                memory; an executor on the same host opens the files, one that reads over RDMA has them staged. Without
+                it they become ordinary shuffle files.
                 """);
     public static final ConfigEntry<Long> DISK_MIN_FREE =
             ConfigEntry.bytes("disk.minFree", "1g").between("0", "1p").doc("""

@@ -6,5 +6,6 @@ package io.rdmashuffle.memory;
  *
  * @param growthBytes unit in which a file reserves blocks
  * @param minFreeBytes what growth leaves free in a file system
+ * @param files files in each directory, at most {@link DiskTier#MAX_FILES}
  */
-public record DiskSettings(long growthBytes, long minFreeBytes) {}
+public record DiskSettings(long growthBytes, long minFreeBytes, int files) {}

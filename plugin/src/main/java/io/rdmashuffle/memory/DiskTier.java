@@ -14,12 +14,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The second tier of the pool, for what finds no room in memory: one file in each of Spark's local directories, handed
- * out as leases. A file grows by pieces that are reserved on disk, gives ranges back to the file system as they are
+ * The second tier of the pool, for what finds no room in memory: files in each of Spark's local directories, handed out
+ * as leases. A file grows by pieces that are reserved on disk, gives ranges back to the file system as they are
  * freed, and is cut down to nothing with its last lease.
  *
  * <pre>
- *  region   {@link #FIRST_REGION} + i           file   &lt;directory i&gt;/rdma-shuffle-&lt;token&gt;.disk
+ *  region   {@link #FIRST_REGION} + f * n + i   file   &lt;directory i of n&gt;/rdma-shuffle-&lt;token&gt;.f.disk
  * </pre>
  *
  * The files lie where Spark removes them when the executor is killed.
@@ -34,6 +34,9 @@ public final class DiskTier implements AutoCloseable {
     /** Of the files; the numbers below are regions of memory. */
     public static final int FIRST_REGION = 1 << 24;
 
+    /** Files that a peer believes one of its peers to have in a directory. */
+    public static final int MAX_FILES = 64;
+
     /** What a map output collects before it is written to its file. */
     static final long BUFFER_BYTES = 256 << 10;
 
@@ -46,7 +49,7 @@ public final class DiskTier implements AutoCloseable {
     private final DiskPace pace = new DiskPace();
     private final BlockingQueue<NativeBuffer> buffers = new ArrayBlockingQueue<>(MAX_IDLE_BUFFERS);
     private final Supplier<List<Path>> directories;
-    private @Nullable List<DiskTierFile> files;
+    private @Nullable List<DiskDirectory> files;
     private boolean retired;
     private boolean closed;
 
@@ -68,7 +71,9 @@ public final class DiskTier implements AutoCloseable {
 
     /** Returns the file of a region, from the directories and the token that its owner has announced. */
     public static Path file(List<Path> directories, UUID token, int regionId) {
-        return directories.get(regionId - FIRST_REGION).resolve("rdma-shuffle-" + token + ".disk");
+        int index = regionId - FIRST_REGION;
+        String name = "rdma-shuffle-" + token + "." + index / directories.size() + ".disk";
+        return directories.get(index % directories.size()).resolve(name);
     }
 
     /** Returns what is part of the files' names, which no other tier has. */
@@ -78,7 +83,7 @@ public final class DiskTier implements AutoCloseable {
 
     /** Returns the directories, in the order of the regions. */
     public List<Path> directories() {
-        return files().stream().map(DiskTierFile::directory).toList();
+        return files().stream().map(DiskDirectory::path).toList();
     }
 
     /**
@@ -88,7 +93,7 @@ public final class DiskTier implements AutoCloseable {
      * @return null when no directory has room
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred) {
-        List<DiskTierFile> all = files();
+        List<DiskDirectory> all = files();
         int first = turn.getAndIncrement();
         for (int i = 0; i < all.size(); i++) {
             Lease lease = all.get(Math.floorMod(first + i, all.size())).reserve(purpose, minimum, preferred);
@@ -104,14 +109,17 @@ public final class DiskTier implements AutoCloseable {
      * If the lease ends meanwhile, other bytes are read, as they are of memory: readers check what they have read.
      */
     public @Nullable FileSlice leased(int regionId, long offset, long lengthBytes) {
-        List<DiskTierFile> all = existing();
+        List<DiskDirectory> all = existing();
         int index = regionId - FIRST_REGION;
-        return index < 0 || index >= all.size() ? null : all.get(index).leased(offset, lengthBytes);
+        DiskTierFile file =
+                index < 0 || all.isEmpty() ? null : all.get(index % all.size()).file(index / all.size());
+        return file == null ? null : file.leased(offset, lengthBytes);
     }
 
     /** Uses a region's directory no more for a while, after a write to it has failed. */
     public void failed(Region region, IOException cause) {
-        files().get(region.id() - FIRST_REGION).refuse(cause);
+        List<DiskDirectory> all = files();
+        all.get((region.id() - FIRST_REGION) % all.size()).refuse(cause);
     }
 
     /** Returns what writing to the files has cost lately. */
@@ -121,7 +129,7 @@ public final class DiskTier implements AutoCloseable {
 
     /** Returns the numbers of this moment. */
     public DiskUsage usage() {
-        return existing().stream().map(DiskTierFile::usage).reduce(DiskUsage.NONE, DiskUsage::plus);
+        return existing().stream().map(DiskDirectory::usage).reduce(DiskUsage.NONE, DiskUsage::plus);
     }
 
     /** Leases nothing from now on. */
@@ -129,7 +137,7 @@ public final class DiskTier implements AutoCloseable {
         synchronized (this) {
             retired = true;
         }
-        existing().forEach(DiskTierFile::retire);
+        existing().forEach(DiskDirectory::retire);
     }
 
     /** Lends a buffer of {@link #BUFFER_BYTES}, which the caller hands back or closes. */
@@ -145,24 +153,32 @@ public final class DiskTier implements AutoCloseable {
         }
     }
 
-    private synchronized List<DiskTierFile> existing() {
+    private synchronized List<DiskDirectory> existing() {
         return files == null ? List.of() : files;
     }
 
-    private synchronized List<DiskTierFile> files() {
-        List<DiskTierFile> known = files;
+    private synchronized List<DiskDirectory> files() {
+        List<DiskDirectory> known = files;
         if (known == null) {
             known = new ArrayList<>();
             if (!retired) {
                 List<Path> found = directories.get();
                 for (int i = 0; i < found.size(); i++) {
-                    int regionId = FIRST_REGION + i;
-                    known.add(new DiskTierFile(regionId, found.get(i), file(found, token, regionId), settings));
+                    known.add(directory(found, i));
                 }
             }
             files = known;
         }
         return known;
+    }
+
+    private DiskDirectory directory(List<Path> all, int index) {
+        List<DiskTierFile> inIt = new ArrayList<>();
+        for (int f = 0; f < settings.files(); f++) {
+            int regionId = FIRST_REGION + f * all.size() + index;
+            inIt.add(new DiskTierFile(regionId, all.get(index), file(all, token, regionId), settings));
+        }
+        return new DiskDirectory(all.get(index), inIt);
     }
 
     /**
@@ -180,7 +196,7 @@ public final class DiskTier implements AutoCloseable {
             retired = true;
         }
         int leases = usage().leases();
-        existing().forEach(DiskTierFile::close);
+        existing().forEach(DiskDirectory::close);
         for (NativeBuffer idle = buffers.poll(); idle != null; idle = buffers.poll()) {
             idle.close();
         }

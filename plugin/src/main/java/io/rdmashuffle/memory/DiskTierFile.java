@@ -5,13 +5,12 @@ import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The disk tier's file in one of Spark's local directories. It is created with the first lease.
+ * File of the disk tier in one of Spark's local directories. It is created with the first lease.
  *
  * <p><b>Threading:</b> thread-safe. The file grows and shrinks under {@link #growth}; free ranges belong to this
  * object's lock, which is held for a few map operations and never during a system call. Locked in this order.
@@ -24,9 +23,6 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
     /** A page: a smaller unit would have two map outputs write one page. */
     private static final long GRANULE_BYTES = 4096;
 
-    /** A full or broken disk rarely recovers at once. */
-    private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
-
     private final int regionId;
     private final Path directory;
     private final Path path;
@@ -37,8 +33,6 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
     private long usedBytes;
     private long peakBytes;
     private int leases;
-    private long refusedUntil = System.nanoTime();
-    private boolean warned;
     private boolean retired;
 
     /** The file, and the region that it is to the pool. */
@@ -51,30 +45,29 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
         this.settings = settings;
     }
 
-    Path directory() {
-        return directory;
-    }
-
-    /** Leases bytes, at a new end of the file if nothing else is free; null if that is not possible. */
+    /**
+     * Leases bytes, at a new end of the file if nothing else is free; null if the tier is retired.
+     *
+     * @throws IOException if the file cannot grow and has no free range of {@code minimum} bytes
+     */
     @Nullable
-    Lease reserve(Purpose purpose, long minimum, long preferred) {
-        long least = roundUp(Math.max(1, minimum));
-        long wanted = Math.max(least, roundUp(preferred));
-        Lease lease = take(purpose, wanted, wanted);
+    Lease reserve(Purpose purpose, long minimum, long preferred) throws IOException {
+        long whole = Math.max(minimum, preferred);
+        Lease lease = take(purpose, whole, whole);
         if (lease != null) {
             return lease;
         }
         synchronized (growth) {
             // Another thread may have grown the file while this one waited.
-            lease = take(purpose, wanted, wanted);
+            lease = take(purpose, whole, whole);
             if (lease != null) {
                 return lease;
             }
-            IOException failure = grow(least, wanted);
+            IOException failure = grow(roundUp(Math.max(1, minimum)), roundUp(Math.max(1, whole)));
             // What others have given back may be enough where the disk has no more.
-            lease = take(purpose, least, wanted);
+            lease = take(purpose, minimum, preferred);
             if (lease == null && failure != null) {
-                refuse(failure);
+                throw failure;
             }
             return lease;
         }
@@ -84,10 +77,13 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
         return Math.addExact(bytes, GRANULE_BYTES - 1) & -GRANULE_BYTES;
     }
 
-    private synchronized @Nullable Lease take(Purpose purpose, long least, long wanted) {
-        if (opened == null || retired || isRefused()) {
+    /** Leases bytes that are free without growth; null if there is no range of {@code minimum} bytes. */
+    synchronized @Nullable Lease take(Purpose purpose, long minimum, long preferred) {
+        if (opened == null || retired) {
             return null;
         }
+        long least = roundUp(Math.max(1, minimum));
+        long wanted = Math.max(least, roundUp(preferred));
         Region region = opened.region();
         FreeExtents.Extent extent = region.free(Area.OUTPUTS).take(least, wanted);
         if (extent == null) {
@@ -106,14 +102,10 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
         peakBytes = Math.max(peakBytes, usedBytes);
     }
 
-    private boolean isRefused() {
-        return System.nanoTime() - refusedUntil < 0;
-    }
-
     /** Makes the file longer, under {@link #growth}, unless it may not grow; returns why that was not possible. */
     private @Nullable IOException grow(long least, long wanted) {
         synchronized (this) {
-            if (retired || isRefused()) {
+            if (retired) {
                 return null;
             }
         }
@@ -149,23 +141,6 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
             opened = open;
         }
         return open;
-    }
-
-    /** Leases nothing for a while. */
-    void refuse(IOException cause) {
-        synchronized (this) {
-            refusedUntil = System.nanoTime() + RETRY_NANOS;
-            if (warned) {
-                LOG.debug("The disk tier in {} is refused again", directory, cause);
-                return;
-            }
-            warned = true;
-        }
-        LOG.warn(
-                "The disk tier in {} takes no more for now: map outputs go to other local directories, or to Spark's"
-                        + " shuffle files (spark.shuffle.rdma.disk.enabled)",
-                directory,
-                cause);
     }
 
     /** Returns a range of the file if all of it is leased, else null. */

@@ -58,7 +58,10 @@ final class ExecutorMemory implements AutoCloseable {
     private static final String MIGRATED_DISK_LIMIT = "spark.storage.decommission.shuffleBlocks.maxDiskSize";
 
     /** So much is reserved on disk at a time: few system calls, and little that a small job leaves unused. */
-    private static final long DISK_GROWTH_BYTES = 64 << 20;
+    private static final long DISK_GROWTH_BYTES = 16 << 20;
+
+    /** In each local directory: as many as an executor usually has cores. */
+    private static final int DISK_FILES = 8;
 
     private final UUID incarnation = UUID.randomUUID();
     private final List<Fabric> fabrics;
@@ -160,7 +163,7 @@ final class ExecutorMemory implements AutoCloseable {
     private static DiskTier diskTier(ShuffleConfig config) {
         // Asked for later: on a Spark that creates the shuffle manager first there is no block manager yet.
         return new DiskTier(
-                new DiskSettings(DISK_GROWTH_BYTES, config.diskMinFreeBytes()),
+                new DiskSettings(DISK_GROWTH_BYTES, config.diskMinFreeBytes(), DISK_FILES),
                 () -> Arrays.stream(
                                 SparkEnv.get().blockManager().diskBlockManager().localDirs())
                         .map(File::toPath)

@@ -52,7 +52,7 @@ class StoredRangeTest {
     @BeforeEach
     void open() throws InterruptedException {
         Pool tier = TestPools.create(shm, 1 << 20, 1 << 20);
-        pool = new TieredPool(tier, TestPools.diskTier(0, local));
+        pool = new TieredPool(tier, TestPools.diskTierOf(3, local));
         new Random(3).nextBytes(content);
         inMemory = TestPools.reserve(tier, Purpose.MAP_OUTPUT, LENGTH);
         inMemory.memory().putBytes(0, content, 0, LENGTH);

@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -33,11 +34,17 @@ class DiskTierFileTest {
 
     private Path path;
     private DiskTierFile file;
+    private DiskDirectory directoryOfFile;
 
     @BeforeEach
     void open() {
         path = directory.resolve("file");
-        file = new DiskTierFile(REGION, directory, path, new DiskSettings(GROWTH, 0));
+        open(0);
+    }
+
+    private void open(long minFreeBytes) {
+        file = new DiskTierFile(REGION, directory, path, new DiskSettings(GROWTH, minFreeBytes, 1));
+        directoryOfFile = new DiskDirectory(directory, List.of(file));
     }
 
     @AfterEach
@@ -46,7 +53,7 @@ class DiskTierFileTest {
     }
 
     private Lease reserve(long minimum, long preferred) {
-        Lease lease = file.reserve(Purpose.MAP_OUTPUT, minimum, preferred);
+        Lease lease = directoryOfFile.reserve(Purpose.MAP_OUTPUT, minimum, preferred);
         return Objects.requireNonNull(lease, "no room on disk");
     }
 
@@ -69,7 +76,6 @@ class DiskTierFileTest {
 
     @Test
     void leasesAreWholePages() {
-        assertThat(file.directory()).isEqualTo(directory);
         try (Lease none = reserve(0, 0);
                 Lease one = reserve(1, 1);
                 Lease page = reserve(1, PAGE);
@@ -194,14 +200,15 @@ class DiskTierFileTest {
 
     @Test
     void nothingIsLeasedForAWhileAfterAFailureAndThatIsSaidOnce() throws Exception {
-        try (LoggedLines lines = LoggedLines.of(DiskTierFile.class);
+        try (LoggedLines lines = LoggedLines.of(DiskDirectory.class);
                 Lease lease = reserve(1, PAGE)) {
-            file.refuse(new IOException("the disk is gone"));
-            assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 1))
+            directoryOfFile.refuse(new IOException("the disk is gone"));
+            assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 1))
                     .as("there is room")
                     .isNull();
-            assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 2 * GROWTH)).isNull();
-            file.refuse(new IOException("the disk is gone"));
+            assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 2 * GROWTH))
+                    .isNull();
+            directoryOfFile.refuse(new IOException("the disk is gone"));
             assertUsage(GROWTH, PAGE, PAGE, 1);
             assertThat(file.leased(0, PAGE)).as("what is leased stays").isNotNull();
             assertThat(lines.all())
@@ -214,16 +221,16 @@ class DiskTierFileTest {
 
     @Test
     void whatIsRefusedCreatesNoFile() {
-        file.refuse(new IOException("the disk is gone"));
-        assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
+        directoryOfFile.refuse(new IOException("the disk is gone"));
+        assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
         assertThat(path).doesNotExist();
     }
 
     @Test
     void aFileOfThatNameIsNotTouched() throws Exception {
         Files.writeString(path, "of another program");
-        try (LoggedLines lines = LoggedLines.of(DiskTierFile.class)) {
-            assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
+        try (LoggedLines lines = LoggedLines.of(DiskDirectory.class)) {
+            assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
             assertThat(lines.all()).hasSize(1);
         }
         file.close();
@@ -234,12 +241,12 @@ class DiskTierFileTest {
     void aDiskThatIsTooShortIsGivenUpForAWhile() throws Exception {
         long room = Files.getFileStore(directory).getUsableSpace();
         // Other processes use the file system too.
-        file = new DiskTierFile(REGION, directory, path, new DiskSettings(GROWTH, room / 2));
-        try (LoggedLines lines = LoggedLines.of(DiskTierFile.class)) {
-            assertThat(file.reserve(Purpose.MAP_OUTPUT, room, room)).isNull();
+        open(room / 2);
+        try (LoggedLines lines = LoggedLines.of(DiskDirectory.class)) {
+            assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, room, room)).isNull();
             assertThat(lines.all()).hasSize(1);
         }
-        assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
+        assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
         assertThat(path).doesNotExist();
     }
 
@@ -247,7 +254,7 @@ class DiskTierFileTest {
     @Test
     void ofAFullDiskWhatIsFreeInTheFileIsLeased() throws Exception {
         long room = Files.getFileStore(directory).getUsableSpace();
-        file = new DiskTierFile(REGION, directory, path, new DiskSettings(GROWTH, room - (256 << 20)));
+        open(room - (256 << 20));
         Lease all = reserve(1, 1L << 40);
         long half = all.lengthBytes() / 2;
         all.trim(half);
@@ -261,8 +268,8 @@ class DiskTierFileTest {
     void aRetiredFileLeasesAndExtendsNothing() throws Exception {
         Lease lease = reserve(1, PAGE);
         file.retire();
-        assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
-        assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 2 * GROWTH)).isNull();
+        assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
+        assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 2 * GROWTH)).isNull();
         assertThat(lease.extend(PAGE)).isZero();
         assertUsage(GROWTH, PAGE, PAGE, 1);
         assertThat(file.leased(0, PAGE)).as("peers read on").isNotNull();
@@ -288,7 +295,7 @@ class DiskTierFileTest {
     @Test
     void retiredBeforeItsFirstLeaseItCreatesNoFile() {
         file.retire();
-        assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
+        assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
         assertThat(path).doesNotExist();
     }
 
@@ -299,7 +306,7 @@ class DiskTierFileTest {
         file.close();
         assertThat(path).doesNotExist();
         assertThat(TestPools.bytes(bytes)).containsOnly(1);
-        assertThat(file.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
+        assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
         assertThat(path).doesNotExist();
         lease.close();
         assertThatThrownBy(() -> bytes.getInt(0)).isInstanceOf(IOException.class);

@@ -112,7 +112,7 @@ class OutputBufferTest {
 
     @Test
     void aTierThatRetiresBeforeItsFirstLeaseNeverAsksForDirectories() {
-        DiskTier retired = new DiskTier(new DiskSettings(1 << 20, 0), () -> {
+        DiskTier retired = new DiskTier(new DiskSettings(1 << 20, 0, 1), () -> {
             throw new AssertionError("asked for directories");
         });
         assertThat(retired.usage()).isEqualTo(DiskUsage.NONE);

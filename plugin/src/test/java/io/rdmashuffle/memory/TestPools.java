@@ -76,7 +76,12 @@ public final class TestPools {
 
     /** Creates a disk tier with files in these directories. */
     public static DiskTier diskTier(long minFreeBytes, Path... directories) {
-        return new DiskTier(new DiskSettings(1 << 20, minFreeBytes), () -> List.of(directories));
+        return new DiskTier(new DiskSettings(1 << 20, minFreeBytes, 1), () -> List.of(directories));
+    }
+
+    /** Creates a disk tier with several files in a directory. */
+    public static DiskTier diskTierOf(int files, Path directory) {
+        return new DiskTier(new DiskSettings(1 << 20, 0, files), () -> List.of(directory));
     }
 
     public static byte[] bytes(StoredSlice slice) {

@@ -134,6 +134,7 @@ record ShmDisk(UUID token, List<Directory> directories) {
     @Nullable
     Path file(int regionId) {
         List<Path> paths = directories.stream().map(Directory::path).toList();
-        return regionId - DiskTier.FIRST_REGION < paths.size() ? DiskTier.file(paths, token, regionId) : null;
+        int regions = paths.size() * DiskTier.MAX_FILES;
+        return regionId - DiskTier.FIRST_REGION < regions ? DiskTier.file(paths, token, regionId) : null;
     }
 }

@@ -67,7 +67,7 @@ class VerbsStagingTest {
         reader = new Node(directory, TestVerbs.open(TestVerbs.settings(8 << 20)));
         owner = new Node(directory, TestVerbs.open(TestVerbs.settings(8 << 20)));
         owner.pool().setAside(0, 64 << 10);
-        tier = TestPools.diskTier(0, disk);
+        tier = TestPools.diskTierOf(3, disk);
         TieredPool both = new TieredPool(owner.pool(), tier);
         owner.fabric().serve(both);
         content = new byte[BYTES];

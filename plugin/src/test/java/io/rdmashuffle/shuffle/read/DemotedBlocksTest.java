@@ -100,7 +100,7 @@ class DemotedBlocksTest {
     @BeforeEach
     void open() throws Exception {
         System.out.println("DemotedBlocksTest seed " + seed);
-        disk = TestPools.diskTier(0, local);
+        disk = TestPools.diskTierOf(3, local);
         owner = new Node(directory, new ShmFabric(1, 1 << 20, true, disk));
         tiers = new TieredPool(owner.pool(), disk);
         MapOutputDirectory outputs = MapOutputDirectory.create(owner.pool(), 64, UUID.randomUUID());

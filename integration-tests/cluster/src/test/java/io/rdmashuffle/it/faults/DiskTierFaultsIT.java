@@ -17,7 +17,9 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.AfterEach;
@@ -71,12 +73,11 @@ class DiskTierFaultsIT {
             assertThat(full.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
             assertThat(full.total(ShuffleCounter.DISK_USED_BYTES)).isGreaterThan(30 << 20);
             assertThat(filesIn(small.path())).isEmpty();
-            assertThat(filesIn(disk)).hasSize(2);
+            assertThat(tiersIn(disk)).hasSize(2);
             assertThat(tasks.failures()).isEmpty();
             observer.assertAllComesBack();
-            assertThat(filesIn(disk))
-                    .hasSize(2)
-                    .allSatisfy(file -> assertThat(file).isEmptyFile());
+            assertThat(tiersIn(disk)).hasSize(2);
+            assertThat(filesIn(disk)).allSatisfy(file -> assertThat(file).isEmptyFile());
         }
     }
 
@@ -88,7 +89,7 @@ class DiskTierFaultsIT {
             JavaPairRDD<Integer, Long> grouped = JOB.prepare(cluster.spark());
             assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
             List<ProcessHandle> executors = cluster.executorProcesses();
-            assertThat(filesIn(disk)).hasSize(2);
+            assertThat(tiersIn(disk)).hasSize(2);
             for (Path file : filesIn(disk)) {
                 assertThat(file).isNotEmptyFile();
                 try (RandomAccessFile open = new RandomAccessFile(file.toFile(), "rw")) {
@@ -99,6 +100,10 @@ class DiskTierFaultsIT {
             assertThat(cluster.executorProcesses()).as("the same executors").isEqualTo(executors);
             observer.assertAllComesBack();
         }
+    }
+
+    private static Set<String> tiersIn(Path directory) throws IOException {
+        return filesIn(directory).stream().map(StoredRecords::tierOf).collect(Collectors.toSet());
     }
 
     private static List<Path> filesIn(Path directory) throws IOException {

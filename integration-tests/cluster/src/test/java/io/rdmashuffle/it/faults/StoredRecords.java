@@ -65,7 +65,7 @@ final class StoredRecords {
         return 0;
     }
 
-    /** The files of a pool have equal names up to the last dot; a disk tier has one file. */
+    /** The files of a pool have equal names up to the last dot, those of a disk tier up to the last but one. */
     private static List<List<Path>> filesByExecutor(Path pools, Path local) throws IOException {
         Map<String, List<Path>> byName = new TreeMap<>();
         for (Path file : PoolFolder.filesIn(pools)) {
@@ -75,9 +75,16 @@ final class StoredRecords {
         }
         try (Stream<Path> all = Files.walk(local)) {
             all.filter(file -> file.toString().endsWith(".disk"))
-                    .forEach(file -> byName.put(file.toString(), List.of(file)));
+                    .forEach(file -> byName.computeIfAbsent(tierOf(file), tier -> new ArrayList<>())
+                            .add(file));
         }
         return List.copyOf(byName.values());
+    }
+
+    /** Returns the part of a name that all files of a disk tier in one directory share. */
+    static String tierOf(Path file) {
+        String name = file.toString();
+        return name.substring(0, name.lastIndexOf('.', name.length() - ".disk".length() - 1));
     }
 
     private static int damage(Path path, GroupedBytes job) throws IOException {
