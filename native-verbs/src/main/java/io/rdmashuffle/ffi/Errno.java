@@ -32,6 +32,7 @@ public enum Errno {
     EROFS(30),
     ERANGE(34),
     ENOSYS(38),
+    ELOOP(40),
     ENODATA(61),
     EPROTONOSUPPORT(93),
     EOPNOTSUPP(95),

@@ -19,9 +19,9 @@ import java.nio.charset.Charset;
  *
  * <p><b>Ownership:</b> every address passed must be alive for the call.
  *
- * <p><b>Source:</b> mmap(2), open(2), fallocate(2), ftruncate(2), pread(2), flock(2), madvise(2), geteuid(2), poll(2),
- * fcntl(2), eventfd(2); constants from asm-generic and linux/falloc.h, which x86-64 and aarch64 share unless noted;
- * off_t and ssize_t have 64 bits there.
+ * <p><b>Source:</b> mmap(2), open(2), mkdir(2), fallocate(2), ftruncate(2), pread(2), flock(2), madvise(2), geteuid(2),
+ * poll(2), fcntl(2), eventfd(2); constants from asm-generic and linux/falloc.h, which x86-64 and aarch64 share unless
+ * noted; off_t and ssize_t have 64 bits there.
  */
 public final class LibC {
     public static final int O_RDONLY = 0;
@@ -29,6 +29,8 @@ public final class LibC {
     public static final int O_CREAT = 0x40;
     public static final int O_EXCL = 0x80;
     public static final int O_CLOEXEC = 0x80000;
+    /** Fails with ELOOP where the last part of a path is a symbolic link. Another bit on aarch64. */
+    public static final int O_NOFOLLOW = "aarch64".equals(System.getProperty("os.arch")) ? 0x8000 : 0x20000;
 
     public static final int PROT_READ = 1;
     public static final int PROT_WRITE = 2;
@@ -65,6 +67,7 @@ public final class LibC {
     private final Invoker invoker = Invoker.getInstance();
     private final MemoryIO memory = MemoryIO.getInstance();
     private final Function open = function("open", Type.SINT, Type.POINTER, Type.SINT, Type.UINT32);
+    private final Function mkdir = function("mkdir", Type.SINT, Type.POINTER, Type.UINT32);
     private final Function close = function("close", Type.SINT, Type.SINT);
     private final Function fallocate = function("fallocate", Type.SINT, Type.SINT, Type.SINT, Type.SINT64, Type.SINT64);
     private final Function ftruncate = function("ftruncate", Type.SINT, Type.SINT, Type.SINT64);
@@ -101,17 +104,32 @@ public final class LibC {
     }
 
     public int open(String path, int flags, int mode) {
+        long terminated = terminated(path);
+        try {
+            return (int) invoker.invokeNNNrN(open, terminated, flags, mode);
+        } finally {
+            memory.freeMemory(terminated);
+        }
+    }
+
+    public int mkdir(String path, int mode) {
+        long terminated = terminated(path);
+        try {
+            return (int) invoker.invokeNNrN(mkdir, terminated, mode);
+        } finally {
+            memory.freeMemory(terminated);
+        }
+    }
+
+    /** Copies a path to native memory, which the caller frees. */
+    private long terminated(String path) {
         byte[] text = path.getBytes(Charset.defaultCharset());
         long terminated = memory.allocateMemory(text.length + 1, true);
         if (terminated == 0) {
             throw new OutOfMemoryError("no native memory for a path of " + text.length + " bytes");
         }
-        try {
-            memory.putByteArray(terminated, text, 0, text.length);
-            return (int) invoker.invokeNNNrN(open, terminated, flags, mode);
-        } finally {
-            memory.freeMemory(terminated);
-        }
+        memory.putByteArray(terminated, text, 0, text.length);
+        return terminated;
     }
 
     public int close(int fd) {

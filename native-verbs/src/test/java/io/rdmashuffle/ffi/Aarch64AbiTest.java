@@ -29,7 +29,7 @@ class Aarch64AbiTest extends AbiContract {
         @Override
         protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
             Class<?> known = findLoadedClass(name);
-            if (known != null || !name.matches("io\\.rdmashuffle\\.ffi\\.\\w*Layout(\\$.*)?")) {
+            if (known != null || !name.matches("io\\.rdmashuffle\\.ffi\\.(\\w*Layout|LibC)(\\$.*)?")) {
                 return known != null ? known : super.loadClass(name, resolve);
             }
             String file = name.replace('.', '/') + ".class";

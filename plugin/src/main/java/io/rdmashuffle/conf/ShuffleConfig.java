@@ -86,8 +86,9 @@ public final class ShuffleConfig {
                 """);
     public static final ConfigEntry<String> POOL_DIRECTORY =
             ConfigEntry.path("pool.directory", "/dev/shm").doc("""
-                Where the files of the regions lie: a tmpfs, or a hugetlbfs mount for huge pages. Executors of one host
-                share memory only if they see the same directory.
+                Where the files of the regions lie: a tmpfs, or a hugetlbfs mount for huge pages. Each pool has a
+                subdirectory of mode 0700 there. Executors of one host share memory only if they see the same
+                directory and run as the same user.
                 """);
     public static final ConfigEntry<OnShortage> POOL_ON_SHORTAGE =
             ConfigEntry.choice("pool.onShortage", OnShortage.class, "shrink").doc("""

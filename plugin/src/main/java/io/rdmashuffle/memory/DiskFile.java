@@ -42,14 +42,32 @@ public final class DiskFile implements SharedBytes {
         return open(path, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
     }
 
-    /** Opens a file of a peer. */
-    public static DiskFile openForReading(Path path) throws IOException {
+    /**
+     * Opens a file of a peer.
+     *
+     * @param uid user id of its owner
+     * @throws IOException if it cannot be opened, or is not a private regular file of that user with one name
+     */
+    public static DiskFile openForReading(Path path, int uid) throws IOException {
         // A pipe of that name would otherwise keep the caller until a writer opens it.
-        return open(path, LibC.O_RDONLY | LibC.O_NONBLOCK);
+        DiskFile opened = open(path, LibC.O_RDONLY | LibC.O_NONBLOCK);
+        boolean proven = false;
+        try {
+            FileStatus status = FileStatus.of(opened.fd);
+            proven = status.isRegular() && status.isPrivate() && status.uid() == uid && status.links() <= 1;
+            if (!proven) {
+                throw new IOException(path + " is not the private file of user " + uid + ": " + status);
+            }
+            return opened;
+        } finally {
+            if (!proven) {
+                opened.close();
+            }
+        }
     }
 
     private static DiskFile open(Path path, int flags) throws IOException {
-        int fd = LibC.load().open(path.toString(), flags | LibC.O_CLOEXEC, PRIVATE_MODE);
+        int fd = LibC.load().open(path.toString(), flags | LibC.O_NOFOLLOW | LibC.O_CLOEXEC, PRIVATE_MODE);
         if (fd < 0) {
             throw failure("open(" + path + ")", NativeException.lastErrno());
         }

@@ -302,6 +302,16 @@ public final class Pool implements AutoCloseable {
         return count;
     }
 
+    /** Looks for files of the pool that another program has removed. */
+    public void checkFiles() {
+        factory.checkFiles();
+    }
+
+    /** Returns how many files of the pool other programs have removed, as far as that has been noticed. */
+    public long removedFiles() {
+        return factory.removedFiles();
+    }
+
     /**
      * Leases nothing from now on, as if the pool were full: peers may go on reading what is given back after this,
      * because it is never leased again. When this returns, no region is being registered or removed any more.

@@ -1,81 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
-import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
-import java.util.ArrayList;
-import java.util.HashSet;
-import java.util.List;
-import java.util.Set;
-import java.util.UUID;
-import java.util.function.Predicate;
-import java.util.regex.Pattern;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The files of one pool, and the removal of those that crashed processes left.
+ * Files of one pool, and the removal of those that dead processes left.
  *
  * <pre>
- *   &lt;directory&gt;/rdma-shuffle-&lt;uid&gt;-&lt;token&gt;.0    region 0; its flock says that the owner lives
- *   &lt;directory&gt;/rdma-shuffle-&lt;uid&gt;-&lt;token&gt;.1    region 1, ...
+ *   {@link PoolDirectory}/{@link RegionFileName}       mode 0600; a region, complete once it has this name
+ *   {@link PoolDirectory}/new                  a region that is being created
  * </pre>
  *
- * The token is a random UUID, so that two applications of one user never meet. The kernel drops the lock when the owner
- * dies, however it dies, and the lock is seen across process-id namespaces. Files are private to the user (0600).
- *
- * <p>A pool creates region 0 before the others and removes it after them. So where a region is seen and after that no
- * region 0, another program has removed that one, as logind does with all of a user's files at logout
- * ({@code RemoveIPC}), and nothing tells any more whether the owner lives. What it created before is of no use to
- * others then, and before it creates more it locks another region 0.
+ * The directory exists as long as the pool has files. A program of the same user may remove it or its files, as logind
+ * does with all of a user's files at logout ({@code RemoveIPC}): the owner keeps the memory, and creates the directory
+ * again before it creates more files.
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns its files and the descriptor of region 0; {@link #close()} removes both, and a shutdown
- * hook does so when the process is asked to end before anyone closed.
+ * <p><b>Ownership:</b> owns its files and the directory; {@link #close()} removes both, and a shutdown hook does so
+ * when the process is asked to end before anyone closed.
  *
- * <p><b>Source:</b> flock(2) (locks belong to the open file description, not to the process), open(2), fallocate(2).
+ * <p><b>Source:</b> open(2), fallocate(2).
  */
 final class PoolFiles implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PoolFiles.class);
-    private static final String PREFIX = "rdma-shuffle-";
-    private static final String TOKEN = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
-    private static final String LOCKED_SUFFIX = ".0";
-    private static final String UNSEEN_SUFFIX = "-new";
+    private static final String INCOMPLETE = "new";
     private static final int PRIVATE_MODE = 0600;
 
-    private final Path directory;
-    private final String stem;
-    private final List<Path> created = new ArrayList<>();
+    private final Path parent;
+    private final Map<Integer, Path> created = new HashMap<>();
+    private final AtomicLong removedByOthers = new AtomicLong();
     private final Thread removeAtExit = new Thread(this::removeAll, "rdma-pool-cleanup");
-    private int lockedFd = -1;
+    private @Nullable PoolDirectory directory;
     private boolean closed;
 
-    private PoolFiles(Path directory, String stem) {
-        this.directory = directory;
-        this.stem = stem;
+    private PoolFiles(Path parent) {
+        this.parent = parent;
     }
 
-    /** Prepares a new, empty set of files. */
-    static PoolFiles create(Path directory) {
-        PoolFiles files = new PoolFiles(directory, PREFIX + LibC.load().geteuid() + "-" + UUID.randomUUID());
+    /**
+     * Prepares a new, empty set of files.
+     *
+     * @param parent the pools' directory, which may be shared with other users
+     */
+    static PoolFiles create(Path parent) {
+        PoolFiles files = new PoolFiles(parent);
         Runtime.getRuntime().addShutdownHook(files.removeAtExit);
         return files;
     }
 
-    /** Returns the path of a region's file, whether it exists or not. */
-    Path path(int regionId) {
-        return directory.resolve(stem + "." + regionId);
+    /**
+     * Returns the path of a region's file.
+     *
+     * @throws IllegalStateException if it was not created, or has been removed
+     */
+    synchronized Path path(int regionId) {
+        Path path = created.get(regionId);
+        if (path == null) {
+            throw new IllegalStateException("region " + regionId + " has no file");
+        }
+        return path;
     }
 
     /**
@@ -88,25 +87,33 @@ final class PoolFiles implements AutoCloseable {
         if (closed) {
             throw new IllegalStateException("pool files are closed");
         }
-        Path path = path(regionId);
-        if (regionId > 0) {
-            lockAnew();
-        }
-        int fd = regionId == 0 ? openLocked(path) : open(path, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
-        created.add(path);
-        Mapping mapping;
+        PoolDirectory in = openDirectory();
+        Path incomplete = in.file(INCOMPLETE);
+        PoolDirectory.deleteQuietly(incomplete);
+        int fd = open(incomplete, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
         try {
-            mapping = hugepages ? mapHuge(fd, path, lengthBytes) : mapReserved(fd, path, lengthBytes);
+            return complete(in, regionId, fd, lengthBytes, hugepages);
         } catch (Throwable failure) {
-            CloseOnFailure.close(failure, () -> forget(path, fd));
+            CloseOnFailure.close(failure, () -> PoolDirectory.deleteQuietly(incomplete));
             throw failure;
-        }
-        if (regionId == 0) {
-            lockedFd = fd;
-        } else {
+        } finally {
             LibC.load().close(fd);
         }
-        return mapping;
+    }
+
+    private Mapping complete(PoolDirectory in, int regionId, int fd, long lengthBytes, boolean hugepages) {
+        Path incomplete = in.file(INCOMPLETE);
+        Mapping mapping = hugepages ? mapHuge(fd, incomplete, lengthBytes) : mapReserved(fd, incomplete, lengthBytes);
+        try {
+            long inode = FileStatus.of(fd).identity().inode();
+            String name = new RegionFileName(regionId, inode, lengthBytes).toString();
+            Files.move(incomplete, in.file(name), StandardCopyOption.ATOMIC_MOVE);
+            created.put(regionId, in.path().resolve(name));
+            return mapping;
+        } catch (IOException e) {
+            mapping.close();
+            throw new UncheckedIOException(e);
+        }
     }
 
     private static Mapping mapReserved(int fd, Path path, long lengthBytes) {
@@ -145,34 +152,68 @@ final class PoolFiles implements AutoCloseable {
         }
     }
 
-    /** Locks another region 0 if a program has removed that one; otherwise nothing would remove the next regions. */
-    private void lockAnew() {
-        Path locked = path(0);
-        if (lockedFd >= 0 && Files.notExists(locked, LinkOption.NOFOLLOW_LINKS)) {
+    /** Returns the directory; creates one where there is none, or where another program has removed it. */
+    private PoolDirectory openDirectory() {
+        PoolDirectory held = directory;
+        if (held == null) {
+            directory = PoolDirectory.create(parent);
+            return directory;
+        }
+        if (held.isThere()) {
+            return held;
+        }
+        countRemoved(held);
+        // Where another program has moved them, nobody finds them any more.
+        boolean unused = held.remove();
+        // Under the same name: peers that have region 0 mapped look for further regions there.
+        PoolDirectory again = PoolDirectory.createAt(held.path());
+        if (again == null) {
+            again = PoolDirectory.create(parent);
             LOG.warn(
-                    "Another program has removed the files of this pool in {}: peers that do not have them open use"
+                    "Another program has taken {}: further regions lie in {}; peers of this host use Spark's block"
+                            + " transfer for them",
+                    held.path(),
+                    again.path());
+        }
+        directory = again;
+        held.close();
+        return again;
+    }
+
+    /** Looks for files that another program has removed, of which it warns once. */
+    synchronized void check() {
+        PoolDirectory held = directory;
+        if (!closed && held != null) {
+            countRemoved(held);
+        }
+    }
+
+    private void countRemoved(PoolDirectory held) {
+        int before = created.size();
+        boolean gone = !held.isThere();
+        created.values().removeIf(path -> gone || Files.notExists(path, LinkOption.NOFOLLOW_LINKS));
+        int removed = before - created.size();
+        if (removed > 0 && removedByOthers.getAndAdd(removed) == 0) {
+            LOG.warn(
+                    "Another program has removed {} file(s) of this pool in {}: peers that do not have them open use"
                             + " Spark's block transfer. At logout logind does that: set RemoveIPC=no in logind.conf, or"
                             + " run executors as a system user",
-                    directory);
-            int fd = openLocked(locked);
-            LibC.load().close(lockedFd);
-            lockedFd = fd;
+                    removed,
+                    parent);
         }
+    }
+
+    /** Returns how many files other programs have removed, as far as that has been noticed. */
+    long removedByOthers() {
+        return removedByOthers.get();
     }
 
     /** Removes the file of a region; processes that have it mapped keep the bytes. */
     synchronized void removeRegion(int regionId) {
-        if (!closed) {
-            forget(path(regionId), regionId == 0 ? lockedFd : -1);
-            lockedFd = regionId == 0 ? -1 : lockedFd;
-        }
-    }
-
-    private void forget(Path path, int fd) {
-        deleteQuietly(path);
-        created.remove(path);
-        if (fd >= 0) {
-            LibC.load().close(fd);
+        Path path = closed ? null : created.remove(regionId);
+        PoolDirectory held = directory;
+        if (path != null && held != null && path.startsWith(held.path())) {
+            PoolDirectory.deleteQuietly(held.file(String.valueOf(path.getFileName())));
         }
     }
 
@@ -192,45 +233,15 @@ final class PoolFiles implements AutoCloseable {
             return;
         }
         closed = true;
-        // Region 0 last: as long as it is there, the next start finds what an interrupted removal left.
-        for (int i = created.size() - 1; i >= 0; i--) {
-            deleteQuietly(created.get(i));
-        }
-        if (lockedFd >= 0) {
-            LibC.load().close(lockedFd);
-            lockedFd = -1;
+        PoolDirectory held = directory;
+        if (held != null) {
+            boolean unused = held.remove();
+            held.close();
         }
     }
 
-    /** Creates region 0 locked: under another name first, so that no sweeper ever meets it without its lock. */
-    private static int openLocked(Path path) {
-        Path unseen = path.resolveSibling(path.getFileName() + UNSEEN_SUFFIX);
-        int fd = open(unseen, LibC.O_RDWR | LibC.O_CREAT | LibC.O_EXCL);
-        try {
-            if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) != 0) {
-                throw new NativeException(
-                        "flock(" + unseen + ")",
-                        NativeException.lastErrno(),
-                        "set spark.shuffle.rdma.pool.directory to a file system of this host");
-            }
-            move(unseen, path);
-            return fd;
-        } catch (Throwable failure) {
-            CloseOnFailure.close(failure, () -> LibC.load().close(fd), () -> deleteQuietly(unseen));
-            throw failure;
-        }
-    }
-
-    private static void move(Path from, Path to) {
-        try {
-            Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
-        } catch (IOException e) {
-            throw new UncheckedIOException(e);
-        }
-    }
-
-    static int open(Path path, int flags) {
-        int fd = LibC.load().open(path.toString(), flags | LibC.O_CLOEXEC, PRIVATE_MODE);
+    private static int open(Path path, int flags) {
+        int fd = LibC.load().open(path.toString(), flags | LibC.O_NOFOLLOW | LibC.O_CLOEXEC, PRIVATE_MODE);
         if (fd < 0) {
             throw new NativeException(
                     "open(" + path + ")",
@@ -240,97 +251,35 @@ final class PoolFiles implements AutoCloseable {
         return fd;
     }
 
-    /** Removes the files of this user's pools whose owner is dead; returns how many pools that were. */
-    static int removeAbandoned(Path directory) {
-        // Anybody may put a file there, under any name: only names that a pool gives are looked at.
-        String mine = PREFIX + LibC.load().geteuid() + TOKEN;
+    /**
+     * Removes the directories of this user's pools whose owner is dead. Pools that live, or are being created, stay:
+     * they are locked, or their creator notices and creates another directory.
+     *
+     * @return number of pools removed
+     */
+    static int removeAbandoned(Path parent) {
         int pools = 0;
         try {
-            for (Path path : named(directory, Pattern.compile(mine + "\\.0").asMatchPredicate())) {
-                pools += removeIfAbandoned(directory, path) ? 1 : 0;
+            for (Path path : PoolDirectory.named(parent)) {
+                pools += removeIfAbandoned(path) ? 1 : 0;
             }
-            pools += removeOrphans(
-                    named(directory, Pattern.compile(mine + "\\.[1-9][0-9]*").asMatchPredicate()));
         } catch (NoSuchFileException e) {
-            LOG.debug("Nothing to remove: there is no {}", directory, e);
+            LOG.debug("Nothing to remove: there is no {}", parent, e);
         } catch (IOException e) {
             throw new UncheckedIOException(
-                    "cannot list " + directory + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
+                    "cannot list " + parent + "; set spark.shuffle.rdma.pool.directory to an existing tmpfs", e);
         }
         if (pools > 0) {
-            LOG.info("Removed the pool files of {} dead process(es) in {}", pools, directory);
+            LOG.info("Removed the pool files of {} dead process(es) in {}", pools, parent);
         }
         return pools;
     }
 
-    private static boolean removeIfAbandoned(Path directory, Path locked) {
-        int fd = LibC.load().open(locked.toString(), LibC.O_RDWR | LibC.O_CLOEXEC, 0);
-        if (fd < 0) {
-            int errno = NativeException.lastErrno();
-            if (!Errno.ENOENT.is(errno)) {
-                LOG.warn("Cannot open {}: {}", locked, Errno.describe(errno));
-            }
-            return false;
-        }
-        try {
-            if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) != 0) {
-                return false;
-            }
-            // We hold the lock, so the owner is dead and no other process removes these files.
-            String name = String.valueOf(locked.getFileName());
-            removeRegions(directory, name.substring(0, name.length() - LOCKED_SUFFIX.length()), locked);
-            return true;
-        } finally {
-            LibC.load().close(fd);
-        }
-    }
-
-    private static void removeRegions(Path directory, String stem, Path lockedLast) {
-        try {
-            for (Path region : named(directory, name -> name.startsWith(stem + "."))) {
-                if (!region.equals(lockedLast)) {
-                    deleteQuietly(region);
-                }
-            }
-        } catch (IOException e) {
-            LOG.warn("Cannot list the files of {} in {}", stem, directory, e);
-            return;
-        }
-        deleteQuietly(lockedLast);
-    }
-
-    /** Removes regions without a region 0; returns of how many pools. */
-    private static int removeOrphans(List<Path> regions) {
-        Set<Path> pools = new HashSet<>();
-        for (Path region : regions) {
-            String name = String.valueOf(region.getFileName());
-            Path locked = region.resolveSibling(name.substring(0, name.lastIndexOf('.')) + LOCKED_SUFFIX);
-            // Looked for after the region was seen: the pool may have been created, or closed, meanwhile.
-            if (Files.notExists(locked, LinkOption.NOFOLLOW_LINKS) && deleteQuietly(region)) {
-                pools.add(locked);
-            }
-        }
-        return pools.size();
-    }
-
-    private static List<Path> named(Path directory, Predicate<String> names) throws IOException {
-        List<Path> found = new ArrayList<>();
-        try (DirectoryStream<Path> all = Files.newDirectoryStream(directory)) {
-            for (Path path : all) {
-                if (names.test(String.valueOf(path.getFileName()))) {
-                    found.add(path);
-                }
-            }
-        }
-        return found;
-    }
-
-    /** Returns whether there was such a file and it is gone. */
-    private static boolean deleteQuietly(Path path) {
-        try {
-            return Files.deleteIfExists(path);
-        } catch (IOException e) {
-            LOG.warn("Cannot remove {}; the next start tries again", path, e);
+    private static boolean removeIfAbandoned(Path path) {
+        try (PoolDirectory abandoned = PoolDirectory.lockAbandoned(path)) {
+            return abandoned != null && abandoned.remove();
+        } catch (NativeException | UncheckedIOException e) {
+            LOG.warn("Cannot remove {}: {}", path, e.getMessage());
             return false;
         }
     }

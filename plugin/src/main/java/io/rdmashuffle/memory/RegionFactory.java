@@ -99,6 +99,16 @@ class RegionFactory implements AutoCloseable {
         files.removeRegion(region.id());
     }
 
+    /** Looks for files that another program has removed. */
+    void checkFiles() {
+        files.check();
+    }
+
+    /** Returns how many files other programs have removed, as far as that has been noticed. */
+    long removedFiles() {
+        return files.removedByOthers();
+    }
+
     /** Others may take, between the look and the attempt, what the file system has left. */
     private Mapping map(int id, long bytes, long least) {
         long length = bytes;

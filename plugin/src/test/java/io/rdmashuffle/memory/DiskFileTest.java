@@ -4,6 +4,7 @@ package io.rdmashuffle.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.NativeException;
 import java.io.IOException;
@@ -27,6 +28,7 @@ import org.junit.jupiter.api.io.TempDir;
 @ExtendWith(LeakCheck.class)
 class DiskFileTest {
     private static final int LENGTH = 300_000;
+    private static final int UID = LibC.load().geteuid();
 
     @TempDir
     Path directory;
@@ -122,19 +124,19 @@ class DiskFileTest {
         assertFails(() -> DiskFile.create(file.path()), "open(" + file.path());
         assertFails(() -> file.allocate(0, 0), "fallocate(" + file.path(), "offset=0", "length=0");
         assertFails(() -> file.read(-1, memory), "pread(" + file.path(), "length=" + LENGTH, "offset=-1");
-        DiskFile peers = DiskFile.openForReading(file.path());
+        DiskFile peers = DiskFile.openForReading(file.path(), UID);
         try {
             assertFails(() -> peers.write(10, memory), "pwrite(" + file.path(), "offset=10");
             assertFails(peers::truncate, "ftruncate(" + file.path());
         } finally {
             peers.close();
         }
-        assertFails(() -> DiskFile.openForReading(directory.resolve("none")), "open(", "none");
+        assertFails(() -> DiskFile.openForReading(directory.resolve("none"), UID), "open(", "none");
     }
 
     @Test
     void aPeerReadsWhatTheOwnerWritesLater() throws Exception {
-        DiskFile peers = DiskFile.openForReading(file.path());
+        DiskFile peers = DiskFile.openForReading(file.path(), UID);
         assertThat(peers.path()).isEqualTo(directory.resolve("file"));
         file.write(0, memory);
         byte[] target = new byte[100];
@@ -151,14 +153,11 @@ class DiskFileTest {
         CompletableFuture<Void> reading = new CompletableFuture<>();
         Thread reader = new Thread(() -> {
             try {
-                DiskFile opened = DiskFile.openForReading(pipe);
-                try {
-                    assertFails(() -> opened.read(0, new byte[1], 0, 1), "pread(");
-                } finally {
-                    opened.close();
-                }
+                assertThatThrownBy(() -> DiskFile.openForReading(pipe, UID))
+                        .isInstanceOf(IOException.class)
+                        .hasMessageContaining(pipe + " is not the private file");
                 reading.complete(null);
-            } catch (IOException | AssertionError e) {
+            } catch (AssertionError e) {
                 reading.completeExceptionally(e);
             }
         });

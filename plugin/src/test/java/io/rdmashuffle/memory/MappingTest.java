@@ -4,7 +4,6 @@ package io.rdmashuffle.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmashuffle.ffi.NativeException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,10 +27,9 @@ class MappingTest {
     @Test
     void closingUnderReadersUnmapsAfterTheLastOne() throws Exception {
         try (Pool pool = TestPools.create(directory, 1 << 20, 1 << 20)) {
-            Path file = pool.regions().get(0).file();
             AtomicLong reads = new AtomicLong();
             for (int round = 0; round < 200; round++) {
-                Mapping mapping = PeerFile.map(file);
+                Mapping mapping = TestPools.mapAsPeer(pool, 0);
                 List<CompletableFuture<Void>> readers = new ArrayList<>();
                 long before = reads.get();
                 for (int r = 0; r < 3; r++) {
@@ -92,12 +90,5 @@ class MappingTest {
                     .allSatisfy(
                             access -> assertThatThrownBy(access::run).isInstanceOf(IndexOutOfBoundsException.class));
         }
-    }
-
-    @Test
-    void aFileThatIsNotThereNamesCallAndKey() {
-        assertThatThrownBy(() -> PeerFile.map(directory.resolve("none")).close())
-                .isInstanceOf(NativeException.class)
-                .hasMessageContainingAll("open(", "ENOENT (2)", "spark.shuffle.rdma.pool.directory");
     }
 }

@@ -10,10 +10,13 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -28,6 +31,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
 class PoolFilesTest {
+    private static final String MINE = "rdma-shuffle-" + LibC.load().geteuid() + "-";
+
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
 
@@ -41,11 +46,7 @@ class PoolFilesTest {
     }
 
     private List<Path> files() {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.sorted().toList();
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
+        return TestPools.files(directory);
     }
 
     /** Starts a process that holds a pool of four regions in the directory. */
@@ -89,7 +90,7 @@ class PoolFilesTest {
         assertThat(files()).isEqualTo(livingFiles);
         living.destroyForcibly().waitFor();
         assertThat(PoolFiles.removeAbandoned(directory)).isOne();
-        assertThat(files()).isEmpty();
+        assertThat(directory).isEmptyDirectory();
     }
 
     @Test
@@ -98,7 +99,7 @@ class PoolFilesTest {
         assertThat(files()).hasSize(4);
         process.getOutputStream().close();
         assertThat(process.waitFor()).isZero();
-        assertThat(files()).isEmpty();
+        assertThat(directory).isEmptyDirectory();
     }
 
     @Test
@@ -106,13 +107,17 @@ class PoolFilesTest {
         Process process = holder();
         process.destroy();
         process.waitFor();
-        assertThat(files()).isEmpty();
+        assertThat(directory).isEmptyDirectory();
     }
 
     @Test
     void mappedBytesOutliveTheirKilledOwner() throws Exception {
         Process victim = holder();
-        try (Mapping peer = PeerFile.map(files().get(0))) {
+        Path region0 = files().get(0);
+        FileStatus status = FileStatus.of(region0);
+        PeerFiles files = new PeerFiles(
+                Objects.requireNonNull(region0.getParent()), status.uid(), status.identity(), status.bytes());
+        try (Mapping peer = files.map(0)) {
             victim.destroyForcibly().waitFor();
             PoolFiles.removeAbandoned(directory);
             assertThat(files()).isEmpty();
@@ -152,67 +157,119 @@ class PoolFilesTest {
         }
         done.set(true);
         sweeping.join();
-        assertThat(files()).isEmpty();
+        assertThat(directory).isEmptyDirectory();
     }
 
     @Test
-    void regionsWhoseFirstIsGoneAreRemoved() throws Exception {
-        Process living = holder();
-        List<Path> livingFiles = files();
-        Process victim = holder();
-        victim.destroyForcibly().waitFor();
-        List<Path> left = new ArrayList<>(files());
-        left.removeAll(livingFiles);
-        assertThat(left).hasSize(4);
-        Files.delete(left.get(0));
-        assertThat(PoolFiles.removeAbandoned(directory)).isOne();
-        assertThat(files()).isEqualTo(livingFiles);
-        assertThat(PoolFiles.removeAbandoned(directory)).isZero();
-        assertThat(living.isAlive()).isTrue();
+    void sweepersRemoveADeadPoolOnce() throws Exception {
+        for (int round = 0; round < 20; round++) {
+            Path dead = leave("1-2-3", "new");
+            List<CompletableFuture<Integer>> sweepers = new ArrayList<>();
+            for (int i = 0; i < 4; i++) {
+                sweepers.add(CompletableFuture.supplyAsync(() -> PoolFiles.removeAbandoned(directory)));
+            }
+            int removed = 0;
+            for (CompletableFuture<Integer> sweeper : sweepers) {
+                removed += sweeper.get(30, TimeUnit.SECONDS);
+            }
+            assertThat(removed).isOne();
+            assertThat(dead).doesNotExist();
+        }
     }
 
-    /** As logind does at logout. The owner keeps its memory, and what it creates later is known to be its own again. */
+    /** Leaves a directory as a process does that was killed at some moment of creating or removing it. */
+    private Path leave(String... files) throws IOException {
+        Path dead = directory.resolve(MINE + UUID.randomUUID());
+        Files.createDirectory(dead, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        for (String file : files) {
+            Files.createFile(dead.resolve(file));
+        }
+        return dead;
+    }
+
     @Test
-    void aPoolWhoseFilesWereRemovedLocksAnotherBeforeItGrows() throws Exception {
-        try (Pool pool = TestPools.create(directory, 1 << 20, 256 << 10)) {
+    void removesWhatAnInterruptedRemovalLeft() throws Exception {
+        leave();
+        leave("new");
+        leave("3-4-5");
+        assertThat(PoolFiles.removeAbandoned(directory)).isEqualTo(3);
+        assertThat(directory).isEmptyDirectory();
+    }
+
+    /** As logind does at logout. The owner keeps its memory, and grows in the same place. */
+    @Test
+    void growsAfterAnotherProgramRemovedItsFiles() throws Exception {
+        try (LoggedLines lines = LoggedLines.of(PoolFiles.class);
+                Pool pool = TestPools.create(directory, 1 << 20, 256 << 10)) {
             Lease first = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 256 << 10);
+            Path own = files().get(0).getParent();
             for (Path file : files()) {
                 Files.delete(file);
             }
+            Files.delete(own);
             Lease second = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 256 << 10);
-            assertThat(files()).hasSize(2);
+            assertThat(files())
+                    .singleElement()
+                    .satisfies(file -> assertThat(file).hasParentRaw(own));
+            assertThat(pool.removedFiles()).isOne();
+            assertThat(lines.all()).singleElement().asString().contains("RemoveIPC=no");
             assertThat(PoolFiles.removeAbandoned(directory))
                     .as("the owner lives")
                     .isZero();
-            assertThat(files()).hasSize(2);
+            assertThat(files()).hasSize(1);
             first.memory().putInt(0, 7);
             first.close();
             second.close();
         }
-        assertThat(files()).isEmpty();
+        assertThat(directory).isEmptyDirectory();
+    }
+
+    @Test
+    void countsFilesThatAnotherProgramRemoved() throws Exception {
+        try (LoggedLines lines = LoggedLines.of(PoolFiles.class);
+                Pool pool = TestPools.create(directory, 1 << 20, 256 << 10)) {
+            TestPools.fill(pool).forEach(Lease::close);
+            pool.checkFiles();
+            assertThat(pool.removedFiles()).isZero();
+            Files.delete(files().get(1));
+            pool.checkFiles();
+            pool.checkFiles();
+            assertThat(pool.removedFiles()).isOne();
+            Files.delete(files().get(0));
+            pool.checkFiles();
+            assertThat(pool.removedFiles()).isEqualTo(2);
+            assertThat(lines.all()).hasSize(1);
+        }
     }
 
     /** Names that a pattern would take for more than themselves, or that are no pattern at all. */
     @Test
     void namesThatNoPoolGivesHarmNobody() throws Exception {
-        String mine = "rdma-shuffle-" + LibC.load().geteuid() + "-";
         List<Path> strange = new ArrayList<>();
         for (String token : List.of("*", "?", "[", "{a,", "\\", "", "0-0", "*-*-*-*-*", "-new")) {
-            strange.add(Files.createFile(directory.resolve(mine + token + ".0")));
+            strange.add(Files.createDirectory(directory.resolve(MINE + token)));
         }
-        for (String suffix : List.of("", ".", ".1x", ".01", ".-1", ".1.1", ".0-new")) {
-            strange.add(Files.createFile(directory.resolve(mine + UUID.randomUUID() + suffix)));
+        for (String suffix : List.of("", ".", ".1", "-1", ".0-new")) {
+            strange.add(Files.createFile(directory.resolve(MINE + UUID.randomUUID() + suffix)));
         }
-        strange.add(Files.createDirectory(directory.resolve(mine + UUID.randomUUID() + ".0")));
-        strange.add(Files.createSymbolicLink(directory.resolve(mine + "*.1"), Path.of("/nowhere")));
+        strange.add(Files.createSymbolicLink(directory.resolve(MINE + UUID.randomUUID()), Path.of("/nowhere")));
+        Path elsewhere = Files.createDirectory(directory.resolve("elsewhere"));
+        Files.createFile(elsewhere.resolve("0-1-2"));
+        strange.add(Files.createSymbolicLink(directory.resolve(MINE + UUID.randomUUID()), elsewhere));
+        strange.add(elsewhere);
+        Path open = leave("0-1-2");
+        Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxrwxrwx"));
+        strange.add(open);
         try (Pool pool = TestPools.create(directory, 1 << 20, 256 << 10)) {
             TestPools.fill(pool).forEach(Lease::close);
             List<Path> all = files();
-            assertThat(all).hasSize(strange.size() + 4).containsAll(strange);
             assertThat(PoolFiles.removeAbandoned(directory)).isZero();
             assertThat(files()).isEqualTo(all);
         }
-        assertThat(files()).containsExactlyInAnyOrderElementsOf(strange);
+        try (Stream<Path> left = Files.list(directory)) {
+            assertThat(left).containsExactlyInAnyOrderElementsOf(strange);
+        }
+        assertThat(elsewhere.resolve("0-1-2")).exists();
     }
 
     private static long openFiles() throws IOException {
@@ -232,7 +289,10 @@ class PoolFilesTest {
     @Test
     void aRegionForWhichThereIsNoRoomLeavesNeitherFileNorDescriptor() throws Exception {
         try (PoolFiles files = PoolFiles.create(directory)) {
+            files.createRegion(5, 4096, false).close();
+            files.removeRegion(5);
             long before = openFiles();
+            assertThat(before).as("the lock").isOne();
             assertThatThrownBy(() -> files.createRegion(0, 1L << 50, false))
                     .isInstanceOf(NativeException.class)
                     .hasMessageContainingAll("fallocate(", "ENOSPC", "--shm-size");
@@ -242,11 +302,11 @@ class PoolFilesTest {
             assertThat(files()).isEmpty();
             assertThat(openFiles()).isEqualTo(before);
             Mapping first = files.createRegion(0, 4096, false);
-            assertThat(openFiles()).as("the lock").isEqualTo(before + 1);
+            assertThat(openFiles()).isEqualTo(before);
             assertThatThrownBy(() -> files.createRegion(1, 1L << 50, false)).isInstanceOf(NativeException.class);
             files.createRegion(1, 4096, false).close();
             assertThat(files()).containsExactly(files.path(0), files.path(1));
-            assertThat(openFiles()).isEqualTo(before + 1);
+            assertThat(openFiles()).isEqualTo(before);
             files.removeRegion(0);
             assertThat(openFiles()).isEqualTo(before);
             files.removeRegion(1);
@@ -259,39 +319,35 @@ class PoolFilesTest {
     void nothingIsCreatedOrRemovedAfterTheEnd() throws Exception {
         PoolFiles files = PoolFiles.create(directory);
         files.createRegion(0, 4096, false).close();
+        Path region0 = files.path(0);
         files.close();
         files.close();
-        assertThat(files()).isEmpty();
-        Files.createFile(files.path(0));
+        assertThat(directory).isEmptyDirectory();
+        Files.createDirectory(region0.getParent());
+        Files.createFile(region0);
         files.removeRegion(0);
-        assertThat(files()).containsExactly(files.path(0));
+        assertThat(files()).containsExactly(region0);
         assertThatThrownBy(() -> files.createRegion(1, 4096, false)).isInstanceOf(IllegalStateException.class);
     }
 
     @Test
     void whatCannotBeOpenedOrRemovedIsSaidAndNotCounted() throws Exception {
-        String mine = "rdma-shuffle-" + LibC.load().geteuid() + "-";
-        Path loop = directory.resolve(mine + UUID.randomUUID() + ".0");
-        Files.createSymbolicLink(loop, loop);
-        Path full = Files.createDirectory(directory.resolve(mine + UUID.randomUUID() + ".1"));
-        Files.createFile(full.resolve("file"));
-        Path nowhere = directory.resolve(mine + UUID.randomUUID() + ".0");
-        Files.createSymbolicLink(nowhere, directory.resolve("none"));
-        try (LoggedLines lines = LoggedLines.of(PoolFiles.class)) {
+        Path full = leave();
+        Files.createDirectory(full.resolve("1"));
+        Files.createFile(full.resolve("1").resolve("file"));
+        try (LoggedLines lines = LoggedLines.of(PoolDirectory.class)) {
             assertThat(PoolFiles.removeAbandoned(directory)).isZero();
-            assertThat(lines.all())
-                    .hasSize(2)
-                    .anyMatch(line -> line.contains(loop.toString()))
-                    .anyMatch(line -> line.contains(full.toString()));
+            assertThat(lines.all()).isNotEmpty().anyMatch(line -> line.contains(full.toString()));
         }
-        assertThat(files()).hasSize(3);
+        assertThat(files()).hasSize(1);
     }
 
     @Test
     void strangersFilesAreNotTouched() throws Exception {
         Path other = Files.createFile(directory.resolve("something.0"));
-        Path otherUser = Files.createFile(directory.resolve("rdma-shuffle-4294000000-token.0"));
-        PoolFiles.removeAbandoned(directory);
-        assertThat(files()).containsExactlyInAnyOrder(other, otherUser);
+        Path otherUser = Files.createDirectory(directory.resolve("rdma-shuffle-4294000000-" + UUID.randomUUID()));
+        Path file = Files.createFile(otherUser.resolve("0-1-2"));
+        assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+        assertThat(files()).containsExactlyInAnyOrder(other, file);
     }
 }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -47,10 +46,8 @@ class PoolTest {
         return Pool.create(new PoolSettings(directory, capBytes, 0, regionBytes, false), region -> {});
     }
 
-    private List<Path> files() throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.toList();
-        }
+    private List<Path> files() {
+        return TestPools.files(directory);
     }
 
     private static Lease reserve(Pool pool, long bytes) throws InterruptedException {
@@ -76,7 +73,7 @@ class PoolTest {
         try (Pool pool = pool(MIB, MIB);
                 Lease lease = reserve(pool, 4096)) {
             lease.memory().putLong(8, 0x1122334455667788L);
-            try (Mapping peer = PeerFile.map(lease.region().file())) {
+            try (Mapping peer = TestPools.mapAsPeer(pool, lease.region().id())) {
                 assertThat(peer.memory().getLong(lease.offset() + 8)).isEqualTo(0x1122334455667788L);
             }
         }

@@ -5,8 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,7 +16,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -60,13 +57,12 @@ class ShrinkingTest {
         clock.addAndGet(time.toNanos());
     }
 
-    private List<String> files() throws IOException {
-        try (Stream<Path> files = Files.list(directory)) {
-            return files.map(Path::toString)
-                    .map(name -> name.substring(name.lastIndexOf('.')))
-                    .sorted()
-                    .toList();
-        }
+    private List<Integer> files() {
+        return TestPools.files(directory).stream()
+                .map(file -> RegionFileName.parse(file.getFileName().toString()))
+                .map(name -> name.orElseThrow().regionId())
+                .sorted()
+                .toList();
     }
 
     private static List<Lease> wholeRegions(Pool pool, int count) throws InterruptedException {
@@ -87,7 +83,7 @@ class ShrinkingTest {
             assertThat(pool.giveBackIdle(IDLE)).isEqualTo(2);
             assertThat(pool.usage().capacityBytes()).isEqualTo(2 * MIB);
             assertThat(pool.usage().regions()).isEqualTo(2);
-            assertThat(files()).containsExactly(".0", ".1");
+            assertThat(files()).containsExactly(0, 1);
             wholeRegions(pool, 3).forEach(Lease::close);
             assertThat(told).containsExactly("+0", "+1", "+2", "+3", "-3", "-2", "+4");
             assertThat(pool.regions()).extracting(Region::id).containsExactly(0, 1, 4);
@@ -114,7 +110,7 @@ class ShrinkingTest {
             pass(IDLE);
             assertThat(pool.giveBackIdle(IDLE)).isOne();
             assertThat(pool.giveBackIdle(IDLE)).isZero();
-            assertThat(files()).containsExactly(".0");
+            assertThat(files()).containsExactly(0);
         }
     }
 
@@ -143,7 +139,7 @@ class ShrinkingTest {
             Lease first = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
             Lease second = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
             second.memory().putLong(8, 77);
-            try (Mapping peer = PeerFile.map(second.region().file())) {
+            try (Mapping peer = TestPools.mapAsPeer(pool, second.region().id())) {
                 second.close();
                 pass(IDLE);
                 assertThat(pool.giveBackIdle(IDLE)).isOne();
@@ -161,7 +157,7 @@ class ShrinkingTest {
             pass(IDLE);
             assertThat(pool.giveBackIdle(IDLE)).isOne();
             assertThat(Pool.removeAbandoned(directory)).isZero();
-            assertThat(files()).containsExactly(".0", ".2");
+            assertThat(files()).containsExactly(0, 2);
             leases.forEach(Lease::close);
         }
         assertThat(files()).isEmpty();

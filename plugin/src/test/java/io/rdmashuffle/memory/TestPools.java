@@ -4,12 +4,14 @@ package io.rdmashuffle.memory;
 import io.rdmashuffle.ffi.NativeBuffer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.stream.Stream;
 
 /** Pools and leases of tests, which have room or fail. */
 public final class TestPools {
@@ -82,6 +84,20 @@ public final class TestPools {
     /** Creates a disk tier with several files in a directory. */
     public static DiskTier diskTierOf(int files, Path directory) {
         return new DiskTier(new DiskSettings(1 << 20, 0, files), () -> List.of(directory));
+    }
+
+    /** Returns the region files of all pools in a directory. */
+    public static List<Path> files(Path directory) {
+        try (Stream<Path> files = Files.walk(directory)) {
+            return files.filter(Files::isRegularFile).sorted().toList();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Maps a region as a peer of the host does. */
+    public static Mapping mapAsPeer(Pool owner, int regionId) throws IOException {
+        return PeerFiles.of(owner.regions().get(0)).map(regionId);
     }
 
     public static byte[] bytes(StoredSlice slice) {

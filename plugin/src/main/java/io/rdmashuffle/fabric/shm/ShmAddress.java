@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.shm;
 
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.memory.FileIdentity;
+import io.rdmashuffle.memory.PeerFiles;
 import io.rdmashuffle.memory.Region;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -20,29 +21,30 @@ import java.util.zip.CRC32C;
  *
  * <pre>
  *  offset  bytes  little-endian
- *       0      4  magic "SHM2"
+ *       0      4  magic "SHM3"
  *       4     16  boot id of the kernel (most significant half first)
- *      20      8  st_dev of region 0's file
- *      28      8  st_ino of region 0's file
- *      36      2  length of the path
- *      38      n  path of region 0's file without ".0", UTF-8
- *          n + 38    the disk tier, as {@link ShmDisk} says
+ *      20      4  user id of the owner
+ *      24      8  st_dev of region 0's file
+ *      32      8  st_ino of region 0's file
+ *      40      8  bytes of region 0's file
+ *      48      2  length of the path
+ *      50      n  path of the pool's own directory, UTF-8
+ *          n + 50    the disk tier, as {@link ShmDisk} says
  *    then      4  CRC-32C of everything before
  * </pre>
  *
  * Same boot id means same kernel; same device and inode, found again under the path, mean the same mount. Containers on
- * one host share the boot id but not the mount.
+ * one host share the boot id but not the mount. Further regions are published in the directory: see {@link PeerFiles}.
  *
  * <p><b>Source:</b> random(4) (boot_id), inode(7).
  *
  * @param bootId changes with every boot of a host
- * @param region0 identity of region 0's file
- * @param stem path of all region files without the dot and the region's number
+ * @param files region 0, its owner, and the directory
  * @param disk where the disk tier is
  */
-record ShmAddress(UUID bootId, FileIdentity region0, String stem, ShmDisk disk) {
-    private static final int MAGIC = 0x324D4853;
-    private static final int FIXED_BYTES = 38;
+record ShmAddress(UUID bootId, PeerFiles files, ShmDisk disk) {
+    private static final int MAGIC = 0x334D4853;
+    private static final int FIXED_BYTES = 50;
     private static final int CRC_BYTES = Integer.BYTES;
     private static final int MAX_PATH_BYTES = 3072;
     /** What the registry takes of one fabric. */
@@ -52,10 +54,8 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem, ShmDisk disk) 
 
     /** Describes this process's pool by its first region. */
     static ShmAddress of(Region region0) {
-        String path = region0.file().toString();
         try {
-            String stem = path.substring(0, path.length() - ".0".length());
-            return new ShmAddress(currentBootId(), FileIdentity.of(region0.file()), stem, ShmDisk.NONE);
+            return new ShmAddress(currentBootId(), PeerFiles.of(region0), ShmDisk.NONE);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -63,8 +63,8 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem, ShmDisk disk) 
 
     /** Returns this address with a disk tier, or as it is if its directories' paths take too much room. */
     ShmAddress with(ShmDisk found) {
-        int used = FIXED_BYTES + CRC_BYTES + stem.getBytes(StandardCharsets.UTF_8).length;
-        return found.encodedBytes() <= MAX_BYTES - used ? new ShmAddress(bootId, region0, stem, found) : this;
+        int used = FIXED_BYTES + CRC_BYTES + path().length;
+        return found.encodedBytes() <= MAX_BYTES - used ? new ShmAddress(bootId, files, found) : this;
     }
 
     static UUID currentBootId() {
@@ -75,9 +75,8 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem, ShmDisk disk) 
         }
     }
 
-    /** Returns the path of a region's file. */
-    Path file(int regionId) {
-        return Path.of(stem + "." + regionId);
+    private byte[] path() {
+        return files.directory().toString().getBytes(StandardCharsets.UTF_8);
     }
 
     private static int crc(byte[] bytes, int length) {
@@ -87,7 +86,7 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem, ShmDisk disk) 
     }
 
     byte[] encode() {
-        byte[] path = stem.getBytes(StandardCharsets.UTF_8);
+        byte[] path = path();
         if (path.length > MAX_PATH_BYTES) {
             throw new IllegalArgumentException("spark.shuffle.rdma.pool.directory is too long: " + path.length
                     + " bytes, at most " + MAX_PATH_BYTES);
@@ -97,8 +96,10 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem, ShmDisk disk) 
                 .putInt(MAGIC)
                 .putLong(bootId.getMostSignificantBits())
                 .putLong(bootId.getLeastSignificantBits())
-                .putLong(region0.device())
-                .putLong(region0.inode())
+                .putInt(files.uid())
+                .putLong(files.region0().device())
+                .putLong(files.region0().inode())
+                .putLong(files.region0Bytes())
                 .putShort((short) path.length)
                 .put(path);
         disk.encode(out);
@@ -116,20 +117,21 @@ record ShmAddress(UUID bootId, FileIdentity region0, String stem, ShmDisk disk) 
         }
         in.limit(end);
         UUID bootId = new UUID(in.getLong(), in.getLong());
+        int uid = in.getInt();
         FileIdentity region0 = new FileIdentity(in.getLong(), in.getLong());
+        long region0Bytes = in.getLong();
         int length = Short.toUnsignedInt(in.getShort());
         if (length > in.remaining() || length > MAX_PATH_BYTES) {
             throw new PeerUnreachableException("the peer's shared-memory address is damaged");
         }
-        String stem =
+        String path =
                 StandardCharsets.UTF_8.decode(in.slice(in.position(), length)).toString();
         in.position(in.position() + length);
-        ShmAddress address = new ShmAddress(bootId, region0, stem, ShmDisk.decode(in));
+        ShmDisk disk = ShmDisk.decode(in);
         try {
-            address.file(0);
+            return new ShmAddress(bootId, new PeerFiles(Path.of(path), uid, region0, region0Bytes), disk);
         } catch (InvalidPathException e) {
             throw new PeerUnreachableException("the peer's shared-memory address is damaged", e);
         }
-        return address;
     }
 }

@@ -8,7 +8,6 @@ import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.memory.DiskTier;
-import io.rdmashuffle.memory.FileIdentity;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.TieredPool;
 import java.io.IOException;
@@ -112,7 +111,7 @@ public final class ShmFabric implements Fabric {
     public static Optional<String> memoryOf(byte[] address) {
         try {
             ShmAddress known = ShmAddress.decode(address);
-            return Optional.of(known.bootId() + "/" + known.region0().device());
+            return Optional.of(known.bootId() + "/" + known.files().region0().device());
         } catch (PeerUnreachableException e) {
             LOG.debug("An address that names no memory", e);
             return Optional.empty();
@@ -126,16 +125,17 @@ public final class ShmFabric implements Fabric {
             throw new PeerUnreachableException("executor " + peerId + " runs on another host");
         }
         try {
-            if (!FileIdentity.of(remote.file(0)).equals(remote.region0())) {
-                throw new PeerUnreachableException("executor " + peerId + " sees another file at " + remote.file(0)
-                        + "; containers on one host need a common mount for shared memory");
-            }
+            remote.files().proveFirst();
         } catch (NoSuchFileException e) {
             throw new PeerUnreachableException(
-                    "executor " + peerId + " is gone, or its " + remote.file(0) + " is on a mount not shared with us",
+                    "executor " + peerId + " is gone, or its " + remote.files().directory()
+                            + " is on a mount not shared with us",
                     e);
         } catch (IOException e) {
-            throw new PeerUnreachableException("cannot access " + remote.file(0) + " of executor " + peerId, e);
+            throw new PeerUnreachableException(
+                    "cannot map the pool of executor " + peerId + ": " + e.getMessage()
+                            + "; containers on one host need a common mount for shared memory",
+                    e);
         }
         return new ShmPeer(peerId, remote, copyThreads, inPlace);
     }

@@ -10,15 +10,11 @@ import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.DiskFile;
 import io.rdmashuffle.memory.DiskTier;
-import io.rdmashuffle.memory.FileIdentity;
 import io.rdmashuffle.memory.FileSlice;
 import io.rdmashuffle.memory.Mapping;
-import io.rdmashuffle.memory.PeerFile;
 import io.rdmashuffle.memory.SharedBytes;
 import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -102,16 +98,7 @@ final class ShmPeer implements Peer {
     }
 
     private boolean isAbsent(int regionId) {
-        return Files.notExists(address.file(regionId), LinkOption.NOFOLLOW_LINKS) && ownerIsThere();
-    }
-
-    /** Returns whether the pool is where it was when this process found it. */
-    private boolean ownerIsThere() {
-        try {
-            return FileIdentity.of(address.file(0)).equals(address.region0());
-        } catch (IOException e) {
-            return false;
-        }
+        return address.files().isReleased(regionId);
     }
 
     private synchronized void release(List<Integer> regionIds) {
@@ -161,7 +148,7 @@ final class ShmPeer implements Peer {
 
     private MappedRegion map(int regionId) throws ReadFailedException {
         try {
-            Mapping mapping = PeerFile.map(address.file(regionId));
+            Mapping mapping = address.files().map(regionId);
             return new MappedRegion(mapping.memory(), mapping);
         } catch (IOException | NativeException e) {
             throw new ReadFailedException(
@@ -178,7 +165,7 @@ final class ShmPeer implements Peer {
                     Reason.OUT_OF_BOUNDS, "executor " + peerId + " has no region " + regionId + " on disk");
         }
         try {
-            DiskFile open = DiskFile.openForReading(file);
+            DiskFile open = DiskFile.openForReading(file, address.files().uid());
             return new MappedRegion(FileSlice.all(open), open);
         } catch (IOException e) {
             throw new ReadFailedException(

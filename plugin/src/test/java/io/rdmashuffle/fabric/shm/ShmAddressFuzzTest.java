@@ -17,6 +17,7 @@ import io.rdmashuffle.memory.ShmTempDirs;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -44,12 +45,14 @@ class ShmAddressFuzzTest {
     void whatIsNoRegionFileIsNotMapped() throws Exception {
         try (Node node = new Node(directory, new ShmFabric(1, 1 << 20, true));
                 Peer peer = node.connect(node)) {
-            String region0 = node.pool().regions().get(0).file().toString();
-            String stem = region0.substring(0, region0.length() - 1);
-            Files.createFile(Path.of(stem + "1"));
-            Files.createDirectory(Path.of(stem + "2"));
-            Files.createSymbolicLink(Path.of(stem + "3"), Path.of("/dev/zero"));
-            Process fifo = new ProcessBuilder("mkfifo", stem + "4").inheritIO().start();
+            Path pool =
+                    Objects.requireNonNull(node.pool().regions().get(0).file().getParent());
+            Files.createFile(pool.resolve("1-7-4096"));
+            Files.createDirectory(pool.resolve("2-7-4096"));
+            Files.createSymbolicLink(pool.resolve("3-7-4096"), Path.of("/dev/zero"));
+            Process fifo = new ProcessBuilder("mkfifo", pool.resolve("4-7-4096").toString())
+                    .inheritIO()
+                    .start();
             assertThat(fifo.waitFor()).isZero();
             for (int region = 1; region <= 5; region++) {
                 RemoteSlice slice = new RemoteSlice(region, 0, 64);

@@ -65,12 +65,11 @@ final class StoredRecords {
         return 0;
     }
 
-    /** The files of a pool have equal names up to the last dot, those of a disk tier up to the last but one. */
+    /** The files of a pool have a directory of their own; those of a disk tier have equal names up to the last but one dot. */
     private static List<List<Path>> filesByExecutor(Path pools, Path local) throws IOException {
         Map<String, List<Path>> byName = new TreeMap<>();
         for (Path file : PoolFolder.filesIn(pools)) {
-            String name = file.toString();
-            byName.computeIfAbsent(name.substring(0, name.lastIndexOf('.')), stem -> new ArrayList<>())
+            byName.computeIfAbsent(String.valueOf(file.getParent()), pool -> new ArrayList<>())
                     .add(file);
         }
         try (Stream<Path> all = Files.walk(local)) {

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory;
+
+import io.rdmashuffle.ffi.Errno;
+import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.ffi.NativeException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Directory of one pool's files, which only its user enters, open and locked.
+ *
+ * <pre>
+ *   &lt;pool.directory&gt;/rdma-shuffle-&lt;uid&gt;-&lt;token&gt;       mode 0700
+ * </pre>
+ *
+ * The token is a random UUID: another user of a directory that everybody may write, such as /dev/shm, cannot take the
+ * name before the pool has it, nor replace the directory afterwards, since the parent is sticky. The lock is the sign
+ * of life: the kernel drops it when the owner dies, however it dies, and it is seen across process-id namespaces. Files
+ * are reached through the descriptor, so that a directory that another program moves or replaces misleads nobody.
+ *
+ * <p><b>Threading:</b> immutable; closed once, by its owner.
+ *
+ * <p><b>Ownership:</b> owns the descriptor, and with it the lock.
+ *
+ * <p><b>Source:</b> mkdir(2), open(2), flock(2) (locks belong to the open file description, not to the process).
+ */
+final class PoolDirectory implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PoolDirectory.class);
+    private static final String PREFIX = "rdma-shuffle-";
+    private static final String TOKEN = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+    private static final int PRIVATE_MODE = 0700;
+    private static final String REMEDY =
+            "set spark.shuffle.rdma.pool.directory to a tmpfs or hugetlbfs mount of this host that this user may write";
+
+    /** A sweeper may hold the lock of a directory that is not locked yet; then it removes that one. */
+    private static final int MAX_ATTEMPTS = 1000;
+
+    private final Path path;
+    private final int fd;
+    private final FileIdentity identity;
+
+    private PoolDirectory(Path path, int fd, FileIdentity identity) {
+        this.path = path;
+        this.fd = fd;
+        this.identity = identity;
+    }
+
+    /**
+     * Creates a directory under a new name, and locks it.
+     *
+     * @throws NativeException if the parent is not there or not writable, or has no locks
+     */
+    static PoolDirectory create(Path parent) {
+        String prefix = PREFIX + uid() + "-";
+        for (int i = 0; i < MAX_ATTEMPTS; i++) {
+            PoolDirectory created = createAt(parent.resolve(prefix + UUID.randomUUID()));
+            if (created != null) {
+                return created;
+            }
+        }
+        throw new UncheckedIOException(new IOException("another program removes or replaces the directories that this"
+                + " process creates in " + parent + "; " + REMEDY));
+    }
+
+    /**
+     * Creates a directory, and locks it.
+     *
+     * @return null if the name is taken, or lost at once to another program
+     */
+    static @Nullable PoolDirectory createAt(Path path) {
+        if (LibC.load().mkdir(path.toString(), PRIVATE_MODE) != 0) {
+            int errno = NativeException.lastErrno();
+            if (Errno.EEXIST.is(errno)) {
+                return null;
+            }
+            throw new NativeException("mkdir(" + path + ")", errno, REMEDY);
+        }
+        return lock(path);
+    }
+
+    /** Locks a directory that a dead process of this user left; null if its owner lives, or it is no such directory. */
+    static @Nullable PoolDirectory lockAbandoned(Path path) {
+        try {
+            FileStatus status = FileStatus.of(path);
+            return status.isDirectory() && status.uid() == LibC.load().geteuid() ? lock(path) : null;
+        } catch (IOException e) {
+            LOG.debug("Cannot look at {}", path, e);
+            return null;
+        }
+    }
+
+    private static @Nullable PoolDirectory lock(Path path) {
+        int fd = LibC.load()
+                .open(path.toString(), LibC.O_RDONLY | LibC.O_NOFOLLOW | LibC.O_NONBLOCK | LibC.O_CLOEXEC, 0);
+        if (fd < 0) {
+            int errno = NativeException.lastErrno();
+            if (Errno.ENOENT.is(errno) || Errno.ELOOP.is(errno)) {
+                return null;
+            }
+            throw new NativeException("open(" + path + ")", errno, REMEDY);
+        }
+        PoolDirectory locked = null;
+        try {
+            if (LibC.load().flock(fd, LibC.LOCK_EX | LibC.LOCK_NB) == 0) {
+                FileStatus status = FileStatus.of(fd);
+                boolean own = status.isDirectory()
+                        && status.isPrivate()
+                        && status.uid() == LibC.load().geteuid();
+                PoolDirectory candidate = new PoolDirectory(path, fd, status.identity());
+                locked = own && candidate.isThere() ? candidate : null;
+            } else {
+                int errno = NativeException.lastErrno();
+                if (!Errno.EAGAIN.is(errno)) {
+                    throw new NativeException("flock(" + path + ")", errno, REMEDY);
+                }
+            }
+            return locked;
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        } finally {
+            if (locked == null) {
+                LibC.load().close(fd);
+            }
+        }
+    }
+
+    /** Returns the directories in a parent that have the name of a pool of this user, whoever made them. */
+    static List<Path> named(Path parent) throws IOException {
+        // Anybody may put a file there, under any name: only names that a pool has are looked at.
+        Pattern mine = Pattern.compile(PREFIX + uid() + TOKEN);
+        List<Path> found = new ArrayList<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(parent)) {
+            for (Path each : all) {
+                if (mine.matcher(String.valueOf(each.getFileName())).matches()) {
+                    found.add(each);
+                }
+            }
+        }
+        return found;
+    }
+
+    private static String uid() {
+        return Integer.toUnsignedString(LibC.load().geteuid());
+    }
+
+    /** Returns the name by which peers find the directory. */
+    Path path() {
+        return path;
+    }
+
+    /** Returns where a file of the directory is reached, whatever has the directory's name; until it is closed. */
+    Path file(String name) {
+        return FileStatus.path(fd).resolve(name);
+    }
+
+    /** Returns whether the directory still has its name. */
+    boolean isThere() {
+        try {
+            return FileStatus.of(path).identity().equals(identity);
+        } catch (IOException e) {
+            return false;
+        }
+    }
+
+    /**
+     * Removes the files and the directory; processes that have the files mapped keep the bytes.
+     *
+     * @return whether the directory is gone
+     */
+    boolean remove() {
+        try (DirectoryStream<Path> files = Files.newDirectoryStream(FileStatus.path(fd))) {
+            for (Path file : files) {
+                deleteQuietly(file);
+            }
+        } catch (IOException e) {
+            LOG.warn("Cannot list {}", path, e);
+        }
+        if (isThere()) {
+            deleteQuietly(path);
+        }
+        return !isThere();
+    }
+
+    /** Removes a file or an empty directory, if it is there. */
+    static void deleteQuietly(Path path) {
+        try {
+            Files.deleteIfExists(path);
+        } catch (IOException e) {
+            LOG.warn("Cannot remove {}; the next sweep tries again", path, e);
+        }
+    }
+
+    /** Ends the lock. */
+    @Override
+    public void close() {
+        LibC.load().close(fd);
+    }
+}
