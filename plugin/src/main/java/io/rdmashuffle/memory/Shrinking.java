@@ -15,7 +15,9 @@ import org.slf4j.LoggerFactory;
  * first region, by which peers know it.
  *
  * <p>Ids are not used again: a peer that still has the place of a region that is gone must not find another one there.
- * Peers ask for all ids that there ever were, so these are bounded; after that many nothing is given back.
+ * Peers ask for the regions that exist, so that a high id costs no more than a low one. There are 16.7 million ids: a
+ * pool of 1,600 regions that fills and empties every three minutes has them for three weeks, one of four regions for
+ * decades. After that nothing is given back.
  *
  * <p><b>Threading:</b> thread-safe; the {@link Pool}'s lock guards it, which is not held while a region is removed.
  *
@@ -24,9 +26,10 @@ import org.slf4j.LoggerFactory;
 final class Shrinking {
     private static final Logger LOG = LoggerFactory.getLogger(Shrinking.class);
 
-    /** A peer that connects asks 128 times for so many; a pool that gives back a region a minute has them for days. */
-    static final int MAX_IDS = 4096;
+    /** Leaves, below the ids of the disk tier, one for every mapping that a process may have. */
+    private static final int MAX_IDS = DiskTier.FIRST_REGION - (1 << 16);
 
+    private final int maxIds;
     private final long keptBytes;
     private final ReentrantLock lock;
     private final Condition ended;
@@ -36,6 +39,12 @@ final class Shrinking {
     private boolean stopped;
 
     Shrinking(PoolSettings settings, ReentrantLock lock, Regions regions, RegionFactory factory) {
+        this(settings, lock, regions, factory, MAX_IDS);
+    }
+
+    /** Likewise, with fewer ids; for tests. */
+    Shrinking(PoolSettings settings, ReentrantLock lock, Regions regions, RegionFactory factory, int maxIds) {
+        this.maxIds = maxIds;
         this.keptBytes = settings.initialBytes();
         this.lock = lock;
         this.ended = lock.newCondition();
@@ -58,7 +67,14 @@ final class Shrinking {
     private @Nullable Region begin(long idleNanos) {
         lock.lock();
         try {
-            boolean may = !stopped && !underWay && regions.nextId() < MAX_IDS;
+            if (!stopped && regions.nextId() >= maxIds) {
+                stopped = true;
+                LOG.warn(
+                        "The pool has used {} region ids: this executor releases no memory any more until it ends"
+                                + " (spark.shuffle.rdma.pool.idleTimeout)",
+                        regions.nextId());
+            }
+            boolean may = !stopped && !underWay;
             Region region = may ? regions.idle(idleNanos, keptBytes) : null;
             if (region != null) {
                 regions.withdraw(region);

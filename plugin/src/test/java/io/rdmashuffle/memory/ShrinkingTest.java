@@ -16,6 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.ReentrantLock;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -187,18 +188,60 @@ class ShrinkingTest {
     }
 
     @Test
-    void idsAreBounded() throws Exception {
+    void releasesRegionsHoweverManyThereHaveBeen() throws Exception {
         PoolSettings small = new PoolSettings(directory, 8192, 4096, 4096, false);
         try (Pool pool = Pool.create(small, region -> {}, clock::get)) {
             Lease first = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 4096);
-            int given = 0;
-            do {
-                TestPools.reserve(pool, Purpose.MAP_OUTPUT, 4096).close();
-                given++;
-            } while (pool.giveBackIdle(Duration.ZERO) > 0);
-            assertThat(given).isEqualTo(Shrinking.MAX_IDS - 1);
-            TestPools.reserve(pool, Purpose.MAP_OUTPUT, 4096).close();
+            for (int i = 1; i <= 5000; i++) {
+                Lease second = TestPools.reserve(pool, Purpose.MAP_OUTPUT, 4096);
+                assertThat(second.region().id()).isEqualTo(i);
+                second.close();
+                assertThat(pool.giveBackIdle(Duration.ZERO)).as("region %d", i).isOne();
+            }
             first.close();
+        }
+    }
+
+    /** Of regions of which nothing is leased. */
+    private static final class NoLeases implements Lease.Owner {
+        @Override
+        public long extend(Lease lease, long bytes) {
+            throw new AssertionError(lease);
+        }
+
+        @Override
+        public void releaseTail(Lease lease, long offset, long bytes) {
+            throw new AssertionError(lease);
+        }
+
+        @Override
+        public void release(Lease lease) {
+            throw new AssertionError(lease);
+        }
+
+        @Override
+        public long granuleBytes() {
+            return FreeExtents.GRANULE_BYTES;
+        }
+    }
+
+    @Test
+    void warnsOnceWhenIdsRunOut() {
+        PoolSettings small = new PoolSettings(directory, 4 * 4096, 4096, 4096, false);
+        Regions regions = new Regions(small, new NoLeases(), clock::get);
+        try (LoggedLines lines = LoggedLines.of(Shrinking.class);
+                RegionFactory factory = new RegionFactory(small, region -> {})) {
+            Shrinking shrinking = new Shrinking(small, new ReentrantLock(), regions, factory, 4);
+            for (int id = 0; id < 3; id++) {
+                regions.add(factory.create(id, 4096, 4096));
+            }
+            assertThat(shrinking.giveBack(Duration.ZERO)).isEqualTo(2);
+            regions.add(factory.create(3, 4096, 4096));
+            assertThat(shrinking.giveBack(Duration.ZERO)).isZero();
+            assertThat(shrinking.giveBack(Duration.ZERO)).isZero();
+            assertThat(lines.all()).singleElement().asString().contains("4 region ids", "pool.idleTimeout");
+        } finally {
+            regions.close();
         }
     }
 

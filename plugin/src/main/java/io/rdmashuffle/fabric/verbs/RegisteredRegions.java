@@ -5,7 +5,9 @@ import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.memory.Region;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
 
 /**
  * The pool's regions, and the rails that they are registered with.
@@ -13,9 +15,11 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> thread-safe, under one lock, which is held while one region is registered.
  */
 final class RegisteredRegions {
-    /** By id; null for those that were given back. */
-    private final List<@Nullable Region> regions = new ArrayList<>();
-    /** Also one that is being opened anew: it knows the first {@link Rail#registrations} of them. */
+    /** By id, without those that were released. */
+    private final NavigableMap<Integer, Region> regions = new TreeMap<>();
+    /** Ids that have been used. */
+    private int bound;
+    /** Also one that is being opened anew: it has the regions below its {@link Rail#bound}. */
     private final List<Rail> rails = new ArrayList<>();
 
     /**
@@ -28,12 +32,13 @@ final class RegisteredRegions {
         boolean complete = false;
         try {
             for (Rail rail : rails) {
-                if (rail.registrations() == regions.size()) {
+                if (regions.ceilingKey(rail.bound()) == null) {
                     rail.register(region);
                     registered.add(rail);
                 }
             }
-            regions.add(region);
+            regions.put(region.id(), region);
+            bound = Math.max(bound, region.id() + 1);
             complete = true;
         } finally {
             if (!complete) {
@@ -44,9 +49,9 @@ final class RegisteredRegions {
 
     /** Deregisters a region with every rail; one that fails leaves it to be read over those that follow. */
     synchronized void remove(Region region) {
-        regions.set(region.id(), null);
+        regions.remove(region.id());
         for (Rail rail : rails) {
-            if (region.id() < rail.registrations()) {
+            if (region.id() < rail.bound()) {
                 rail.unregister(region);
             }
         }
@@ -69,16 +74,12 @@ final class RegisteredRegions {
     }
 
     private synchronized boolean registerNext(Rail rail) {
-        int next = rail.registrations();
-        if (next == regions.size()) {
+        Map.Entry<Integer, Region> next = regions.ceilingEntry(rail.bound());
+        if (next == null) {
+            rail.registerAbsentTo(bound);
             return false;
         }
-        Region region = regions.get(next);
-        if (region == null) {
-            rail.registerAbsent();
-        } else {
-            rail.register(region);
-        }
+        rail.register(next.getValue());
         return true;
     }
 

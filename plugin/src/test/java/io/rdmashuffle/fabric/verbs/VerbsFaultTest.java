@@ -140,7 +140,7 @@ class VerbsFaultTest {
     /** Replaces what a channel knows of its peer's first region. */
     private static RegionTable forged(Rail owner, long moreBytes, int otherKey) {
         RegionTable truth = owner.table();
-        return RegionTable.EMPTY.with(truth.address(0), truth.lengthBytes(0) + moreBytes, truth.key(0) ^ otherKey);
+        return RegionTable.EMPTY.with(0, truth.address(0), truth.lengthBytes(0) + moreBytes, truth.key(0) ^ otherKey);
     }
 
     @Test

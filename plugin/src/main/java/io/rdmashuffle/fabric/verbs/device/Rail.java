@@ -17,13 +17,13 @@ import io.rdmashuffle.verbs.ProtectionDomain;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.Transport;
 import java.net.InetSocketAddress;
-import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -55,11 +55,13 @@ public final class Rail implements AutoCloseable {
     private final int firstVector;
     private final int vectors;
     private final Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_READ);
-    /** By region id; those that have been given back are absent, or closed. */
-    private final Map<Integer, MemoryRegion> registered = new HashMap<>();
+    /** By region id, without those that were released. */
+    private final Map<Integer, MemoryRegion> registered = new ConcurrentHashMap<>();
 
-    private volatile int[] localKeys = new int[0];
+    private final AtomicInteger registrations = new AtomicInteger();
     private volatile RegionTable table = RegionTable.EMPTY;
+    /** The same regions by the keys for local pieces of a request. */
+    private volatile RegionTable localTable = RegionTable.EMPTY;
 
     private Rail(int index, LocalPort port, CmId listener, Context context, RailSettings settings) {
         this.index = index;
@@ -202,12 +204,17 @@ public final class Rail implements AutoCloseable {
 
     /** Returns the key of one of this process's regions in local pieces of a request. */
     public int localKey(int regionId) {
-        return localKeys[regionId];
+        return localTable.key(regionId);
     }
 
-    /** Returns how many regions this rail knows, absent ones included. */
+    /** Returns the id below which this rail has every region that exists. */
+    public int bound() {
+        return table.bound();
+    }
+
+    /** Returns how many regions have been registered. */
     public int registrations() {
-        return localKeys.length;
+        return registrations.get();
     }
 
     /**
@@ -216,25 +223,20 @@ public final class Rail implements AutoCloseable {
      * @throws io.rdmashuffle.ffi.NativeException if the device or the limit of locked memory refuses
      */
     public void register(Region region) {
-        MemorySlice memory = region.memory();
-        if (region.id() != localKeys.length) {
-            throw new IllegalStateException("region " + region.id() + " after " + localKeys.length + " others");
+        int id = region.id();
+        if (id < bound()) {
+            throw new IllegalStateException("region " + id + " after " + bound() + " others");
         }
-        MemoryRegion added = register(memory);
-        registered.put(region.id(), added);
-        append(added.address(), added.lengthBytes(), added.remoteKey(), added.localKey());
+        MemoryRegion added = register(region.memory());
+        registered.put(id, added);
+        registrations.incrementAndGet();
+        localTable = localTable.with(id, added.address(), added.lengthBytes(), added.localKey());
+        table = table.with(id, added.address(), added.lengthBytes(), added.remoteKey());
     }
 
-    /** Takes note of a region that was given back before this rail was opened: the next one has its number after it. */
-    public void registerAbsent() {
-        append(0, 0, 0, 0);
-    }
-
-    private void append(long address, long lengthBytes, int remoteKey, int localKey) {
-        table = table.with(address, lengthBytes, remoteKey);
-        int[] keys = Arrays.copyOf(localKeys, localKeys.length + 1);
-        keys[localKeys.length] = localKey;
-        localKeys = keys;
+    /** Notes that regions below an id were released before this rail was opened, as far as it does not have them. */
+    public void registerAbsentTo(int bound) {
+        table = table.withAbsentTo(bound);
     }
 
     private MemoryRegion register(MemorySlice memory) {
@@ -253,9 +255,11 @@ public final class Rail implements AutoCloseable {
 
     /** Takes back the region registered last, which another rail could not register. */
     public void unregisterLast() {
-        close(localKeys.length - 1);
-        localKeys = Arrays.copyOf(localKeys, localKeys.length - 1);
+        int last = bound() - 1;
         table = table.withoutLast();
+        localTable = localTable.withoutLast();
+        registrations.decrementAndGet();
+        close(last);
     }
 
     /**
@@ -267,6 +271,7 @@ public final class Rail implements AutoCloseable {
     public void unregister(Region region) {
         // First the table: what a peer learns from now on does not lead there.
         table = table.without(region.id());
+        localTable = localTable.without(region.id());
         close(region.id());
     }
 
@@ -274,10 +279,11 @@ public final class Rail implements AutoCloseable {
         MemoryRegion closed = registered.get(regionId);
         if (closed != null) {
             closed.close();
+            registered.remove(regionId);
         }
     }
 
-    /** Returns a region that is or was registered, by its id; for tests that take it away. */
+    /** Returns a region that is registered, by its id; for tests that take it away. */
     public MemoryRegion registered(int regionId) {
         return Objects.requireNonNull(registered.get(regionId), "absent");
     }

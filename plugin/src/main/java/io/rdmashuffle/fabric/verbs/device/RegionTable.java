@@ -2,35 +2,35 @@
 package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.RawMemory;
+import io.rdmashuffle.memory.DiskTier;
 import java.util.Arrays;
 
 /**
- * Where a process's regions lie and by which rkeys they are read. Region ids count from 0 without gaps; a region that
- * was given back is absent for good, since its id is not used again.
+ * Where a process's regions lie and by which rkeys they are read. Region ids count from 0 and are not used again, so
+ * that a region that was released is absent for good. The table has the regions that exist, and a bound: of every id
+ * below it is known whether its region exists. So the size of a table, and the queries it takes to learn it, depend on
+ * the regions that exist and not on those that have existed.
  *
  * <pre>
  *  query, 16 bytes                      response, 16 + n * 24 bytes, little-endian
- *   0  4  magic "RQ01"                   0  4  magic "RT02"
- *   4  4  first region wanted            4  4  number of regions that there have been
- *   8  8  zero                           8  4  first region told
- *                                       12  4  number of regions told n, at most 32
- *                                       16     n times: 8 address, 8 length, 4 rkey,
- *                                                       4 state: 0 = there, 1 = absent, the rest zero
+ *   0  4  magic "RQ01"                   0  4  magic "RT03"
+ *   4  4  first region wanted            4  4  bound: number of ids that have been used
+ *   8  8  zero                           8  4  first region wanted, at most the bound
+ *                                       12  4  regions n, at most 32
+ *                                       16     n times, ids ascending: 8 address, 8 length, 4 rkey, 4 id
  * </pre>
  *
- * A response tells all regions from the first one told on, or 32 of them; there are at most {@link #MAX_REGIONS}.
+ * A response lists all regions that exist from the first one wanted on, or 32 of them; then what follows the last one
+ * is still unknown. Ids are below those of the disk tier; at most {@link #MAX_REGIONS} exist.
  *
  * <p><b>Threading:</b> immutable.
  */
 public final class RegionTable {
     /** No region is known. */
-    public static final RegionTable EMPTY = new RegionTable(new long[0], new long[0], new int[0]);
+    public static final RegionTable EMPTY = new RegionTable(0, new int[0], new long[0], new long[0], new int[0]);
 
-    /**
-     * More than the 65,530 mappings that Linux allows a process (vm.max_map_count), each of which is a region, and the
-     * 4,096 ids after which a pool gives no region back.
-     */
-    public static final int MAX_REGIONS = (1 << 16) + (1 << 12);
+    /** More than the 65,530 mappings that Linux allows a process (vm.max_map_count), each of which is a region. */
+    public static final int MAX_REGIONS = 1 << 16;
 
     public static final int QUERY_BYTES = 16;
     private static final int MAX_TOLD = 32;
@@ -39,79 +39,121 @@ public final class RegionTable {
     public static final int MAX_RESPONSE_BYTES = HEADER_BYTES + MAX_TOLD * ENTRY_BYTES;
 
     private static final int QUERY_MAGIC = 0x31305152;
-    private static final int RESPONSE_MAGIC = 0x32305452;
+    private static final int RESPONSE_MAGIC = 0x33305452;
 
-    private static final int THERE = 0;
-    private static final int ABSENT = 1;
+    private final int bound;
+    /** Ascending. */
+    private final int[] ids;
 
     private final long[] addresses;
     private final long[] lengths;
     private final int[] keys;
 
-    private RegionTable(long[] addresses, long[] lengths, int[] keys) {
+    private RegionTable(int bound, int[] ids, long[] addresses, long[] lengths, int[] keys) {
+        this.bound = bound;
+        this.ids = ids;
         this.addresses = addresses;
         this.lengths = lengths;
         this.keys = keys;
     }
 
-    public int size() {
-        return addresses.length;
+    /** Returns the id below which every region is known, present or absent. */
+    public int bound() {
+        return bound;
     }
 
     /** Returns whether this says of a region where it is, or that it is absent. */
     public boolean knows(int regionId) {
-        return regionId < addresses.length;
+        return regionId < bound;
     }
 
-    /** Returns whether a region that is known was given back. */
+    /** Returns whether a region that is known was released. */
     public boolean isAbsent(int regionId) {
-        return lengths[regionId] == 0;
+        return Arrays.binarySearch(ids, regionId) < 0;
     }
 
     /** Returns how many of the regions are not absent. */
     public int present() {
-        return (int) Arrays.stream(lengths).filter(length -> length > 0).count();
+        return ids.length;
+    }
+
+    private int index(int regionId) {
+        int index = Arrays.binarySearch(ids, regionId);
+        if (index < 0) {
+            throw new IllegalArgumentException("region " + regionId + " is absent");
+        }
+        return index;
     }
 
     public long address(int regionId) {
-        return addresses[regionId];
+        return addresses[index(regionId)];
     }
 
+    /** Returns the length of a region; 0 if it is absent. */
     public long lengthBytes(int regionId) {
-        return lengths[regionId];
+        int index = Arrays.binarySearch(ids, regionId);
+        return index < 0 ? 0 : lengths[index];
     }
 
     public int key(int regionId) {
-        return keys[regionId];
+        return keys[index(regionId)];
     }
 
-    /** Returns this table and one region more. */
-    public RegionTable with(long address, long lengthBytes, int key) {
-        int size = addresses.length;
-        long[] moreAddresses = Arrays.copyOf(addresses, size + 1);
-        long[] moreLengths = Arrays.copyOf(lengths, size + 1);
-        int[] moreKeys = Arrays.copyOf(keys, size + 1);
-        moreAddresses[size] = address;
-        moreLengths[size] = lengthBytes;
-        moreKeys[size] = key;
-        return new RegionTable(moreAddresses, moreLengths, moreKeys);
+    /** Returns this table and the region that follows; those between the bound and its id are absent. */
+    public RegionTable with(int id, long address, long lengthBytes, int key) {
+        if (id < bound) {
+            throw new IllegalArgumentException("region " + id + " after " + bound + " others");
+        }
+        RegionTable more = withRoom(1);
+        more.set(ids.length, id, address, lengthBytes, key);
+        return more.withBound(id + 1);
+    }
+
+    private RegionTable withRoom(int regions) {
+        int size = ids.length + regions;
+        return new RegionTable(
+                bound,
+                Arrays.copyOf(ids, size),
+                Arrays.copyOf(addresses, size),
+                Arrays.copyOf(lengths, size),
+                Arrays.copyOf(keys, size));
+    }
+
+    private void set(int index, int id, long address, long lengthBytes, int key) {
+        ids[index] = id;
+        addresses[index] = address;
+        lengths[index] = lengthBytes;
+        keys[index] = key;
+    }
+
+    /** Returns this table, of which every region from its bound to another one is absent. */
+    public RegionTable withAbsentTo(int otherBound) {
+        return withBound(Math.max(bound, otherBound));
+    }
+
+    private RegionTable withBound(int other) {
+        return new RegionTable(other, ids, addresses, lengths, keys);
     }
 
     /** Returns this table without a region, which is absent from now on. */
     public RegionTable without(int regionId) {
-        long[] fewerAddresses = addresses.clone();
-        long[] fewerLengths = lengths.clone();
-        int[] fewerKeys = keys.clone();
-        fewerAddresses[regionId] = 0;
-        fewerLengths[regionId] = 0;
-        fewerKeys[regionId] = 0;
-        return new RegionTable(fewerAddresses, fewerLengths, fewerKeys);
+        int index = Arrays.binarySearch(ids, regionId);
+        if (index < 0) {
+            return this;
+        }
+        RegionTable fewer = withRoom(-1);
+        int behind = fewer.ids.length - index;
+        System.arraycopy(ids, index + 1, fewer.ids, index, behind);
+        System.arraycopy(addresses, index + 1, fewer.addresses, index, behind);
+        System.arraycopy(lengths, index + 1, fewer.lengths, index, behind);
+        System.arraycopy(keys, index + 1, fewer.keys, index, behind);
+        return fewer;
     }
 
-    /** Returns this table without the region added last, which no peer has been told of. */
+    /** Returns this table without the region added last, to which nothing leads yet; its id may be used by another. */
     public RegionTable withoutLast() {
-        int size = addresses.length - 1;
-        return new RegionTable(Arrays.copyOf(addresses, size), Arrays.copyOf(lengths, size), Arrays.copyOf(keys, size));
+        int last = ids[ids.length - 1];
+        return without(last).withBound(last);
     }
 
     /** Writes a query; {@code target} has {@value #QUERY_BYTES} bytes. */
@@ -131,23 +173,25 @@ public final class RegionTable {
 
     /** Writes the response to a query; returns its length, at most {@link #MAX_RESPONSE_BYTES}. */
     public int writeResponse(long target, int firstRegion) {
-        int first = Math.min(firstRegion, size());
-        int told = Math.min(MAX_TOLD, size() - first);
+        int first = Math.min(firstRegion, bound);
+        int found = Arrays.binarySearch(ids, first);
+        int start = found < 0 ? -found - 1 : found;
+        int told = Math.min(MAX_TOLD, ids.length - start);
         RawMemory.putInt(target, RESPONSE_MAGIC);
-        RawMemory.putInt(target + 4, size());
+        RawMemory.putInt(target + 4, bound);
         RawMemory.putInt(target + 8, first);
         RawMemory.putInt(target + 12, told);
         for (int i = 0; i < told; i++) {
             long entry = target + HEADER_BYTES + (long) i * ENTRY_BYTES;
-            RawMemory.putLong(entry, addresses[first + i]);
-            RawMemory.putLong(entry + 8, lengths[first + i]);
-            RawMemory.putInt(entry + 16, keys[first + i]);
-            RawMemory.putInt(entry + 20, isAbsent(first + i) ? ABSENT : THERE);
+            RawMemory.putLong(entry, addresses[start + i]);
+            RawMemory.putLong(entry + 8, lengths[start + i]);
+            RawMemory.putInt(entry + 16, keys[start + i]);
+            RawMemory.putInt(entry + 20, ids[start + i]);
         }
         return HEADER_BYTES + told * ENTRY_BYTES;
     }
 
-    /** Returns how many regions there have been, as a response says. */
+    /** Returns how many ids have been used, as a response says. */
     public static int existing(long source) {
         return RawMemory.getInt(source + 4);
     }
@@ -162,27 +206,30 @@ public final class RegionTable {
         int existing = readable ? existing(source) : -1;
         int first = readable ? RawMemory.getInt(source + 8) : -1;
         int told = readable ? RawMemory.getInt(source + 12) : -1;
-        // As many as there are and fit: a response that holds some back would be queried for them again and again.
-        boolean sound = first == size()
+        boolean sound = first == bound
                 && existing >= first
-                && existing <= MAX_REGIONS
-                && told == Math.min(MAX_TOLD, existing - first)
+                && existing <= DiskTier.FIRST_REGION
+                && told >= 0
+                && told <= Math.min(MAX_TOLD, existing - first)
+                && ids.length + told <= MAX_REGIONS
                 && lengthBytes == HEADER_BYTES + told * ENTRY_BYTES;
         if (!sound) {
             throw new IllegalArgumentException("the peer's response to the region query is damaged");
         }
-        RegionTable table = this;
+        RegionTable more = withRoom(told);
+        int next = first;
         for (int i = 0; i < told; i++) {
             long entry = source + HEADER_BYTES + (long) i * ENTRY_BYTES;
             long length = RawMemory.getLong(entry + 8);
-            int state = RawMemory.getInt(entry + 20);
-            boolean possible = state == THERE ? length > 0 : state == ABSENT && length == 0;
-            if (!possible) {
-                throw new IllegalArgumentException("the peer's response to the region query is damaged: region "
-                        + (first + i) + " of " + length + " bytes in state " + state);
+            int id = RawMemory.getInt(entry + 20);
+            if (id < next || id >= existing || length <= 0) {
+                throw new IllegalArgumentException("the peer's response to the region query is damaged: region " + id
+                        + " of " + length + " bytes, where one from " + next + " to " + existing + " is expected");
             }
-            table = table.with(RawMemory.getLong(entry), length, RawMemory.getInt(entry + 16));
+            more.set(ids.length + i, id, RawMemory.getLong(entry), length, RawMemory.getInt(entry + 16));
+            next = id + 1;
         }
-        return table;
+        // Fewer than fit are all that there are.
+        return more.withBound(told < MAX_TOLD ? existing : next);
     }
 }

@@ -16,7 +16,7 @@ public final class PeerRegions {
     private boolean querying;
     /** When the read that wanted the last query ends. */
     private long queryDeadline;
-    /** How many regions the peer said that it has. */
+    /** How many region ids the peer said that it has used. */
     private int existing;
 
     /** What stands between a read and its posting. */
@@ -75,7 +75,7 @@ public final class PeerRegions {
                 continue;
             }
             if (!known.knows(source.regionId())) {
-                boolean findable = querying || known.size() < existing || read.hasQueryLeft();
+                boolean findable = querying || known.bound() < existing || read.hasQueryLeft();
                 return findable ? Lookup.UNKNOWN : Lookup.IMPOSSIBLE;
             }
             if (known.isAbsent(source.regionId()) || !isInside(known, source)) {
@@ -86,7 +86,7 @@ public final class PeerRegions {
         return Lookup.READY;
     }
 
-    /** Returns whether a read is impossible because the peer has given a region back. */
+    /** Returns whether a read is impossible because the peer has released a region. */
     boolean leadsToAbsent(PendingRead read) {
         RegionTable known = table;
         return read.request().sources().stream()
@@ -101,10 +101,10 @@ public final class PeerRegions {
                 continue;
             }
             if (!known.knows(source.regionId())) {
-                return source + ": the peer has " + known.size() + " regions";
+                return source + ": the peer has " + known.present() + " regions";
             }
             if (known.isAbsent(source.regionId())) {
-                return source + ": the peer has given the region back";
+                return source + ": the peer has released the region";
             }
             if (!isInside(known, source)) {
                 return source + " is outside the region of " + known.lengthBytes(source.regionId()) + " bytes";
@@ -122,7 +122,7 @@ public final class PeerRegions {
     /** Writes the query for the regions behind those that are known; the caller sends it. */
     void writeQuery(long target) {
         querying = true;
-        RegionTable.writeQuery(target, table.size());
+        RegionTable.writeQuery(target, table.bound());
     }
 
     /**
@@ -137,7 +137,7 @@ public final class PeerRegions {
             RegionTable after = before.withResponse(response, lengthBytes);
             table = after;
             existing = RegionTable.existing(response);
-            return after.size() > before.size() && after.size() < existing;
+            return after.bound() > before.bound() && after.bound() < existing;
         } catch (IllegalArgumentException e) {
             // Regions were dropped while the query was under way, or the response is damaged: the next read queries
             // again, and fails when it has done so too often.

@@ -261,7 +261,7 @@ class AcceptorTest {
             assertThat(send.signaled()).isTrue();
             assertThat(RegionTable.EMPTY
                             .withResponse(send.local(), send.length())
-                            .size())
+                            .bound())
                     .isZero();
         });
     }
@@ -368,7 +368,7 @@ class AcceptorTest {
             FakeQueues.Send table = rig.rdma.queues().posted(pair).get(0);
             assertThat(RegionTable.EMPTY
                             .withResponse(table.local(), table.length())
-                            .size())
+                            .bound())
                     .isOne();
             rig.rdma.queues().succeed(pair, 1);
             acceptor.serve();

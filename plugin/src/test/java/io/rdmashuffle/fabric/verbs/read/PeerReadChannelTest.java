@@ -11,6 +11,7 @@ import io.rdmashuffle.fabric.verbs.device.FakeQueues;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
@@ -380,8 +381,8 @@ class PeerReadChannelTest {
     @Test
     void manyRegionsAreQueriedInSeveralMessages() throws Exception {
         RegionTable table = rig.rail().table();
-        while (table.size() < 70) {
-            table = table.with(4096L * table.size(), 4096, table.size());
+        while (table.bound() < 70) {
+            table = table.with(table.bound(), 4096L * table.bound(), 4096, table.bound());
         }
         rig.submit(rig.request(new RemoteSlice(69, 0, 64)), 0, ReadRig.TIMEOUT_NANOS);
         rig.settle();
@@ -397,6 +398,27 @@ class PeerReadChannelTest {
             assertThat(read.remote()).isEqualTo(4096L * 69);
             assertThat(read.remoteKey()).isEqualTo(69);
         });
+    }
+
+    /** What a pool that has released regions for days looks like: queries cost what exists, not what has existed. */
+    @Test
+    void regionsWithHighIdsAreFoundByOneQuery() throws Exception {
+        int last = DiskTier.FIRST_REGION - 1;
+        RegionTable table = RegionTable.EMPTY
+                .with(0, 4096, 4096, 1)
+                .with(last - 1, 8192, 4096, 2)
+                .with(last, 12_288, 4096, 3);
+        rig.submit(rig.request(new RemoteSlice(last, 0, 64)), 0, ReadRig.TIMEOUT_NANOS);
+        rig.settle();
+        int pair = rig.control().accept();
+        rig.settle();
+        rig.respond(pair, table);
+        rig.turn();
+        assertThat(rig.channel().regions().known()).isEqualTo(3);
+        rig.settle();
+        assertThat(rig.queues().posted(pair))
+                .singleElement()
+                .satisfies(read -> assertThat(read.remoteKey()).isEqualTo(3));
     }
 
     @Test

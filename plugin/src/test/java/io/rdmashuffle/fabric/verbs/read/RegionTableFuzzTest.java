@@ -13,6 +13,7 @@ import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
+import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
@@ -25,6 +26,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -58,16 +60,17 @@ class RegionTableFuzzTest {
         try (FuzzRun run = new FuzzRun("answer about regions", IllegalArgumentException.class)) {
             Mutations mutations = new Mutations(run.random());
             for (int regions : new int[] {1, 3, 40}) {
-                RegionTable before = table(regions > 32 ? 32 : 0);
-                byte[] valid = answer(table(regions), before.size());
+                RegionTable before = table(regions > 33 ? 33 : 0);
+                byte[] valid = answer(table(regions), before.bound());
                 mutations.all(
                         valid,
                         run.times(300),
                         input -> run.attempt(input, () -> {
                             RegionTable after = received(before, input);
-                            assertThat(after.size()).isBetween(before.size(), RegionTable.MAX_REGIONS);
-                            for (int region = before.size(); region < after.size(); region++) {
-                                assertThat(after.lengthBytes(region) > 0).isEqualTo(!after.isAbsent(region));
+                            assertThat(after.bound()).isBetween(before.bound(), DiskTier.FIRST_REGION);
+                            assertThat(after.present()).isBetween(before.present(), before.present() + 32);
+                            for (int region : present(after)) {
+                                assertThat(after.lengthBytes(region)).isPositive();
                             }
                             return true;
                         }));
@@ -96,11 +99,11 @@ class RegionTableFuzzTest {
                                 }
                                 int answered = table.writeResponse(slot.address(), first);
                                 assertThat(answered).isBetween(16, RegionTable.MAX_RESPONSE_BYTES);
-                                int known = Math.min(first, table.size());
-                                assertThat(table(known)
-                                                .withResponse(slot.address(), answered)
-                                                .size())
-                                        .isEqualTo(Math.min(known + 32, table.size()));
+                                int known = Math.min(first, table.bound());
+                                RegionTable after = table(known).withResponse(slot.address(), answered);
+                                // Region 1 is absent, if there is another one.
+                                int most = known + 32 + (known < 2 ? 1 : 0);
+                                assertThat(after.bound()).isEqualTo(Math.min(most, table.bound()));
                                 return true;
                             }));
         }
@@ -112,7 +115,7 @@ class RegionTableFuzzTest {
                 Pool pool = TestPools.create(directory, 1 << 20, 1 << 20);
                 Lease target = TestPools.reserve(pool, Purpose.RECEIVE, 4096)) {
             Mutations mutations = new Mutations(run.random());
-            byte[][] valid = {answer(table(3), 0), answer(table(40), 0), answer(table(40), 32), answer(table(3), 3)};
+            byte[][] valid = {answer(table(3), 0), answer(table(40), 0), answer(table(40), 33), answer(table(3), 3)};
             for (int round = 0; round < run.times(4000); round++) {
                 PeerRegions regions = new PeerRegions();
                 List<byte[]> answers = new ArrayList<>();
@@ -169,8 +172,9 @@ class RegionTableFuzzTest {
         RegionTable first = before.withResponse(slot.address(), length);
         put(input, (byte) -1);
         RegionTable second = before.withResponse(slot.address(), length);
-        assertThat(second.size()).isEqualTo(first.size());
-        for (int region = 0; region < first.size(); region++) {
+        assertThat(second.bound()).isEqualTo(first.bound());
+        assertThat(present(second)).isEqualTo(present(first));
+        for (int region : present(first)) {
             assertThat(second.address(region)).isEqualTo(first.address(region));
             assertThat(second.lengthBytes(region)).isEqualTo(first.lengthBytes(region));
             assertThat(second.key(region)).isEqualTo(first.key(region));
@@ -178,11 +182,19 @@ class RegionTableFuzzTest {
         return first;
     }
 
+    private static List<Integer> present(RegionTable table) {
+        // Damaged ids may be as high as any.
+        return IntStream.range(0, Math.min(table.bound(), 1 << 10))
+                .filter(region -> !table.isAbsent(region))
+                .boxed()
+                .toList();
+    }
+
     /** Returns a table of which a region is absent, if it has three. */
     private static RegionTable table(int regions) {
         RegionTable table = RegionTable.EMPTY;
         for (int i = 0; i < regions; i++) {
-            table = table.with(0x7f0000000000L + ((long) i << 20), 4096L * (i + 1), 100 + i);
+            table = table.with(i, 0x7f0000000000L + ((long) i << 20), 4096L * (i + 1), 100 + i);
         }
         return regions > 2 ? table.without(1) : table;
     }
