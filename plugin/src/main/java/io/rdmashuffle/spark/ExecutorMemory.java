@@ -26,6 +26,8 @@ import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.text.Quantities;
 import java.io.File;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -67,6 +69,7 @@ final class ExecutorMemory implements AutoCloseable {
     private final List<Fabric> fabrics;
     private final @Nullable String whyNotRdma;
     private final TieredPool pool;
+    private final Path poolDirectory;
     private final PoolLimits limits;
     private final MapOutputDirectory directory;
     private final MapOutputStore store;
@@ -86,6 +89,7 @@ final class ExecutorMemory implements AutoCloseable {
         this.whyNotRdma = opened.whyNotRdma();
         this.pool = pool;
         PoolSettings settings = sizing.settings();
+        this.poolDirectory = settings.directory();
         this.limits = new PoolLimits(settings.capBytes(), settings.regionBytes(), config.directCompressAbove());
         this.directory = directory(config.directoryMaxShuffles(), sizing);
         boolean copies = fabrics.stream().anyMatch(Fabric::copies);
@@ -205,6 +209,16 @@ final class ExecutorMemory implements AutoCloseable {
         }
     }
 
+    /** Looks for files of this pool that another program removed, and removes those that dead processes left. */
+    void tendFiles() {
+        pool.memory().checkFiles();
+        try {
+            int unused = Pool.removeAbandoned(poolDirectory);
+        } catch (UncheckedIOException e) {
+            LOG.debug("Cannot look for files of dead processes", e);
+        }
+    }
+
     /** Moves the oldest map outputs to disk if the memory is nearly full. */
     void demote() {
         if (demotion != null) {
@@ -267,6 +281,7 @@ final class ExecutorMemory implements AutoCloseable {
         values.put(ShuffleCounter.POOL_USED_BYTES, usage.usedBytes() - directory.tableBytes());
         values.put(ShuffleCounter.POOL_PEAK_BYTES, usage.peakBytes());
         values.put(ShuffleCounter.POOL_CAPACITY_BYTES, usage.capacityBytes());
+        values.put(ShuffleCounter.POOL_FILES_REMOVED, pool.memory().removedFiles());
         values.put(
                 ShuffleCounter.POOL_WAIT_MILLIS,
                 TimeUnit.NANOSECONDS.toMillis(pool.memory().waitedNanos()));

@@ -160,7 +160,7 @@ final class ExecutorRuntime implements AutoCloseable {
     private PoolUpkeep upkeepOf(ExecutorMemory held) {
         return new PoolUpkeep(
                 "upkeep",
-                List.of(() -> held.giveBackIdle(config.poolIdleTimeout()), this::releaseAbsentRegions),
+                List.of(() -> held.giveBackIdle(config.poolIdleTimeout()), this::releaseAbsentRegions, held::tendFiles),
                 PoolUpkeep.intervalFor(config.poolIdleTimeout()));
     }
 

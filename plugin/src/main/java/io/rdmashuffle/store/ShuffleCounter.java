@@ -71,6 +71,11 @@ public enum ShuffleCounter {
             GAUGE,
             "Most that the pool's capacity may come to: `pool.maxSize`, or what there is where the pool could not grow"
                     + " when it tried last."),
+    POOL_FILES_REMOVED(
+            "poolFilesRemoved",
+            TOTAL,
+            "Files of the pool that another program removed while the executor used them, as logind does at logout"
+                    + " (`RemoveIPC`)."),
     POOL_DIRECTORY_BYTES(
             "poolDirectory", GAUGE, "Bytes of the pool leased to the directory of map outputs, its tables included."),
     POOL_INDEX_BYTES("poolIndex", GAUGE, "Bytes of the pool leased to indexes of map outputs."),

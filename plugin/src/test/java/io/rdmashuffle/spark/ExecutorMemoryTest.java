@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.directory.TestOutput;
+import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
@@ -17,12 +18,14 @@ import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
@@ -77,6 +80,33 @@ class ExecutorMemoryTest {
                 .set("spark.shuffle.rdma.directory.maxShuffles", "16");
         settings.forEach(conf::set);
         return ExecutorMemory.create(conf, ShuffleSettings.read(conf), new ShuffleCounters(), true);
+    }
+
+    @Test
+    void removesFilesOfDeadProcessesWhileItLives() throws Exception {
+        try (ExecutorMemory memory = create(Map.of())) {
+            List<Path> own = TestPools.files(directory);
+            Path dead = directory.resolve("rdma-shuffle-" + LibC.load().geteuid() + "-" + UUID.randomUUID());
+            Files.createDirectory(
+                    dead, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+            Files.createFile(dead.resolve("0-1-4096"));
+            memory.tendFiles();
+            assertThat(dead).doesNotExist();
+            assertThat(TestPools.files(directory)).isEqualTo(own);
+        }
+    }
+
+    @Test
+    void countsOwnFilesThatAnotherProgramRemoved() throws Exception {
+        try (ExecutorMemory memory = create(Map.of())) {
+            for (Path file : TestPools.files(directory)) {
+                Files.delete(file);
+            }
+            memory.tendFiles();
+            Map<ShuffleCounter, Long> values = new EnumMap<>(ShuffleCounter.class);
+            memory.addGauges(values);
+            assertThat(values).containsEntry(ShuffleCounter.POOL_FILES_REMOVED, 1L);
+        }
     }
 
     @Test

@@ -40,6 +40,7 @@ final class Advice {
         advice.aboutSort();
         advice.aboutExecutors();
         advice.aboutPool();
+        advice.aboutFiles();
         advice.aboutRdma();
         advice.aboutNetty();
         advice.aboutQuarantine();
@@ -103,6 +104,16 @@ final class Advice {
         if (filed > 0 && onDisk == 0) {
             findings.add("Nothing went to the disk tier: look at " + key(ShuffleConfig.DISK_ENABLED) + " and "
                     + key(ShuffleConfig.DISK_MIN_FREE) + ".");
+        }
+    }
+
+    private void aboutFiles() {
+        long removed = get(ShuffleCounter.POOL_FILES_REMOVED);
+        if (removed > 0) {
+            findings.add("Another program removed " + removed + " pool files of living executors in "
+                    + ShuffleConfig.POOL_DIRECTORY.key() + ", so that their peers use Spark's block transfer: the"
+                    + " executors' logs say when. At logout of the executors' user logind does that: set RemoveIPC=no"
+                    + " in logind.conf, or run executors as a system user.");
         }
     }
 

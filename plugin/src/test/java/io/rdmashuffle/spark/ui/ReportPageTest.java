@@ -70,6 +70,15 @@ class ReportPageTest {
     }
 
     @Test
+    void reportsPoolFilesThatAnotherProgramRemoved() {
+        know("");
+        store.put(TestReports.kept("1", false, Map.of(ShuffleCounter.POOL_FILES_REMOVED, 0L)));
+        assertThat(page.get()).contains("Nothing to change");
+        store.put(TestReports.kept("2", false, Map.of(ShuffleCounter.POOL_FILES_REMOVED, 3L)));
+        assertThat(page.get()).contains("Another program removed 3 pool files", "RemoveIPC=no");
+    }
+
+    @Test
     void executorsThatAreNotListedAnyMoreCountInTheSums() {
         know("");
         ApplicationReports reports = new ApplicationReports(store, report -> {}, Duration.ofMinutes(1));
