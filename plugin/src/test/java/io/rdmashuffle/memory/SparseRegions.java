@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
+import io.rdmashuffle.ffi.LibC;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
@@ -20,7 +21,12 @@ final class SparseRegions extends RegionFactory {
         Path file = directory.resolve("sparse-" + id);
         try (RandomAccessFile sparse = new RandomAccessFile(file.toFile(), "rw")) {
             sparse.setLength(length);
-            return PeerFile.map(file);
+            int fd = LibC.load().open(file.toString(), LibC.O_RDONLY, 0);
+            try {
+                return Mapping.readOnly(fd, file, length);
+            } finally {
+                LibC.load().close(fd);
+            }
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
