@@ -22,6 +22,7 @@ import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -150,6 +151,33 @@ class ShuffleInOneProcessTest {
             assertThat(application.metrics().recordsWritten()).isEqualTo(records.size());
             application.dropAllShuffles();
             assertThat(application.counted(ShuffleCounter.POOL_USED_BYTES)).isZero();
+        }
+    }
+
+    /** Outputs longer than a region lay on disk whole, however empty the pool was. */
+    @Test
+    void outputsLongerThanARegionStayInMemory() {
+        List<Tuple2<Integer, byte[]>> records = records(8_000, 1_000);
+        Map<String, String> conf = Map.of(
+                "spark.serializer",
+                KRYO,
+                "spark.shuffle.rdma.pool.regionSize",
+                "1m",
+                "spark.shuffle.rdma.pool.maxSize",
+                "32m");
+        try (LocalApplication application = LocalApplication.start(pools, local, conf)) {
+            Map<Integer, Long> sums = application
+                    .context()
+                    .parallelize(records, 2)
+                    .mapToPair(record -> record)
+                    .partitionBy(new HashPartitioner(PARTITIONS))
+                    .mapValues(ShuffleInOneProcessTest::sum)
+                    .reduceByKey(Long::sum)
+                    .collectAsMap();
+            assertThat(new TreeMap<>(sums)).isEqualTo(sums(records));
+            assertThat(application.counted(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(2);
+            assertThat(application.counted(ShuffleCounter.MAP_OUTPUTS_ON_DISK)).isZero();
+            assertThat(application.counted(ShuffleCounter.POOL_PEAK_BYTES)).isGreaterThan(8_000_000);
         }
     }
 

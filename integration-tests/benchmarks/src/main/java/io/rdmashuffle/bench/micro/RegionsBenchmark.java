@@ -9,6 +9,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -39,8 +40,8 @@ public class RegionsBenchmark {
     @Param({"16", "160", "1600"})
     public int regions;
 
-    private Pool pool;
-    private Lease[] leases;
+    private @Nullable Pool pool;
+    private Lease[] leases = new Lease[0];
     private int at;
 
     /** Fills the pool, two leases to a region. */
@@ -57,7 +58,8 @@ public class RegionsBenchmark {
     private Lease lease() throws InterruptedException {
         int bytes = REGION_BYTES / 2;
         return Objects.requireNonNull(
-                pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, Duration.ZERO), "the pool is full");
+                Objects.requireNonNull(pool).reserve(Purpose.MAP_OUTPUT, bytes, bytes, Duration.ZERO),
+                "the pool is full");
     }
 
     /** Returns all memory. */
@@ -66,7 +68,7 @@ public class RegionsBenchmark {
         for (Lease lease : leases) {
             lease.close();
         }
-        pool.close();
+        Objects.requireNonNull(pool).close();
     }
 
     @Benchmark
