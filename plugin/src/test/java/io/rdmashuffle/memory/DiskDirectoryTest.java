@@ -81,7 +81,7 @@ class DiskDirectoryTest {
     void aFailedDirectoryIsRefusedWithAllItsFiles() {
         try (LoggedLines lines = LoggedLines.of(DiskDirectory.class);
                 Lease failed = reserve(100)) {
-            Path directory = failed.region().file().getParent();
+            Path directory = Objects.requireNonNull(failed.region().file().getParent());
             tier.failed(failed.region(), new IOException("the disk is gone"));
             for (int i = 0; i < 2 * FILES; i++) {
                 try (Lease other = reserve(100)) {

@@ -9,6 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,13 +44,13 @@ class LongestRangesTest {
                     ranges.put(region, bytes);
                     model.put(region, bytes);
                 }
-                long wanted = 1 + random.nextInt(11);
+                long wanted = 1L + random.nextInt(11);
                 assertThat(ranges.regionFor(wanted)).as("seed %d", seed).isEqualTo(expected(model, wanted));
             }
         }
     }
 
-    private static Region expected(Map<Region, Long> model, long wanted) {
+    private static @Nullable Region expected(Map<Region, Long> model, long wanted) {
         Comparator<Map.Entry<Region, Long>> byLength = Map.Entry.comparingByValue();
         Comparator<Map.Entry<Region, Long>> byId =
                 Comparator.comparingInt(entry -> entry.getKey().id());
