@@ -22,6 +22,9 @@ import java.util.Map;
  */
 record FileStatus(FileIdentity identity, int uid, int mode, int links, long bytes) {
     private static final Path DESCRIPTORS = Path.of("/proc/self/fd");
+    /** Not all: names of owner and group are looked up in a user database. */
+    private static final String ATTRIBUTES = "unix:dev,ino,uid,mode,nlink,size";
+
     private static final int TYPE_MASK = 0170000;
     private static final int DIRECTORY = 0040000;
     private static final int REGULAR = 0100000;
@@ -29,12 +32,12 @@ record FileStatus(FileIdentity identity, int uid, int mode, int links, long byte
 
     /** Reads the status of an open file, whatever has its name now. */
     static FileStatus of(int fd) throws IOException {
-        return of(Files.readAttributes(path(fd), "unix:*"));
+        return of(Files.readAttributes(path(fd), ATTRIBUTES));
     }
 
     /** Reads the status of the file that has a name; of a symbolic link, its own. */
     static FileStatus of(Path path) throws IOException {
-        return of(Files.readAttributes(path, "unix:*", LinkOption.NOFOLLOW_LINKS));
+        return of(Files.readAttributes(path, ATTRIBUTES, LinkOption.NOFOLLOW_LINKS));
     }
 
     private static FileStatus of(Map<String, Object> attributes) {
