@@ -28,8 +28,8 @@ import scala.Option;
  * What the driver makes of its executors' reports: metrics, the data of the user interface, events for Spark's
  * listeners and its event log.
  *
- * <p>When the application ends it asks executors once more, for two seconds at most: on the thread that writes the event
- * log, if there is one, since Spark stops to take events soon after. Closing logs the sums of all executors.
+ * <p>When the application ends it asks executors once more, for two seconds at most: on the thread that writes the
+ * event log, if there is one, since Spark stops to take events soon after. Closing logs the sums of all executors.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -115,7 +115,7 @@ final class DriverReports implements AutoCloseable {
         }
     }
 
-    /** On the thread that writes the event log, which is not closed before this has returned; else on one of Spark's. */
+    /** Runs on the thread that writes the event log, which stays open meanwhile, or without a log on Spark's. */
     private final class End extends SparkListener {
         @Override
         public void onApplicationEnd(SparkListenerApplicationEnd event) {

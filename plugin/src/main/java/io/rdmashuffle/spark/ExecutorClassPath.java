@@ -67,7 +67,7 @@ record ExecutorClassPath(
         }
     }
 
-    /** Returns the reason why executors cannot load this jar, with the remedy; empty if they can, as far as is known. */
+    /** Returns the reason why executors cannot load this jar, with the remedy; empty if they can or might. */
     Optional<String> reasonAgainst() {
         String master = value("spark.master");
         if (jar == null || master.isEmpty() || master.matches("local(\\[.*])?") || isAmongSparksJars() || isNamed()) {

@@ -24,9 +24,9 @@ import org.xml.sax.SAXException;
  * The tests that {@code docs/guarantees.md} names ran in this build and passed, none of them skipped. Runs after all
  * others and reads their reports.
  *
- * <p>Tests that {@code bin/nightly} runs may be missing; where they ran, they passed. Tests that need an RDMA device or many endpoints run in {@code bin/rxe-test}, which fails itself where one is
- * skipped. Those that need root, rdma-core or a C compiler may be skipped unless {@code REQUIRE_ROOT=1}, which the gate
- * sets.
+ * <p>Tests that {@code bin/nightly} runs may be missing; where they ran, they passed. Tests that need an RDMA device or
+ * many endpoints run in {@code bin/rxe-test}, which fails itself where one is skipped. Those that need root, rdma-core
+ * or a C compiler may be skipped unless {@code REQUIRE_ROOT=1}, which the gate sets.
  */
 @Tag("system")
 class GuaranteesIT {

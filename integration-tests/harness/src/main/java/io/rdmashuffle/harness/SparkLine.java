@@ -31,8 +31,8 @@ public record SparkLine(String name) {
     }
 
     /**
-     * Returns whether executors create their shuffle manager after they have fetched the jars of {@code --jars}; those of
-     * Spark 3.5 do so before.
+     * Returns whether executors create their shuffle manager after they have fetched the jars of {@code --jars}; those
+     * of Spark 3.5 do so before.
      */
     public boolean takesManagerFromJars() {
         return !name.startsWith("3.");

@@ -81,7 +81,8 @@ class OtherUserTest {
         String prefix = directory + "/rdma-shuffle-" + LibC.load().geteuid();
         Path own = Files.createFile(directory.resolve("own"));
         OtherUser.run(
-                "umask 0; name() { echo \"$1-$(cat /proc/sys/kernel/random/uuid)\"; }; mkdir \"$1\"; : > \"$(name $1)\";"
+                "umask 0; name() { echo \"$1-$(cat /proc/sys/kernel/random/uuid)\"; };"
+                        + " mkdir \"$1\"; : > \"$(name $1)\";"
                         + " d=$(name $1); mkdir $d; : > $d/0-1-4096; ln -s $2 $d/1-2-4096; mkdir $(name $1);"
                         + " ln -s $2 $(name $1); ln -s $d $(name $1); mkfifo $(name $1); ln $2 $(name $1)",
                 prefix,
@@ -120,9 +121,11 @@ class OtherUserTest {
     void anotherUserDoesNothingToALivingPool() throws Exception {
         String attempts = "p=$1; d=$2; f=$3; done=0;"
                 + " try() { if \"$@\" 2>/dev/null; then done=$((done+1)); echo \"succeeded: $*\"; fi; };"
-                + " try ls $d; try cat $f; try cp $f $p/copy; try sh -c ': > $0/1-1-1' $d; try mkdir $d/1; try touch $f;"
+                + " try ls $d; try cat $f; try cp $f $p/copy; try sh -c ': > $0/1-1-1' $d; try mkdir $d/1;"
+                + " try touch $f;"
                 + " try ln $f $p/hard; try ln $f $d/1-1-1; try ln -s /dev/zero $d/1-1-1; try ln -sfn /tmp $d;"
-                + " try mv $f $p/moved; try mv $d $p/moved; try mv -T $p/mine $d; try rm -f $f; try rm -rf $d; try rmdir $d;"
+                + " try mv $f $p/moved; try mv $d $p/moved; try mv -T $p/mine $d; try rm -f $f; try rm -rf $d;"
+                + " try rmdir $d;"
                 + " try truncate -s 0 $f; try sh -c ': > $0' $f; try chmod 777 $d; try chmod 666 $f; exit $done";
         OtherUser.run("mkdir -m 777 $1/mine", directory);
         try (Node node = node();

@@ -65,7 +65,7 @@ final class StoredRecords {
         return 0;
     }
 
-    /** The files of a pool have a directory of their own; those of a disk tier have equal names up to the last but one dot. */
+    /** The files of a pool have a directory of their own; those of a disk tier share a part of their names. */
     private static List<List<Path>> filesByExecutor(Path pools, Path local) throws IOException {
         Map<String, List<Path>> byName = new TreeMap<>();
         for (Path file : PoolFolder.filesIn(pools)) {
