@@ -2,6 +2,7 @@
 package io.rdmashuffle.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -17,6 +18,7 @@ import java.util.Random;
 import java.util.TreeMap;
 import java.util.stream.LongStream;
 import org.apache.spark.HashPartitioner;
+import org.apache.spark.Partitioner;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkEnv;
@@ -178,6 +180,35 @@ class ShuffleInOneProcessTest {
             assertThat(application.counted(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(2);
             assertThat(application.counted(ShuffleCounter.MAP_OUTPUTS_ON_DISK)).isZero();
             assertThat(application.counted(ShuffleCounter.POOL_PEAK_BYTES)).isGreaterThan(8_000_000);
+        }
+    }
+
+    /** Partitioner with an id too many. */
+    private static final class OutOfRange extends Partitioner {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public int numPartitions() {
+            return PARTITIONS;
+        }
+
+        @Override
+        public int getPartition(Object key) {
+            return PARTITIONS;
+        }
+    }
+
+    @Test
+    void namesAPartitionerWhoseIdsAreOutOfRange() {
+        try (LocalApplication application = LocalApplication.start(pools, local, Way.DIRECT.conf)) {
+            assertThatThrownBy(() -> application
+                            .context()
+                            .parallelize(records(10, 10), 1)
+                            .mapToPair(record -> record)
+                            .partitionBy(new OutOfRange())
+                            .count())
+                    .hasMessageContaining(OutOfRange.class.getName() + ".getPartition returned " + PARTITIONS)
+                    .hasMessageContaining("numPartitions");
         }
     }
 

@@ -133,17 +133,27 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
 
     private void takeAll(Iterator<? extends Product2<K, ?>> records, RowChecksums checksums) throws IOException {
         Partitioner partitioner = dependency.partitioner();
+        int partitions = partitioner.numPartitions();
         CloseOnFailure.use(encoder(), encoder -> {
             long taken = 0;
             while (records.hasNext()) {
                 Product2<K, ?> record = records.next();
                 int partition = partitioner.getPartition(record._1());
+                if (partition < 0 || partition >= partitions) {
+                    throw outOfRange(partitioner, record._1(), partition);
+                }
                 encoder.write(partition, record._1(), record._2(), gathered);
                 checksums.update(partition, record._1(), record._2());
                 taken++;
             }
             metrics.incRecordsWritten(taken);
         });
+    }
+
+    private static IllegalStateException outOfRange(Partitioner partitioner, Object key, int partition) {
+        return new IllegalStateException(partitioner.getClass().getName() + ".getPartition returned " + partition
+                + " for a key of " + (key == null ? "null" : key.getClass().getName())
+                + "; a partition id is at least 0 and below numPartitions, which is " + partitioner.numPartitions());
     }
 
     private RecordEncoder encoder() {
