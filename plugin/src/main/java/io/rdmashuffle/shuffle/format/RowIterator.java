@@ -20,8 +20,8 @@ import scala.collection.AbstractIterator;
  * Rows of Spark SQL that point into the buffer to which their blocks were copied: no copy and no stream for each.
  *
  * <p>One row object serves all, as with Spark's own deserialiser: a row is good until the next one is asked for.
- * Looking whether there is a next one leaves it alone, so there are two buffers. A row that is larger than they are
- * gets an array of its own, which is not kept: the heap need not hold two of them at a time.
+ * Looking whether there is a next one leaves it alone, so there are two buffers. A larger row has an array of its own,
+ * which is not kept: the heap need not hold two of them at a time.
  *
  * <p><b>Threading:</b> one task thread. <b>Ownership:</b> closes the stream when it ends.
  */

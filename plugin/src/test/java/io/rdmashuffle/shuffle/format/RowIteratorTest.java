@@ -106,7 +106,8 @@ class RowIteratorTest {
         for (int i = 0; i < 3; i++) {
             written.write(ByteBuffer.allocate(4).putInt(large.length).array());
             written.write(large);
-            writeRows(100);
+            // More than both buffers hold.
+            writeRows(3_000);
         }
         RowIterator iterator = iterator(new ByteArrayInputStream(written.toByteArray()));
         int largeArrays = 0;
