@@ -46,6 +46,9 @@ final class PoolDirectory implements AutoCloseable {
     /** A sweeper may hold the lock of a directory that is not locked yet; then it removes that one. */
     private static final int MAX_ATTEMPTS = 1000;
 
+    /** Some 50 ms of a sweep. */
+    private static final int MAX_LISTED = 1 << 16;
+
     private final Path path;
     private final int fd;
     private final FileIdentity identity;
@@ -135,13 +138,21 @@ final class PoolDirectory implements AutoCloseable {
         }
     }
 
-    /** Returns the directories in a parent that have the name of a pool of this user, whoever made them. */
+    /**
+     * Returns the directories in a parent that have the name of a pool of this user, whoever made them; only among the
+     * first {@value #MAX_LISTED} names, since others may create any number of them.
+     */
     static List<Path> named(Path parent) throws IOException {
         // Anybody may put a file there, under any name: only names that a pool has are looked at.
         Pattern mine = Pattern.compile(PREFIX + uid() + TOKEN);
         List<Path> found = new ArrayList<>();
+        int listed = 0;
         try (DirectoryStream<Path> all = Files.newDirectoryStream(parent)) {
             for (Path each : all) {
+                if (++listed > MAX_LISTED) {
+                    LOG.debug("{} has more than {} names: looking at no more of them", parent, MAX_LISTED);
+                    break;
+                }
                 if (mine.matcher(String.valueOf(each.getFileName())).matches()) {
                     found.add(each);
                 }
