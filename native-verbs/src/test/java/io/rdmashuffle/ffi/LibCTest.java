@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -47,6 +48,20 @@ class LibCTest {
         RawMemory.getBytes(address, seen, 0, BYTES);
         assertThat(seen).isEqualTo(content);
         assertThat(LibC.load().munmap(address, BYTES)).isZero();
+    }
+
+    @Test
+    void createsPrivateDirectoriesAndFollowsNoLink() throws Exception {
+        Path made = directory.resolve("made");
+        assertThat(LibC.load().mkdir(made.toString(), 0700)).isZero();
+        assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(made)))
+                .isEqualTo("rwx------");
+        assertThat(LibC.load().mkdir(made.toString(), 0700)).isNegative();
+        assertThat(Errno.EEXIST.is(NativeException.lastErrno())).isTrue();
+        Path link = Files.createSymbolicLink(directory.resolve("link"), made);
+        assertThat(LibC.load().open(link.toString(), LibC.O_RDONLY | LibC.O_NOFOLLOW, 0))
+                .isNegative();
+        assertThat(Errno.ELOOP.is(NativeException.lastErrno())).isTrue();
     }
 
     /** The last of six arguments is the one that a wrong calling convention loses. */
