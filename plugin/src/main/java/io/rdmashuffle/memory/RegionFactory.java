@@ -74,7 +74,7 @@ class RegionFactory implements AutoCloseable {
      */
     Region create(int id, long bytes, long least) {
         Mapping mapping = map(id, bytes, least);
-        Region region = Region.inMemory(id, files.path(id), mapping);
+        Region region = Region.inMemory(id, file(id), mapping);
         try {
             synchronized (listening) {
                 listener.regionAdded(region);
@@ -84,6 +84,11 @@ class RegionFactory implements AutoCloseable {
             CloseOnFailure.close(failure, mapping, () -> files.removeRegion(id));
             throw failure;
         }
+    }
+
+    /** Returns the file of a region that has been created. */
+    Path file(int id) {
+        return files.path(id);
     }
 
     /**

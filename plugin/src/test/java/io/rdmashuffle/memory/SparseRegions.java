@@ -17,8 +17,13 @@ final class SparseRegions extends RegionFactory {
     }
 
     @Override
+    Path file(int id) {
+        return directory.resolve("sparse-" + id);
+    }
+
+    @Override
     Mapping createFile(int id, long length) {
-        Path file = directory.resolve("sparse-" + id);
+        Path file = file(id);
         try (RandomAccessFile sparse = new RandomAccessFile(file.toFile(), "rw")) {
             sparse.setLength(length);
             int fd = LibC.load().open(file.toString(), LibC.O_RDONLY, 0);
