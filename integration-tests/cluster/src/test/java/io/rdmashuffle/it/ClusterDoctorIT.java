@@ -77,6 +77,7 @@ class ClusterDoctorIT {
     }
 
     @Test
+    @Tag("nightly")
     void executorsOfAHostReadInPlace() throws Exception {
         // As many jobs have it, and as those are asked about.
         Ended ended = run("spark.serializer=org.apache.spark.serializer.KryoSerializer");

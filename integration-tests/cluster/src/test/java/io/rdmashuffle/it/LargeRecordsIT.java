@@ -61,6 +61,7 @@ class LargeRecordsIT {
                 .toString();
         new JavaProcess(LargeRecords.class.getName(), arguments.toArray(String[]::new))
                 .spark(SparkHome.of(Workspace.find()), JavaModuleOptions.defaultModuleOptions())
+                .application(Workspace.find())
                 .classPath(classes)
                 .options("-Xmx" + heap)
                 .run(log, TIMEOUT_SECONDS);

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.support.AnnotationConsumer;
 import org.junit.jupiter.params.support.ParameterDeclarations;
 
 /**
- * Kinds of shuffle that a parameterized test or class runs on: the first ones in the gate, all of them where all system
+ * Kinds of shuffle that a parameterized test or class runs on: the first one in the gate, all of them where all system
  * tests are asked for ({@code -Dit.excludedGroups=none}, {@code bin/matrix}, {@code bin/nightly}).
  */
 @Target({ElementType.METHOD, ElementType.TYPE})
@@ -25,27 +25,22 @@ public @interface ShuffleKinds {
     /** The kinds, the most important first. */
     ShuffleKind[] value();
 
-    /** The number of kinds that the gate runs. */
-    int gate() default 1;
-
     /** Resolves the kinds of an annotation. */
     final class Provider implements ArgumentsProvider, AnnotationConsumer<ShuffleKinds> {
         private static final String EXCLUDED_GROUPS = "it.excludedGroups";
 
         private ShuffleKind[] kinds = {};
-        private int gate;
 
         @Override
         public void accept(ShuffleKinds annotation) {
             kinds = annotation.value();
-            gate = annotation.gate();
         }
 
         @Override
         public Stream<? extends Arguments> provideArguments(
                 ParameterDeclarations parameters, ExtensionContext context) {
             boolean all = System.getProperty(EXCLUDED_GROUPS, "none").equals("none");
-            return Arrays.stream(kinds).limit(all ? kinds.length : gate).map(Arguments::of);
+            return Arrays.stream(kinds).limit(all ? kinds.length : 1).map(Arguments::of);
         }
     }
 }

@@ -9,8 +9,6 @@ import io.rdmashuffle.harness.SparkHome;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
-import io.rdmashuffle.spark.ClusterStatistics;
-import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -24,8 +22,6 @@ import java.util.stream.LongStream;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.launcher.JavaModuleOptions;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -92,27 +88,6 @@ class StandaloneIT {
             conf.put(more[i], more[i + 1]);
         }
         return conf;
-    }
-
-    @Test
-    void executorsOfAStandaloneWorkerReadEachOthersMemory() throws Exception {
-        Map<String, String> conf = twoExecutors(startDaemons());
-
-        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
-            ShuffleObserver observer = new ShuffleObserver(cluster.spark().sparkContext());
-            List<Row> groups = cluster.spark()
-                    .range(100_000)
-                    .groupBy(functions.col("id").mod(100).as("key"))
-                    .count()
-                    .collectAsList();
-
-            assertThat(groups).hasSize(100).allMatch(row -> row.getLong(1) == 1_000);
-            ClusterStatistics statistics = observer.statistics();
-            assertThat(statistics.byExecutor()).hasSize(2);
-            assertThat(statistics.total(ShuffleCounter.SHM_BYTES)).isPositive();
-            assertThat(statistics.total(ShuffleCounter.NETTY_BYTES)).isZero();
-            assertThat(statistics.total(ShuffleCounter.FILE_BYTES)).isZero();
-        }
     }
 
     /**

@@ -120,6 +120,7 @@ class ArchivesIT {
 
     /** The commands of docs/performance.md with another folder and another job. */
     @Test
+    @Tag("nightly")
     void whatTheDocumentationSaysMakesAnArchiveThatIsUsed() throws Exception {
         List<List<String>> documented = documentedSettings();
         assertThat(documented).hasSize(2);

@@ -40,15 +40,13 @@ import scala.Tuple2;
 @Tag("system")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 @ParameterizedClass
-@ShuffleKinds(
-        value = {
-            ShuffleKind.IN_PLACE,
+@ShuffleKinds({
             ShuffleKind.COPIED,
+            ShuffleKind.IN_PLACE,
             ShuffleKind.ON_DISK,
             ShuffleKind.STREAMS,
             ShuffleKind.OVER_NETTY
-        },
-        gate = 2)
+        })
 class ExecutorFaultsIT {
     private static final int EXECUTORS = 3;
     private static final GroupedBytes JOB = new GroupedBytes(12, 8, 2);
