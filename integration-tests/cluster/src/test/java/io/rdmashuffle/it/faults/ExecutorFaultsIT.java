@@ -41,12 +41,12 @@ import scala.Tuple2;
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 @ParameterizedClass
 @ShuffleKinds({
-            ShuffleKind.COPIED,
-            ShuffleKind.IN_PLACE,
-            ShuffleKind.ON_DISK,
-            ShuffleKind.STREAMS,
-            ShuffleKind.OVER_NETTY
-        })
+    ShuffleKind.COPIED,
+    ShuffleKind.IN_PLACE,
+    ShuffleKind.ON_DISK,
+    ShuffleKind.STREAMS,
+    ShuffleKind.OVER_NETTY
+})
 class ExecutorFaultsIT {
     private static final int EXECUTORS = 3;
     private static final GroupedBytes JOB = new GroupedBytes(12, 8, 2);
