@@ -2,9 +2,11 @@
 package io.rdmashuffle.it.soak;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
@@ -113,9 +115,12 @@ final class FaultInjector implements AutoCloseable {
         return kill.waitFor(SIGNAL_SECONDS, TimeUnit.SECONDS) && kill.exitValue() == 0;
     }
 
+    /** Lists the files of pools, each in a directory of its pool; none if one ends meanwhile. */
     private List<Path> poolFiles() throws IOException {
-        try (Stream<Path> files = Files.list(poolDirectory)) {
-            return files.sorted().toList();
+        try (Stream<Path> files = Files.walk(poolDirectory, 2)) {
+            return files.filter(Files::isRegularFile).sorted().toList();
+        } catch (UncheckedIOException ended) {
+            return List.of();
         }
     }
 
@@ -125,10 +130,17 @@ final class FaultInjector implements AutoCloseable {
         if (files.isEmpty()) {
             return false;
         }
+        try {
+            return damage(files.get(random.nextInt(files.size())));
+        } catch (NoSuchFileException released) {
+            return false;
+        }
+    }
+
+    private boolean damage(Path damaged) throws IOException {
         int left = DAMAGED_PLACES;
         ByteBuffer one = ByteBuffer.allocate(1);
-        try (FileChannel file = FileChannel.open(
-                files.get(random.nextInt(files.size())), StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+        try (FileChannel file = FileChannel.open(damaged, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             for (int i = 0; i < TRIES && left > 0 && file.size() > 0; i++) {
                 long place = random.nextLong(file.size());
                 file.read(one.clear(), place);
@@ -143,16 +155,15 @@ final class FaultInjector implements AutoCloseable {
         return left < DAMAGED_PLACES;
     }
 
-    /** Deletes one executor's files; their names are equal up to the last dot. */
+    /** Deletes one executor's files, which have a directory of their own. */
     private boolean unlink() throws IOException {
         List<Path> files = poolFiles();
         if (files.isEmpty()) {
             return false;
         }
-        String name = files.get(random.nextInt(files.size())).getFileName().toString();
-        String stem = name.substring(0, name.lastIndexOf('.') + 1);
+        Path pool = files.get(random.nextInt(files.size())).getParent();
         for (Path file : files) {
-            if (file.getFileName().toString().startsWith(stem)) {
+            if (file.startsWith(pool)) {
                 Files.deleteIfExists(file);
             }
         }
