@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.scheduler.SparkListener;
@@ -28,7 +29,8 @@ public final class MyJob {
 
     /** Called by spark-submit. */
     public static void main(String[] args) throws Exception {
-        try (SparkSession spark = SparkSession.builder().appName("my-job").getOrCreate()) {
+        try (SparkSession spark =
+                SparkSession.builder().config(authenticated()).appName("my-job").getOrCreate()) {
             AtomicInteger removed = new AtomicInteger();
             spark.sparkContext().addSparkListener(new SparkListener() {
                 @Override
@@ -60,6 +62,20 @@ public final class MyJob {
             found.add("application=" + spark.sparkContext().applicationId());
             Files.write(Path.of(spark.conf().get("spark.example.result")), found);
         }
+    }
+
+    /**
+     * Returns the configuration with the secret of {@code spark.authenticate}. A Worker gives it to a driver in cluster
+     * mode by the environment only, where {@code SecurityManager.initializeAuth} does not look (Spark 4.1, whatever the
+     * shuffle).
+     */
+    private static SparkConf authenticated() {
+        SparkConf conf = new SparkConf();
+        String secret = System.getenv("_SPARK_AUTH_SECRET");
+        if (secret != null && conf.getBoolean("spark.authenticate", false)) {
+            conf.setIfMissing("spark.authenticate.secret", secret);
+        }
+        return conf;
     }
 
     private static void awaitExecutors(SparkSession spark) throws InterruptedException {
