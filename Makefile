@@ -5,7 +5,7 @@
 help: ## what can be done here
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-check: style ## style and every unit test, without root, in ten minutes; before a pull request
+check: style ## style and every unit test, without root; before a pull request
 	mvn -B -ntp -q -Dspotless.check.skip -Dcheckstyle.skip verify -DskipITs
 
 demo: ## TPC-DS with sort shuffle and with ours, compared
