@@ -29,6 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.aggregator.ArgumentsAccessor;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Shuffles of bare records: memory that runs short, compression that was asked for, Spark's metrics. */
@@ -108,28 +109,35 @@ class DirectIT {
      */
     @ParameterizedTest
     @CsvSource({
-        "AUTO, 2, 1g, JavaSerializer, true, false, 75, true",
-        "AUTO, 2, 8m, KryoSerializer, true, true, 75, false",
-        "AUTO, 2, 8m, KryoSerializer, true, true, 75, always",
-        "AUTO, 2, 8m, KryoSerializer, false, true, 75, always",
-        "AUTO, 3, 8m, KryoSerializer, false, true, 75, true",
-        "AUTO, 2, 1g, KryoSerializer, true, true, 0, false"
+        "2, 1g, JavaSerializer, true, false, 75, true",
+        "2, 8m, KryoSerializer, true, true, 75, always",
+        "3, 8m, KryoSerializer, false, true, 75, true"
     })
-    void resultsAreSortShuffles(
-            ShuffleMode fabric,
-            int executors,
-            String pool,
-            String serializer,
-            String inPlace,
-            String direct,
-            String compressAbove,
-            String disk)
-            throws Exception {
+    void resultsAreSortShuffles(ArgumentsAccessor settings) throws Exception {
+        runJobs(settings);
+    }
+
+    @ParameterizedTest
+    @Tag("nightly")
+    @CsvSource({
+        "2, 8m, KryoSerializer, true, true, 75, false",
+        "2, 8m, KryoSerializer, false, true, 75, always",
+        "2, 1g, KryoSerializer, true, true, 0, false"
+    })
+    void resultsOfMoreSettingsAreSortShuffles(ArgumentsAccessor settings) throws Exception {
+        runJobs(settings);
+    }
+
+    /** Takes executors, pool, serializer, in place, bare records, compression threshold, and the disk tier. */
+    private void runJobs(ArgumentsAccessor settings) throws Exception {
+        String pool = settings.getString(1);
+        String inPlace = settings.getString(3);
+        String disk = settings.getString(6);
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.direct.enabled",
-                direct,
+                settings.getString(4),
                 "spark.shuffle.rdma.direct.compressAbove",
-                compressAbove,
+                settings.getString(5),
                 "spark.shuffle.rdma.pool.maxSize",
                 pool,
                 "spark.shuffle.rdma.disk.enabled",
@@ -142,10 +150,10 @@ class DirectIT {
                 "spark.shuffle.rdma.fabric.shm.inPlace",
                 inPlace,
                 "spark.serializer",
-                "org.apache.spark.serializer." + serializer);
+                "org.apache.spark.serializer." + settings.getString(2));
         conf.putAll(ShuffleJobs.settings());
         Map<String, List<String>> expected = ShuffleJobs.expected();
-        try (SparkCluster cluster = SparkCluster.start(executors, fabric, conf)) {
+        try (SparkCluster cluster = SparkCluster.start(settings.getInteger(0), ShuffleMode.AUTO, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             assertThat(ShuffleJobs.runAll(cluster.spark())).isEqualTo(expected);
             ClusterStatistics after = observer.statistics();

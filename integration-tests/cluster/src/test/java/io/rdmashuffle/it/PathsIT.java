@@ -17,8 +17,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Invariants I1 to I4 on a local cluster: whatever path the bytes take, results equal sort shuffle's, every byte is on
@@ -125,11 +123,23 @@ class PathsIT {
         });
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"true", "false"})
-    void whatMemoryCannotHoldLiesOnDiskAndIsReadThereByPeers(String inPlace) throws Exception {
-        Map<String, String> conf =
-                Map.of("spark.shuffle.rdma.pool.maxSize", "8m", "spark.shuffle.rdma.fabric.shm.inPlace", inPlace);
+    @Test
+    void whatMemoryCannotHoldLiesOnDiskAndIsReadThereByPeers() throws Exception {
+        runJobsOnDisk(true);
+    }
+
+    @Test
+    @Tag("nightly")
+    void whatMemoryCannotHoldIsCopiedFromDisk() throws Exception {
+        runJobsOnDisk(false);
+    }
+
+    private void runJobsOnDisk(boolean inPlace) throws Exception {
+        Map<String, String> conf = Map.of(
+                "spark.shuffle.rdma.pool.maxSize",
+                "8m",
+                "spark.shuffle.rdma.fabric.shm.inPlace",
+                Boolean.toString(inPlace));
         runJobs(2, ShuffleMode.AUTO, conf, statistics -> {
             assertOnly(statistics, ShuffleCounter.SHM_BYTES);
             assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
@@ -149,6 +159,7 @@ class PathsIT {
     }
 
     @Test
+    @Tag("nightly")
     void theDiskTierHoldsEncryptedBlocks() throws Exception {
         Map<String, String> conf = Map.of(
                 "spark.io.encryption.enabled", "true",

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What is submitted to YARN beside the demo's queries: an application in which every executor reads the pools of all
- * others.
+ * A YARN cluster of this host, and an application in which every executor reads the pools of all others.
  *
- * <p>May use Spark. Must never depend on the shuffle manager that it runs with.
+ * <p>May use Spark and the harness. Must never depend on the shuffle manager that it runs with.
  */
 @NullMarked
 package io.rdmashuffle.yarn;

@@ -103,19 +103,20 @@ class MemoryCheck {
                     executors.add(PoolsInMemory.of(executor));
                 }
             }
-            Seen seen = new Seen(answers, executors, cluster.nodeManagerLog(), EventLog.read(events));
+            Seen seen =
+                    new Seen(answers, executors, NodeManagerLog.read(cluster.nodeManagerLog()), EventLog.read(events));
             seen.show(name);
             return seen;
         }
     }
 
     private void awaitMeasurements(YarnCluster cluster, boolean untilKilled) throws IOException, InterruptedException {
-        int before = cluster.nodeManagerLog().usages().size();
+        int before = NodeManagerLog.read(cluster.nodeManagerLog()).usages().size();
         long deadline = System.nanoTime() + TIMEOUT.toNanos();
         boolean done;
         do {
             Thread.sleep(POLL_MILLIS);
-            NodeManagerLog log = cluster.nodeManagerLog();
+            NodeManagerLog log = NodeManagerLog.read(cluster.nodeManagerLog());
             done = !log.kills().isEmpty()
                     || (!untilKilled && log.usages().size() >= before + MEASUREMENTS * (EXECUTORS + 1));
         } while (!done && System.nanoTime() - deadline < 0);

@@ -135,7 +135,7 @@ class QueriesCheck {
                 }
                 events = events("ours");
             }
-            NodeManagerLog log = cluster.nodeManagerLog();
+            NodeManagerLog log = NodeManagerLog.read(cluster.nodeManagerLog());
             YarnRuns.show("executors of ours that came: " + events.added().size() + ", let go: "
                     + events.removed().size());
             YarnRuns.show("through shared memory: " + sharedBytes + " bytes; map outputs in pools: " + pooledOutputs);

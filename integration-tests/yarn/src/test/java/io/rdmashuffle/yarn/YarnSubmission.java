@@ -30,9 +30,7 @@ record YarnSubmission(Workspace workspace, YarnCluster cluster, Path jars, Path 
     /** Prepares the jars. */
     static YarnSubmission prepare(Workspace workspace, YarnCluster cluster, Path folder) throws IOException {
         Path jars = Files.createDirectories(folder.resolve("spark-jars"));
-        for (Path from : List.of(
-                SparkHome.of(workspace).folder().resolve("jars"),
-                workspace.target("yarn").resolve("yarn-jars"))) {
+        for (Path from : List.of(SparkHome.of(workspace).folder().resolve("jars"), YarnCluster.jars(workspace))) {
             try (Stream<Path> files = Files.list(from)) {
                 for (Path jar : files.toList()) {
                     String name = jar.getFileName().toString();

@@ -5,6 +5,7 @@ import io.rdmashuffle.harness.JavaProcess;
 import io.rdmashuffle.harness.SparkHome;
 import io.rdmashuffle.harness.Workspace;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -23,7 +24,7 @@ import java.util.stream.Stream;
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> closing ends the daemons and every container.
  */
-final class YarnCluster implements AutoCloseable {
+public final class YarnCluster implements AutoCloseable {
     private static final String DAEMONS = "org.apache.hadoop.yarn.server.";
     private static final String EXECUTOR = "org.apache.spark.executor.YarnCoarseGrainedExecutorBackend";
     private static final Duration START_TIMEOUT = Duration.ofMinutes(3);
@@ -63,6 +64,19 @@ final class YarnCluster implements AutoCloseable {
         }
     }
 
+    /**
+     * Runs a cluster for a script: prints {@code HADOOP_CONF_DIR=} and its folder once there is a node, and ends the
+     * cluster when standard input ends.
+     *
+     * @param arguments the folder that takes configuration, logs and containers
+     */
+    public static void main(String[] arguments) throws IOException, InterruptedException {
+        try (YarnCluster cluster = start(Workspace.find(), Path.of(arguments[0]), Map.of())) {
+            System.out.println("HADOOP_CONF_DIR=" + cluster.confFolder());
+            System.in.transferTo(OutputStream.nullOutputStream());
+        }
+    }
+
     private void startDaemon(Workspace workspace, String daemon, String log) throws IOException {
         SparkHome home = SparkHome.of(workspace);
         daemons.add(new JavaProcess(DAEMONS + daemon)
@@ -70,7 +84,7 @@ final class YarnCluster implements AutoCloseable {
                 // Containers find their Java by it.
                 .environment(Map.of("JAVA_HOME", System.getProperty("java.home")))
                 .classPath(conf.daemonLogging().toString(), conf.folder().toString())
-                .classPath(workspace.target("yarn").resolve("yarn-jars") + "/*", home.folder() + "/jars/*")
+                .classPath(jars(workspace) + "/*", home.folder() + "/jars/*")
                 .builder()
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve(log).toFile())
@@ -108,9 +122,16 @@ final class YarnCluster implements AutoCloseable {
         return conf.folder();
     }
 
-    /** Returns what the NodeManager has logged, of containers and of their memory. */
-    NodeManagerLog nodeManagerLog() throws IOException {
-        return NodeManagerLog.read(folder.resolve("nodemanager.log"));
+    /** Returns the file that the NodeManager logs to. */
+    Path nodeManagerLog() {
+        return folder.resolve("nodemanager.log");
+    }
+
+    /** Returns the folder of the jars of the daemons and of Spark's client, which {@code bin/lib/yarn.sh} fetches. */
+    static Path jars(Workspace workspace) {
+        return workspace
+                .target("yarn")
+                .resolve("yarn-jars-" + SparkHome.of(workspace).line());
     }
 
     /** Returns the virtual machines of executors that live now, not the shells around them. */
