@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Timeout;
 
 /** What a process reads whose limit of locked memory is too low; root's right to ignore the limit is dropped for it. */
 @Tag("rdma")
+@Tag("nightly")
 @Timeout(180)
 class LockedMemoryTest {
     private static final long BYTES = 16L << 20;

@@ -188,6 +188,7 @@ class HotPathTest {
 
     /** The thread that posts is another one: it waits for each, and the progress thread sleeps between them. */
     @Test
+    @Tag("nightly")
     void operationsOfAnotherThreadMakeNoGarbage() throws Exception {
         Rounds one = new Rounds();
         List<PreparedOperation> read = operations(1, i -> pair.client().prepareRead(local(i), there.describe(), one));

@@ -30,6 +30,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * where what it leaves open is seen.
  */
 @Tag("rdma")
+@Tag("nightly")
 @Timeout(300)
 @ExtendWith(LeakCheck.class)
 class ToolsTest {
