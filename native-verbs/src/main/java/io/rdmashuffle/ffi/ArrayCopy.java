@@ -62,25 +62,37 @@ final class ArrayCopy {
 
     /** Callers have checked the range in the array. */
     static void fromMemory(long address, byte[] target, int offset, int length) {
-        for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
-            long piece = Math.min(MAX_PIECE_BYTES, length - done);
-            if (COPY == null) {
-                IO.getByteArray(address + done, target, offset + (int) done, (int) piece);
-            } else {
-                copy(COPY, null, address + done, target, BASE + offset + done, piece);
-            }
+        if (length <= MAX_PIECE_BYTES) {
+            pieceFromMemory(address, target, offset, length);
+        } else {
+            RawMemory.inPieces(
+                    length, (done, bytes) -> pieceFromMemory(address + done, target, offset + (int) done, (int) bytes));
+        }
+    }
+
+    private static void pieceFromMemory(long address, byte[] target, int offset, int length) {
+        if (COPY == null) {
+            IO.getByteArray(address, target, offset, length);
+        } else {
+            copy(COPY, null, address, target, BASE + offset, length);
         }
     }
 
     /** Callers have checked the range in the array. */
     static void toMemory(long address, byte[] source, int offset, int length) {
-        for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
-            long piece = Math.min(MAX_PIECE_BYTES, length - done);
-            if (COPY == null) {
-                IO.putByteArray(address + done, source, offset + (int) done, (int) piece);
-            } else {
-                copy(COPY, source, BASE + offset + done, null, address + done, piece);
-            }
+        if (length <= MAX_PIECE_BYTES) {
+            pieceToMemory(address, source, offset, length);
+        } else {
+            RawMemory.inPieces(
+                    length, (done, bytes) -> pieceToMemory(address + done, source, offset + (int) done, (int) bytes));
+        }
+    }
+
+    private static void pieceToMemory(long address, byte[] source, int offset, int length) {
+        if (COPY == null) {
+            IO.putByteArray(address, source, offset, length);
+        } else {
+            copy(COPY, source, BASE + offset, null, address, length);
         }
     }
 

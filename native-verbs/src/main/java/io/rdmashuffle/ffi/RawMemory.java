@@ -27,16 +27,34 @@ public final class RawMemory {
 
     /** Bulk operation on a part of a range. */
     @FunctionalInterface
-    interface Piece {
+    public interface Piece {
         /** Handles {@code length} bytes from {@code offset} on. */
         void handle(long offset, long length);
     }
 
-    /** Splits a range into pieces of at most {@link #MAX_PIECE_BYTES}, in ascending order. */
-    static void inPieces(long length, Piece each) {
-        for (long done = 0; done < length; done += MAX_PIECE_BYTES) {
-            each.handle(done, Math.min(MAX_PIECE_BYTES, length - done));
+    /**
+     * Splits a range into pieces of at most {@link #MAX_PIECE_BYTES}, in ascending order, between which the JVM can
+     * reach a safepoint.
+     *
+     * @param length bytes of the range; nothing is handled if it is 0
+     * @param each called with every piece
+     */
+    public static void inPieces(long length, Piece each) {
+        if (length > 0) {
+            inPieces(0, length, each);
         }
+    }
+
+    /** Halves the range: a method polls for safepoints as it returns, while HotSpot drops the polls of short loops. */
+    private static void inPieces(long offset, long length, Piece each) {
+        if (length <= MAX_PIECE_BYTES) {
+            each.handle(offset, length);
+            return;
+        }
+        long pieces = (length + MAX_PIECE_BYTES - 1) / MAX_PIECE_BYTES;
+        long first = pieces / 2 * MAX_PIECE_BYTES;
+        inPieces(offset, first, each);
+        inPieces(offset + first, length - first, each);
     }
 
     /**
@@ -159,7 +177,11 @@ public final class RawMemory {
      * @param length bytes
      */
     public static void copy(long source, long target, long length) {
-        inPieces(length, (offset, bytes) -> IO.copyMemory(source + offset, target + offset, bytes));
+        if (length <= MAX_PIECE_BYTES) {
+            IO.copyMemory(source, target, length);
+        } else {
+            inPieces(length, (offset, bytes) -> IO.copyMemory(source + offset, target + offset, bytes));
+        }
     }
 
     /**
@@ -169,7 +191,11 @@ public final class RawMemory {
      * @param length bytes
      */
     public static void clear(long address, long length) {
-        inPieces(length, (offset, bytes) -> IO.setMemory(address + offset, bytes, (byte) 0));
+        if (length <= MAX_PIECE_BYTES) {
+            IO.setMemory(address, length, (byte) 0);
+        } else {
+            inPieces(length, (offset, bytes) -> IO.setMemory(address + offset, bytes, (byte) 0));
+        }
     }
 
     /**

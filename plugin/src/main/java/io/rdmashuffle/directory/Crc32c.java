@@ -15,8 +15,6 @@ import java.util.zip.Checksum;
  * <p><b>Source:</b> RFC 3720, appendix B.4; {@link CRC32C}.
  */
 public final class Crc32c {
-    /** The intrinsic has no safepoint poll: 1 GiB in one call adds 0.4 s to a pause of the JVM. */
-    private static final int PIECE_BYTES = RawMemory.MAX_PIECE_BYTES;
     /** Of a file: what a core's own cache holds. */
     private static final int READ_BYTES = 64 << 10;
 
@@ -48,19 +46,14 @@ public final class Crc32c {
 
     /** Adds a slice of any length to a checksum, in pieces between which the JVM can reach a safepoint. */
     static void update(Checksum crc, MemorySlice slice) {
-        for (long done = 0; done < slice.lengthBytes(); done += PIECE_BYTES) {
-            crc.update(slice.slice(done, Math.min(PIECE_BYTES, slice.lengthBytes() - done))
-                    .asByteBuffer());
-        }
+        RawMemory.inPieces(
+                slice.lengthBytes(),
+                (offset, length) -> crc.update(slice.slice(offset, length).asByteBuffer()));
     }
 
     /** Adds bytes of an array to a checksum, in pieces between which the JVM can reach a safepoint. */
     public static void update(Checksum crc, byte[] bytes, int offset, int length) {
-        for (int done = 0; done < length; ) {
-            int piece = Math.min(PIECE_BYTES, length - done);
-            crc.update(bytes, offset + done, piece);
-            done += piece;
-        }
+        RawMemory.inPieces(length, (done, piece) -> crc.update(bytes, offset + (int) done, (int) piece));
     }
 
     private static void read(CRC32C crc, StoredSlice slice) throws IOException {
