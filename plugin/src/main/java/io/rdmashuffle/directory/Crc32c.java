@@ -46,14 +46,22 @@ public final class Crc32c {
 
     /** Adds a slice of any length to a checksum, in pieces between which the JVM can reach a safepoint. */
     static void update(Checksum crc, MemorySlice slice) {
-        RawMemory.inPieces(
-                slice.lengthBytes(),
-                (offset, length) -> crc.update(slice.slice(offset, length).asByteBuffer()));
+        if (slice.lengthBytes() > RawMemory.MAX_PIECE_BYTES) {
+            RawMemory.inPieces(
+                    slice.lengthBytes(),
+                    (offset, length) -> crc.update(slice.slice(offset, length).asByteBuffer()));
+        } else if (slice.lengthBytes() > 0) {
+            crc.update(slice.asByteBuffer());
+        }
     }
 
     /** Adds bytes of an array to a checksum, in pieces between which the JVM can reach a safepoint. */
     public static void update(Checksum crc, byte[] bytes, int offset, int length) {
-        RawMemory.inPieces(length, (done, piece) -> crc.update(bytes, offset + (int) done, (int) piece));
+        if (length <= RawMemory.MAX_PIECE_BYTES) {
+            crc.update(bytes, offset, length);
+        } else {
+            RawMemory.inPieces(length, (done, piece) -> crc.update(bytes, offset + (int) done, (int) piece));
+        }
     }
 
     private static void read(CRC32C crc, StoredSlice slice) throws IOException {
