@@ -29,8 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.aggregator.ArgumentsAccessor;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Shuffles of bare records: memory that runs short, compression that was asked for, Spark's metrics. */
 @Tag("system")
@@ -108,36 +107,38 @@ class DirectIT {
      * disk tier behind it, and compressed in the pool, or in the disk tier only. Copied from memory: {@code PathsIT}.
      */
     @ParameterizedTest
-    @CsvSource({
-        "2, 1g, JavaSerializer, true, false, 75, true",
-        "2, 8m, KryoSerializer, true, true, 75, always",
-        "3, 8m, KryoSerializer, false, true, 75, true"
-    })
-    void resultsAreSortShuffles(ArgumentsAccessor settings) throws Exception {
-        runJobs(settings);
+    @ValueSource(
+            strings = {
+                "2, 1g, JavaSerializer, true, false, 75, true",
+                "2, 8m, KryoSerializer, true, true, 75, always",
+                "3, 8m, KryoSerializer, false, true, 75, true"
+            })
+    void resultsAreSortShuffles(String settings) throws Exception {
+        runJobs(settings.split(", ", -1));
     }
 
     @ParameterizedTest
     @Tag("nightly")
-    @CsvSource({
-        "2, 8m, KryoSerializer, true, true, 75, false",
-        "2, 8m, KryoSerializer, false, true, 75, always",
-        "2, 1g, KryoSerializer, true, true, 0, false"
-    })
-    void resultsOfMoreSettingsAreSortShuffles(ArgumentsAccessor settings) throws Exception {
-        runJobs(settings);
+    @ValueSource(
+            strings = {
+                "2, 8m, KryoSerializer, true, true, 75, false",
+                "2, 8m, KryoSerializer, false, true, 75, always",
+                "2, 1g, KryoSerializer, true, true, 0, false"
+            })
+    void resultsOfMoreSettingsAreSortShuffles(String settings) throws Exception {
+        runJobs(settings.split(", ", -1));
     }
 
     /** Takes executors, pool, serializer, in place, bare records, compression threshold, and the disk tier. */
-    private void runJobs(ArgumentsAccessor settings) throws Exception {
-        String pool = settings.getString(1);
-        String inPlace = settings.getString(3);
-        String disk = settings.getString(6);
+    private void runJobs(String[] settings) throws Exception {
+        String pool = settings[1];
+        String inPlace = settings[3];
+        String disk = settings[6];
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.direct.enabled",
-                settings.getString(4),
+                settings[4],
                 "spark.shuffle.rdma.direct.compressAbove",
-                settings.getString(5),
+                settings[5],
                 "spark.shuffle.rdma.pool.maxSize",
                 pool,
                 "spark.shuffle.rdma.disk.enabled",
@@ -150,10 +151,10 @@ class DirectIT {
                 "spark.shuffle.rdma.fabric.shm.inPlace",
                 inPlace,
                 "spark.serializer",
-                "org.apache.spark.serializer." + settings.getString(2));
+                "org.apache.spark.serializer." + settings[2]);
         conf.putAll(ShuffleJobs.settings());
         Map<String, List<String>> expected = ShuffleJobs.expected();
-        try (SparkCluster cluster = SparkCluster.start(settings.getInteger(0), ShuffleMode.AUTO, conf)) {
+        try (SparkCluster cluster = SparkCluster.start(Integer.parseInt(settings[0]), ShuffleMode.AUTO, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             assertThat(ShuffleJobs.runAll(cluster.spark())).isEqualTo(expected);
             ClusterStatistics after = observer.statistics();
