@@ -28,7 +28,12 @@ public final class RawMemory {
     /** Bulk operation on a part of a range. */
     @FunctionalInterface
     public interface Piece {
-        /** Handles {@code length} bytes from {@code offset} on. */
+        /**
+         * Handles a part.
+         *
+         * @param offset of its first byte in the range
+         * @param length bytes
+         */
         void handle(long offset, long length);
     }
 
