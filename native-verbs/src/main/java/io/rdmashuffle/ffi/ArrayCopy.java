@@ -16,8 +16,6 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> stateless. <b>Source:</b> {@code sun.misc.Unsafe.copyMemory}, module jdk.unsupported.
  */
 final class ArrayCopy {
-    private static final int MAX_PIECE_BYTES = RawMemory.MAX_PIECE_BYTES;
-
     private static final MemoryIO IO = MemoryIO.getInstance();
     private static final @Nullable MethodHandle COPY;
     private static final long BASE;
@@ -60,17 +58,8 @@ final class ArrayCopy {
         return COPY != null;
     }
 
-    /** Callers have checked the range in the array. */
+    /** Copies in one call; callers have checked the range in the array. */
     static void fromMemory(long address, byte[] target, int offset, int length) {
-        if (length <= MAX_PIECE_BYTES) {
-            pieceFromMemory(address, target, offset, length);
-        } else {
-            RawMemory.inPieces(
-                    length, (done, bytes) -> pieceFromMemory(address + done, target, offset + (int) done, (int) bytes));
-        }
-    }
-
-    private static void pieceFromMemory(long address, byte[] target, int offset, int length) {
         if (COPY == null) {
             IO.getByteArray(address, target, offset, length);
         } else {
@@ -78,17 +67,8 @@ final class ArrayCopy {
         }
     }
 
-    /** Callers have checked the range in the array. */
+    /** Copies in one call; callers have checked the range in the array. */
     static void toMemory(long address, byte[] source, int offset, int length) {
-        if (length <= MAX_PIECE_BYTES) {
-            pieceToMemory(address, source, offset, length);
-        } else {
-            RawMemory.inPieces(
-                    length, (done, bytes) -> pieceToMemory(address + done, source, offset + (int) done, (int) bytes));
-        }
-    }
-
-    private static void pieceToMemory(long address, byte[] source, int offset, int length) {
         if (COPY == null) {
             IO.putByteArray(address, source, offset, length);
         } else {

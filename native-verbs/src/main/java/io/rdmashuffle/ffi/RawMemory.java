@@ -159,7 +159,13 @@ public final class RawMemory {
      * @param length bytes
      */
     public static void getBytes(long address, byte[] target, int offset, int length) {
-        ArrayCopy.fromMemory(address, target, offset, length);
+        if (length <= MAX_PIECE_BYTES) {
+            ArrayCopy.fromMemory(address, target, offset, length);
+        } else {
+            inPieces(
+                    length,
+                    (done, bytes) -> ArrayCopy.fromMemory(address + done, target, offset + (int) done, (int) bytes));
+        }
     }
 
     /**
@@ -171,7 +177,13 @@ public final class RawMemory {
      * @param length bytes
      */
     public static void putBytes(long address, byte[] source, int offset, int length) {
-        ArrayCopy.toMemory(address, source, offset, length);
+        if (length <= MAX_PIECE_BYTES) {
+            ArrayCopy.toMemory(address, source, offset, length);
+        } else {
+            inPieces(
+                    length,
+                    (done, bytes) -> ArrayCopy.toMemory(address + done, source, offset + (int) done, (int) bytes));
+        }
     }
 
     /**
