@@ -17,7 +17,7 @@ import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
-/** Barrier stages between shuffles: all tasks of a stage run at the same time and exchange what they have. */
+/** Barrier stages between shuffles: all tasks of a stage run at the same time and exchange their sums. */
 public final class Barriers {
     private Barriers() {}
 

@@ -54,7 +54,7 @@ public final class Graphs {
         return GraphLoader.edgeListFile(context, edges.toString(), true, 8, memory, memory);
     }
 
-    /** Adds a digest of what each vertex has; sums of doubles depend on their order in the last digits. */
+    /** Adds a digest of the values of all vertices; sums of doubles depend on their order in the last digits. */
     private static <V, E> void add(Findings findings, SparkSession spark, String name, Graph<V, E> graph) {
         @SuppressWarnings("unchecked")
         List<String> each = graph.vertices()

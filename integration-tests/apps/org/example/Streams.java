@@ -35,7 +35,7 @@ public final class Streams {
                     .agg(functions.count("*").as("count"), functions.sum("id").as("sum"));
             findings.add(
                     "batches",
-                    run(summed.writeStream()
+                    run(SUMMED_FILES, summed.writeStream()
                             .format("memory")
                             .queryName("sums")
                             .outputMode("complete")
@@ -56,7 +56,7 @@ public final class Streams {
                     .selectExpr("l.id AS left", "r.id AS right");
             findings.add(
                     "joined batches",
-                    run(joined.writeStream()
+                    run(JOINED_FILES, joined.writeStream()
                             .format("parquet")
                             .option("path", args[0] + "/joined")
                             .option("checkpointLocation", args[0] + "/joined-checkpoint")));
@@ -76,12 +76,16 @@ public final class Streams {
                 .parquet(folder);
     }
 
-    /** Runs a query until it has read all files; returns whether each was a micro-batch of its own. */
-    private static String run(DataStreamWriter<Row> writer) throws Exception {
+    /** Runs a query until it has read all files, each in a micro-batch of its own; returns the number of files. */
+    private static int run(int files, DataStreamWriter<Row> writer) throws Exception {
         StreamingQuery query = writer.trigger(Trigger.AvailableNow()).start();
         if (!query.awaitTermination(Duration.ofMinutes(15).toMillis())) {
             throw new IllegalStateException("still running after 15 minutes: " + query.status());
         }
-        return "last " + query.lastProgress().batchId();
+        // A batch without data may follow.
+        if (query.lastProgress().batchId() < files - 1) {
+            throw new IllegalStateException("fewer micro-batches than files: " + query.lastProgress());
+        }
+        return files;
     }
 }

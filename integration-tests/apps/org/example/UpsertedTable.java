@@ -7,6 +7,7 @@ import org.apache.spark.api.java.function.VoidFunction2;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.streaming.StreamingQuery;
 import org.apache.spark.sql.streaming.StreamingQueryException;
 import org.apache.spark.sql.streaming.Trigger;
 
@@ -64,7 +65,7 @@ final class UpsertedTable {
                             + " GROUP BY id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET amount = t.amount + s.amount"
                             + " WHEN NOT MATCHED THEN INSERT *");
         };
-        spark.readStream()
+        StreamingQuery query = spark.readStream()
                 .schema("id LONG, k LONG, text STRING, amount LONG")
                 .option("maxFilesPerTrigger", 1)
                 .parquet(folder + "/upserts")
@@ -72,8 +73,10 @@ final class UpsertedTable {
                 .foreachBatch(merge)
                 .option("checkpointLocation", folder + "/checkpoint")
                 .trigger(Trigger.AvailableNow())
-                .start()
-                .awaitTermination(Duration.ofMinutes(8).toMillis());
+                .start();
+        if (!query.awaitTermination(Duration.ofMinutes(15).toMillis())) {
+            throw new IllegalStateException("still running after 15 minutes: " + query.status());
+        }
         found("upserted");
     }
 

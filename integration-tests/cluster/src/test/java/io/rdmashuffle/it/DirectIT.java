@@ -129,7 +129,7 @@ class DirectIT {
         runJobs(settings.split(", ", -1));
     }
 
-    /** Takes executors, pool, serializer, in place, bare records, compression threshold, and the disk tier. */
+    /** Takes executors, pool, serializer, inPlace, direct.enabled, direct.compressAbove, disk tier, in this order. */
     private void runJobs(String[] settings) throws Exception {
         String pool = settings[1];
         String inPlace = settings[3];
