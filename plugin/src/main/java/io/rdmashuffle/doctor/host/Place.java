@@ -13,8 +13,13 @@ import java.nio.file.Path;
  * @param problem why no file can be created in it; empty if one can
  * @param type of its file system, as /proc/mounts has it
  * @param freeBytes that this user may use
+ * @param exposed whether other users may rename and delete what lies in it: it is writable by others and has no sticky
+ *     bit
  */
-record Place(boolean exists, String problem, String type, long freeBytes) {
+record Place(boolean exists, String problem, String type, long freeBytes, boolean exposed) {
+    private static final int WRITABLE_BY_OTHERS = 0002;
+    private static final int STICKY = 01000;
+
     /** How a place is looked at; tests replace it. */
     interface Look {
         Place at(Path directory);
@@ -23,7 +28,7 @@ record Place(boolean exists, String problem, String type, long freeBytes) {
     /** Creates a file there and removes it again. */
     static Place look(Path directory) {
         if (!Files.isDirectory(directory)) {
-            return new Place(false, Files.exists(directory) ? "it is no directory" : "it does not exist", "", 0);
+            return new Place(false, Files.exists(directory) ? "it is no directory" : "it does not exist", "", 0, false);
         }
         String problem = "";
         try {
@@ -32,9 +37,16 @@ record Place(boolean exists, String problem, String type, long freeBytes) {
             problem = e.getClass().getSimpleName() + ": " + e.getMessage();
         }
         try {
-            return new Place(true, problem, Files.getFileStore(directory).type(), FreeSpace.of(directory));
+            return new Place(
+                    true, problem, Files.getFileStore(directory).type(), FreeSpace.of(directory), isExposed(directory));
         } catch (IOException e) {
-            return new Place(true, problem.isEmpty() ? String.valueOf(e.getMessage()) : problem, "", 0);
+            return new Place(true, problem.isEmpty() ? String.valueOf(e.getMessage()) : problem, "", 0, false);
         }
+    }
+
+    /** Looks at the permissions, see inode(7). */
+    private static boolean isExposed(Path directory) throws IOException {
+        int mode = (Integer) Files.getAttribute(directory, "unix:mode");
+        return (mode & WRITABLE_BY_OTHERS) != 0 && (mode & STICKY) == 0;
     }
 }

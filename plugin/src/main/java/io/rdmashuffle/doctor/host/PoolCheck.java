@@ -104,6 +104,13 @@ final class PoolCheck {
                     message + "; it is no tmpfs: the system writes the pool to disk",
                     "name a tmpfs in " + DIRECTORY_KEY + ", such as /dev/shm");
         }
+        if (place.exposed()) {
+            return Finding.wrong(
+                    DIRECTORY,
+                    Effect.LESS,
+                    message + "; other users may write to it and it has no sticky bit: they can remove pools",
+                    "chmod +t " + directory);
+        }
         return Finding.ok(DIRECTORY, message);
     }
 

@@ -31,7 +31,10 @@ final class FakeHost {
             "user.name", "spark"));
     final Map<String, String> environment = new HashMap<>();
     final Map<String, Place> places = new HashMap<>(Map.of(
-            "/dev/shm", new Place(true, "", "tmpfs", 64L << 30), "/tmp", new Place(true, "", "ext4", 100L << 30)));
+            "/dev/shm",
+            new Place(true, "", "tmpfs", 64L << 30, false),
+            "/tmp",
+            new Place(true, "", "ext4", 100L << 30, false)));
     final Map<String, String> settings = new HashMap<>(
             Map.of(SparkSettings.MANAGER_KEY, SparkSettings.MANAGER, "spark.master", "spark://host:7077"));
     Optional<String> reasonAgainstNative = Optional.empty();
@@ -85,7 +88,7 @@ final class FakeHost {
                 new HostFiles(root),
                 directory -> places.getOrDefault(
                         directory.toString(),
-                        new Place(directory.equals(directory.getRoot()), "it does not exist", "", 0)),
+                        new Place(directory.equals(directory.getRoot()), "it does not exist", "", 0, false)),
                 () -> reasonAgainstNative,
                 rdma);
         Settings read = Settings.of(settings.isEmpty() ? "" : "spark-defaults.conf", settings, executors)

@@ -6,8 +6,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import io.rdmashuffle.doctor.report.HostReport;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -146,7 +149,7 @@ class HostDoctorTest {
 
     @Test
     void aPoolDirectoryThatIsTooSmallNamesTheSizeThatFits() {
-        host.places.put("/dev/shm", new Place(true, "", "tmpfs", 64 << 20));
+        host.places.put("/dev/shm", new Place(true, "", "tmpfs", 64 << 20, false));
         assertFound("pool-directory", Effect.LESS, "64.0 MiB are free", "--shm-size", "pool.maxSize to at most 64m");
         host.settings.put("spark.shuffle.rdma.pool.onShortage", "fail");
         assertFound("pool-directory", Effect.NO_START, "onShortage=fail", "remount,size=");
@@ -155,13 +158,13 @@ class HostDoctorTest {
     @Test
     void everyExecutorOfTheHostHasAPool() {
         host.executors = 8;
-        host.places.put("/dev/shm", new Place(true, "", "tmpfs", 4L << 30));
+        host.places.put("/dev/shm", new Place(true, "", "tmpfs", 4L << 30, false));
         assertFound("pool-directory", Effect.LESS, "8 executor(s) need up to 8192.0 MiB", "to at most 512m");
     }
 
     @Test
     void aPoolDirectoryWithoutPermissionIsNamed() {
-        host.places.put("/dev/shm", new Place(true, "AccessDeniedException: /dev/shm/x", "tmpfs", 64L << 30));
+        host.places.put("/dev/shm", new Place(true, "AccessDeniedException: /dev/shm/x", "tmpfs", 64L << 30, false));
         assertFound("pool-directory", Effect.NO_RDMA, "AccessDenied", "user spark", "chmod 1777 /dev/shm");
         host.settings.put("spark.shuffle.rdma.pool.onShortage", "fail");
         assertFound("pool-directory", Effect.NO_START, "AccessDenied", "chmod");
@@ -171,8 +174,23 @@ class HostDoctorTest {
     void aPoolDirectoryThatIsMissingOrNoTmpfsIsNamed() {
         host.settings.put("spark.shuffle.rdma.pool.directory", "/mnt/pool");
         assertFound("pool-directory", Effect.NO_RDMA, "does not exist", "spark.shuffle.rdma.pool.directory");
-        host.places.put("/mnt/pool", new Place(true, "", "ext4", 64L << 30));
+        host.places.put("/mnt/pool", new Place(true, "", "ext4", 64L << 30, false));
         assertFound("pool-directory", Effect.LESS, "no tmpfs", "/dev/shm");
+    }
+
+    @Test
+    void warnsOfPoolDirectoryWhoseFilesOthersMayRemove() {
+        host.places.put("/dev/shm", new Place(true, "", "tmpfs", 64L << 30, true));
+        assertFound("pool-directory", Effect.LESS, "no sticky bit", "chmod +t /dev/shm");
+    }
+
+    @Test
+    void seesSharedDirectoriesWithoutStickyBit(@TempDir Path directory) throws IOException {
+        for (Map.Entry<Integer, Boolean> mode : Map.of(0700, false, 0755, false, 0777, true, 0770, false, 01777, false)
+                .entrySet()) {
+            Files.setAttribute(directory, "unix:mode", mode.getKey());
+            assertThat(Place.look(directory).exposed()).as("%o", mode.getKey()).isEqualTo(mode.getValue());
+        }
     }
 
     @Test
@@ -227,10 +245,10 @@ class HostDoctorTest {
     @Test
     void theDiskTierNeedsRoomAndPermission() {
         host.settings.put("spark.local.dir", "/data/1/spark,/data/2");
-        host.places.put("/data/1", new Place(true, "", "ext4", 100L << 30));
-        host.places.put("/data/2", new Place(true, "", "ext4", 100 << 20));
+        host.places.put("/data/1", new Place(true, "", "ext4", 100L << 30, false));
+        host.places.put("/data/2", new Place(true, "", "ext4", 100 << 20, false));
         assertFound("disk-tier", Effect.LESS, "/data/2", "spark.shuffle.rdma.disk.minFree");
-        host.places.put("/data/2", new Place(true, "AccessDeniedException: /data/2/x", "ext4", 100L << 30));
+        host.places.put("/data/2", new Place(true, "AccessDeniedException: /data/2/x", "ext4", 100L << 30, false));
         assertFound("disk-tier", Effect.LESS, "AccessDenied", "user spark", "spark.local.dir");
         host.environment.put("LOCAL_DIRS", "/tmp");
         assertThat(host.worst("disk-tier").effect())
