@@ -13,7 +13,7 @@ import java.util.List;
  * @param lengthBytes of all pieces
  * @param checksum CRC-32C of its bytes as they were written
  */
-public record StoredBlock(List<StoredSlice> pieces, long lengthBytes, int checksum) implements StoredBytes {
+public record StoredBlock(List<StoredSlice> pieces, long lengthBytes, int checksum) {
     static final StoredBlock EMPTY = new StoredBlock(List.of(), 0, 0);
 
     /** Copies all bytes to {@code target[offset..]}, where there must be room. */
@@ -36,7 +36,11 @@ public record StoredBlock(List<StoredSlice> pieces, long lengthBytes, int checks
         return bytes;
     }
 
-    @Override
+    /**
+     * Returns whether the bytes, read where they lie, have the checksum of the written ones.
+     *
+     * @throws IOException if they lie on disk and cannot be read
+     */
     public boolean isIntact() throws IOException {
         return Crc32c.of(pieces) == checksum;
     }

@@ -11,8 +11,12 @@ import java.util.List;
  * @param range lengths and checksums
  * @param pieces the bytes of its slices
  */
-public record StoredRange(BlockRange range, List<StoredSlice> pieces) implements StoredBytes {
-    @Override
+public record StoredRange(BlockRange range, List<StoredSlice> pieces) {
+    /**
+     * Returns whether the bytes, read where they lie, have the checksum of the written ones.
+     *
+     * @throws IOException if they lie on disk and cannot be read
+     */
     public boolean isIntact() throws IOException {
         return range.matches(pieces);
     }

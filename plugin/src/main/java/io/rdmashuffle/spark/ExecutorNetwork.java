@@ -4,6 +4,7 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.DriverChannel;
 import io.rdmashuffle.registry.Member;
@@ -20,11 +21,8 @@ import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryUnavailableException;
 import io.rdmashuffle.registry.RegistryWire;
-import io.rdmashuffle.shuffle.read.BlockCopies;
-import io.rdmashuffle.shuffle.read.FetchDeadlines;
-import io.rdmashuffle.shuffle.read.OneSidedBlockClient;
-import io.rdmashuffle.shuffle.read.PeerLookups;
 import io.rdmashuffle.shuffle.read.ReadServices;
+import io.rdmashuffle.shuffle.read.TransferClient;
 import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -63,7 +61,7 @@ final class ExecutorNetwork implements AutoCloseable {
     private final PeerMessages messages;
     private final RegistryAgent agent;
     private final PeerPaths paths;
-    private final OneSidedBlockClient client;
+    private final TransferClient client;
     private final PeerLookups lookups;
     private final ReadServices readServices;
     private final Member member;
@@ -108,14 +106,7 @@ final class ExecutorNetwork implements AutoCloseable {
                 new KnownMembers(agent),
                 config.peerQuarantine());
         agent.addListener(paths);
-        BlockCopies copies = new BlockCopies(leases, paths, config.fabricReadTimeout(), config.fetchVerifyChecksum());
-        this.client = new OneSidedBlockClient(
-                paths,
-                env.blockManager().blockStoreClient(),
-                copies,
-                counters,
-                new FetchDeadlines(config.fetchTimeout()),
-                config.fetchVerifyChecksum());
+        this.client = new TransferClient(env.blockManager().blockStoreClient(), counters, config.fetchTimeout());
         // Spark would look for peers' files on this host's disks, past their pools.
         env.blockManager().hostLocalDirManager_$eq(Option.empty());
         this.lookups = new PeerLookups(config.fetchTimeout());

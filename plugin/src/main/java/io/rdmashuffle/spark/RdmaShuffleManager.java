@@ -10,7 +10,6 @@ import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.NetworkCompression;
-import io.rdmashuffle.shuffle.read.DirectShuffleReader;
 import io.rdmashuffle.shuffle.read.RdmaShuffleReader;
 import io.rdmashuffle.shuffle.read.ReadServices;
 import io.rdmashuffle.shuffle.serve.PoolBlocks;
@@ -302,9 +301,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = services.mapOutputTracker()
                 .getMapSizesByExecutorId(handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition);
         boolean inBatches = SortShuffleManager$.MODULE$.canUseBatchFetch(startPartition, endPartition, context);
-        return base instanceof DirectShuffleHandle<K, ?, C> direct
-                ? new DirectShuffleReader<>(direct, blocks, context, metrics, services, inBatches)
-                : new RdmaShuffleReader<>(base, blocks, context, metrics, services, inBatches);
+        return new RdmaShuffleReader<>(base, blocks, context, metrics, services, inBatches);
     }
 
     @Override

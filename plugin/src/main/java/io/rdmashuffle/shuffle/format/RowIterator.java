@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.format;
 
+import io.rdmashuffle.lifecycle.Unchecked;
 import io.rdmashuffle.shuffle.HeapShortage;
-import io.rdmashuffle.shuffle.Unchecked;
 import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;

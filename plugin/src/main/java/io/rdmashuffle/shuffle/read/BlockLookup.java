@@ -2,8 +2,11 @@
 package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;
+import io.rdmashuffle.shuffle.read.FetchBatch.Copied;
 import io.rdmashuffle.store.MapOutputStore;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,9 +17,11 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.ShuffleBlockId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,10 +44,10 @@ final class BlockLookup {
     private final MapOutputStore store;
     private final PeerPaths paths;
     private final PeerLookups lookups;
-    private final SlabReads slabs;
+    private final FetchWindow window;
     private final long maximumBytes;
-    private final List<WantedBlock> direct = new ArrayList<>();
-    private final List<WantedBlock> others = new ArrayList<>();
+    private final List<BlockRequest> direct = new ArrayList<>();
+    private final List<BlockRequest> others = new ArrayList<>();
     private final Map<BlockManagerId, BlockSource> sources = new HashMap<>();
 
     /**
@@ -51,7 +56,7 @@ final class BlockLookup {
      * @param visible whether they are read where they are
      * @param lookup ends when what is needed to find them is here, unless they are visible
      */
-    private record Way(List<WantedBlock> blocks, PeerPath path, boolean visible, CompletableFuture<Void> lookup) {}
+    private record Way(List<BlockRequest> blocks, PeerPath path, boolean visible, CompletableFuture<Void> lookup) {}
 
     /**
      * Prepares to look up.
@@ -60,7 +65,7 @@ final class BlockLookup {
      * @param store this executor's own map outputs
      * @param paths one-sided ways to peers
      * @param lookups asks many peers at once
-     * @param slabs copies blocks that cannot be read where they are
+     * @param window reads blocks that are not mapped
      * @param maximumBytes of a block that is copied ahead
      */
     BlockLookup(
@@ -68,43 +73,44 @@ final class BlockLookup {
             MapOutputStore store,
             PeerPaths paths,
             PeerLookups lookups,
-            SlabReads slabs,
+            FetchWindow window,
             long maximumBytes) {
         this.self = self;
         this.store = store;
         this.paths = paths;
         this.lookups = lookups;
-        this.slabs = slabs;
+        this.window = window;
         this.maximumBytes = maximumBytes;
     }
 
     /** Looks all blocks up, and begins to copy. */
     void find(Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocksByAddress) {
-        Map<BlockManagerId, List<WantedBlock>> byOwner = new LinkedHashMap<>();
+        Map<BlockManagerId, List<BlockRequest>> byOwner = new LinkedHashMap<>();
         while (blocksByAddress.hasNext()) {
             Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>> owned = blocksByAddress.next();
             BlockManagerId owner = owned._1();
             for (Iterator<Tuple3<BlockId, Object, Object>> blocks = owned._2().iterator(); blocks.hasNext(); ) {
-                byOwner.computeIfAbsent(owner, first -> new ArrayList<>()).add(new WantedBlock(owner, blocks.next()));
+                byOwner.computeIfAbsent(owner, first -> new ArrayList<>()).add(new BlockRequest(owner, blocks.next()));
             }
         }
-        List<List<WantedBlock>> remote = new ArrayList<>();
+        List<List<BlockRequest>> remote = new ArrayList<>();
         byOwner.forEach((owner, blocks) -> {
             if (owner.executorId().equals(self)) {
-                read(blocks, new LocalBlocks(store));
+                LocalBlocks source = new LocalBlocks(store);
+                read(blocks, source, source::locate);
             } else {
                 remote.add(blocks);
             }
         });
         List<Way> ways = ways(remote);
         lookups.await(ways.stream().map(Way::lookup).toList());
-        List<List<Slab>> copies = new ArrayList<>();
+        List<List<FetchBatch>> copies = new ArrayList<>();
         ways.forEach(way -> take(way, copies));
         copy(copies);
     }
 
     /** Finds ways to the owners, and has all peers asked at once; blocks without a way are for Spark's fetch. */
-    private List<Way> ways(List<List<WantedBlock>> remote) {
+    private List<Way> ways(List<List<BlockRequest>> remote) {
         List<Way> ways = new ArrayList<>();
         List<PeerPath> found = pathsTo(remote);
         for (int i = 0; i < remote.size(); i++) {
@@ -120,10 +126,10 @@ final class BlockLookup {
     }
 
     /** Finds paths to the owners; of those that it does not know it asks the driver, at once. */
-    private List<@Nullable PeerPath> pathsTo(List<List<WantedBlock>> remote) {
+    private List<@Nullable PeerPath> pathsTo(List<List<BlockRequest>> remote) {
         List<@Nullable PeerPath> all = new ArrayList<>();
         List<Supplier<@Nullable PeerPath>> unknown = new ArrayList<>();
-        for (List<WantedBlock> blocks : remote) {
+        for (List<BlockRequest> blocks : remote) {
             String executorId = blocks.get(0).owner().executorId();
             PeerPath path = paths.known(executorId);
             all.add(path);
@@ -142,7 +148,7 @@ final class BlockLookup {
     }
 
     /** Begins to ask a peer; null if that has failed already. */
-    private @Nullable Way way(List<WantedBlock> blocks, PeerPath path) {
+    private @Nullable Way way(List<BlockRequest> blocks, PeerPath path) {
         try {
             boolean visible = path.directory().isVisible();
             return new Way(
@@ -153,27 +159,29 @@ final class BlockLookup {
         }
     }
 
-    private CompletableFuture<Void> ask(List<WantedBlock> blocks, PeerPath path) {
+    private CompletableFuture<Void> ask(List<BlockRequest> blocks, PeerPath path) {
         Set<Long> mapIds = new LinkedHashSet<>();
         blocks.forEach(each -> mapIds.add(each.id().mapId()));
         int shuffleId = blocks.get(0).id().shuffleId();
         return path.directory().prefetch(shuffleId, mapIds, lookups.executor());
     }
 
-    private void take(Way way, List<List<Slab>> copies) {
+    private void take(Way way, List<List<FetchBatch>> copies) {
         if (way.visible()) {
-            read(way.blocks(), new PeerBlocks(paths, way.path()));
+            MappedBlocks source = new MappedBlocks(paths, way.path());
+            read(way.blocks(), source, source::locate);
             return;
         }
         if (!isAnswered(way)) {
             others.addAll(way.blocks());
             return;
         }
-        List<Slab> planned = new SlabPlanner(paths, way.path(), maximumBytes).plan(way.blocks());
-        CopiedBlocks source = new CopiedBlocks(way.path(), planned, slabs);
+        CopiedBlocks source = new CopiedBlocks(paths, way.path(), window, maximumBytes);
         sources.put(way.blocks().get(0).owner(), source);
-        way.blocks().stream().filter(each -> !source.lookUp(each)).forEach(others::add);
-        copies.add(planned);
+        copies.add(source.plan(way.blocks()));
+        way.blocks().stream()
+                .filter(each -> !(each.location() instanceof Copied))
+                .forEach(others::add);
     }
 
     /** Returns whether a peer can be asked for what it has not told: false if that would take as long, and fail. */
@@ -201,42 +209,48 @@ final class BlockLookup {
         }
     }
 
-    /** Has blocks read where they are, as far as they are there. */
-    private void read(List<WantedBlock> blocks, BlockSource source) {
+    /** Locates blocks that are read where they lie, each map output once. */
+    private void read(List<BlockRequest> blocks, BlockSource source, Function<ShuffleBlockId, BlockLocation> locate) {
         sources.put(blocks.get(0).owner(), source);
         long mapId = -1;
-        boolean there = false;
-        for (WantedBlock each : blocks) {
+        BlockLocation location = Elsewhere.UNKNOWN;
+        for (BlockRequest each : blocks) {
             if (each.id().mapId() != mapId) {
                 mapId = each.id().mapId();
-                there = source.lookUp(each);
+                location = locate.apply(each.id());
             }
-            (there ? direct : others).add(each);
+            each.locate(location);
+            (location instanceof Elsewhere ? others : direct).add(each);
         }
     }
 
-    /** Has slabs copied, one of each peer in turn, so that no peer has to bring all of a task's window. */
-    private void copy(List<List<Slab>> byPeer) {
-        List<Slab> inTurn = new ArrayList<>();
+    /** Queues batches, one of each peer in turn, so that no peer has to serve the whole window of a task. */
+    private void copy(List<List<FetchBatch>> byPeer) {
+        List<FetchBatch> inTurn = new ArrayList<>();
         int most = byPeer.stream().mapToInt(List::size).max().orElse(0);
         for (int i = 0; i < most; i++) {
-            for (List<Slab> slabs : byPeer) {
-                if (i < slabs.size()) {
-                    inTurn.add(slabs.get(i));
+            for (List<FetchBatch> batches : byPeer) {
+                if (i < batches.size()) {
+                    inTurn.add(batches.get(i));
                 }
             }
         }
-        inTurn.forEach(slab -> slab.parts().forEach(part -> direct.add(part.block())));
-        slabs.addAll(inTurn);
+        inTurn.forEach(batch -> direct.addAll(batch.requests()));
+        window.addAll(inTurn);
+    }
+
+    /** Returns the window that reads the copied blocks. */
+    FetchWindow window() {
+        return window;
     }
 
     /** Returns the blocks that can be read here, in the order in which they come. */
-    List<WantedBlock> direct() {
+    List<BlockRequest> direct() {
         return direct;
     }
 
     /** Returns the blocks for Spark's fetch. */
-    List<WantedBlock> others() {
+    List<BlockRequest> others() {
         return others;
     }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
-import io.rdmashuffle.shuffle.Unchecked;
-import io.rdmashuffle.shuffle.read.DirectBlockReader.Begun;
+import io.rdmashuffle.lifecycle.Unchecked;
+import io.rdmashuffle.shuffle.read.BlockReader.Begun;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Iterator;
+import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.storage.BlockId;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +30,7 @@ final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
     /** What most blocks fit into; larger ones are read where they lie. */
     private static final int BUFFER_BYTES = 64 << 10;
 
-    private final DirectBlockReader here;
+    private final BlockReader here;
     private final Function2<BlockId, InputStream, InputStream> wrap;
     private final FetchedBlocks fetched;
     private byte @Nullable [] buffer = new byte[BUFFER_BYTES];
@@ -42,13 +43,14 @@ final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
      * @param inBatches whether consecutive partitions of one map output may be fetched as one block
      */
     BlockStreams(
-            TaskBlocks blocks,
+            BlockReader here,
+            List<BlockRequest> others,
             FetchedBlocks.Fetch fetch,
             Function2<BlockId, InputStream, InputStream> wrap,
             boolean inBatches) {
-        this.here = blocks.here();
+        this.here = here;
         this.wrap = wrap;
-        this.fetched = new FetchedBlocks(blocks, fetch, wrap, inBatches, here::close);
+        this.fetched = new FetchedBlocks(here, others, fetch, wrap, inBatches, here::close);
     }
 
     @Override
@@ -102,9 +104,9 @@ final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
 
     /** Blames the owner of a block for bytes that cannot be decoded. */
     private final class Decoded extends FilterInputStream {
-        private final WantedBlock block;
+        private final BlockRequest block;
 
-        Decoded(InputStream in, WantedBlock block) {
+        Decoded(InputStream in, BlockRequest block) {
             super(in);
             this.block = block;
         }

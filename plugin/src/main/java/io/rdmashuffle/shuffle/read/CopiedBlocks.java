@@ -1,66 +1,204 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.directory.BlockRange;
+import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.DirectoryEntry.Place;
+import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.directory.WantedRange;
+import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.peer.PeerPath;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;
+import io.rdmashuffle.shuffle.read.FetchBatch.Copied;
 import io.rdmashuffle.store.ShuffleCounter;
-import java.util.IdentityHashMap;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Blocks of a peer whose memory cannot be mapped: they are copied here slab by slab, ahead of the task.
+ * Blocks of a peer whose memory cannot be mapped: batches of them are copied here ahead of the task.
  *
- * <p>Nothing watches the peer's memory while it is read. Where a map output was, it stays for longer than what is known
- * of it is trusted; and a block that is something else by then has another checksum.
+ * <p>Nothing watches the peer's memory meanwhile. Freed memory stays unchanged for longer than a location is trusted,
+ * and bytes of anything else have another checksum.
  *
- * <p><b>Ownership:</b> closes the slab reads, which it shares with those of other peers.
+ * <p><b>Ownership:</b> closes the window, which it shares with other peers' blocks.
  */
 final class CopiedBlocks implements BlockSource {
-    private final PeerPath path;
-    private final SlabReads reads;
-    private final IdentityHashMap<WantedBlock, Place> places = new IdentityHashMap<>();
+    private static final Logger LOG = LoggerFactory.getLogger(CopiedBlocks.class);
 
-    private record Place(Slab slab, Slab.Part part) {}
+    /** Enough for a network to be busy while the next one is posted, and little of a pool. */
+    private static final long BATCH_BYTES = 1 << 20;
+
+    private final PeerPaths paths;
+    private final PeerPath path;
+    private final FetchWindow window;
+    private final long maximumBytes;
+
+    /** A block and the map output that it is part of. */
+    private record Candidate(BlockRequest request, DirectoryEntry entry) {
+        WantedRange range() {
+            int partition = request.id().reduceId();
+            return new WantedRange(request.id().shuffleId(), entry, partition, partition + 1);
+        }
+    }
 
     /**
-     * Knows the blocks of one peer's slabs.
+     * Prepares to read from one peer.
      *
-     * @param reads brings the slabs
+     * @param window reads the batches
+     * @param maximumBytes of a block; longer ones are left to Spark's block transfer, which may bring them to a file
      */
-    CopiedBlocks(PeerPath path, List<Slab> slabs, SlabReads reads) {
+    CopiedBlocks(PeerPaths paths, PeerPath path, FetchWindow window, long maximumBytes) {
+        this.paths = paths;
         this.path = path;
-        this.reads = reads;
-        for (Slab slab : slabs) {
-            for (Slab.Part part : slab.parts()) {
-                places.put(part.block(), new Place(slab, part));
+        this.window = window;
+        this.maximumBytes = maximumBytes;
+    }
+
+    /**
+     * Looks up blocks and divides the readable ones among batches, in the same order. All blocks of a map output are in
+     * batches, or none.
+     */
+    List<FetchBatch> plan(List<BlockRequest> requests) {
+        try {
+            List<Candidate> candidates = locate(requests);
+            return divide(candidates, ranges(candidates));
+        } catch (ReadFailedException e) {
+            if (e.reason().isFaultOfPath()) {
+                paths.failed(path, e);
+            } else {
+                LOG.debug("Cannot look up blocks of executor {}", path.executorId(), e);
+            }
+        } catch (IOException e) {
+            LOG.warn("Fetching blocks of executor {} over Spark's block transfer", path.executorId(), e);
+        }
+        return List.of();
+    }
+
+    /** Reads indexes, all at once; one by one if that fails, so that a bad entry does not cost others their path. */
+    private List<@Nullable BlockRange> ranges(List<Candidate> candidates) throws IOException {
+        List<WantedRange> wanted = candidates.stream().map(Candidate::range).toList();
+        try {
+            return path.directory().ranges(wanted);
+        } catch (ReadFailedException e) {
+            if (!concernsOneOutput(e)) {
+                throw e;
+            }
+            LOG.debug("Looking up blocks of executor {} one by one", path.executorId(), e);
+        }
+        List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
+        for (WantedRange each : wanted) {
+            ranges.add(range(each));
+        }
+        return ranges;
+    }
+
+    private @Nullable BlockRange range(WantedRange wanted) throws IOException {
+        try {
+            return path.directory().range(wanted);
+        } catch (ReadFailedException e) {
+            if (!concernsOneOutput(e)) {
+                throw e;
+            }
+            LOG.debug("Cannot read the index of {} of executor {}", wanted, path.executorId(), e);
+        } catch (IOException e) {
+            LOG.warn("Fetching {} of executor {} over Spark's block transfer", wanted, path.executorId(), e);
+        }
+        return null;
+    }
+
+    /** Returns whether other outputs of the peer can be read; an entry outside its regions is damaged or very old. */
+    private static boolean concernsOneOutput(ReadFailedException failure) {
+        return switch (failure.reason()) {
+            case UNREADABLE, REGION_ABSENT, OUT_OF_BOUNDS -> true;
+            default -> false;
+        };
+    }
+
+    private List<Candidate> locate(List<BlockRequest> requests) throws IOException {
+        List<Candidate> candidates = new ArrayList<>(requests.size());
+        long mapId = -1;
+        DirectoryEntry entry = null;
+        for (BlockRequest each : requests) {
+            if (each.id().mapId() != mapId) {
+                mapId = each.id().mapId();
+                Located located = path.directory().locate(each.id().shuffleId(), mapId);
+                entry = located == null ? null : located.entry();
+            }
+            if (entry != null && isReadable(entry)) {
+                candidates.add(new Candidate(each, entry));
+            } else if (entry != null && entry.place() == Place.FILE) {
+                each.locate(Elsewhere.FILE);
             }
         }
+        return candidates;
+    }
+
+    private boolean isReadable(DirectoryEntry entry) {
+        return entry.extents() > 0 && entry.isReadable(path.peer().readsDisk());
+    }
+
+    private List<FetchBatch> divide(List<Candidate> candidates, List<@Nullable BlockRange> ranges) {
+        Set<Long> refused = new HashSet<>();
+        for (int i = 0; i < ranges.size(); i++) {
+            BlockRange range = ranges.get(i);
+            // Spark requests no empty blocks: an index with one lies in memory that was freed and cleared.
+            if (range == null || range.slices().isEmpty() || range.lengthBytes() > maximumBytes) {
+                refused.add(candidates.get(i).entry().mapId());
+            }
+        }
+        List<FetchBatch> batches = new ArrayList<>();
+        FetchBatch filled = null;
+        for (int i = 0; i < ranges.size(); i++) {
+            BlockRange range = ranges.get(i);
+            if (range == null || refused.contains(candidates.get(i).entry().mapId())) {
+                continue;
+            }
+            if (filled == null || filled.lengthBytes() + range.lengthBytes() > BATCH_BYTES) {
+                filled = new FetchBatch(path, this::refresh);
+                batches.add(filled);
+            }
+            filled.add(candidates.get(i).request(), candidates.get(i).entry(), range);
+        }
+        return batches;
+    }
+
+    /** Looks up the map outputs of a batch again; returns false if it cannot be read as a whole any more. */
+    private boolean refresh(FetchBatch batch) throws IOException {
+        List<Candidate> candidates = locate(batch.requests());
+        if (candidates.size() != batch.requests().size()) {
+            return false;
+        }
+        List<DirectoryEntry> entries = candidates.stream().map(Candidate::entry).toList();
+        return batch.isAt(entries) || batch.moveTo(entries, ranges(candidates));
     }
 
     @Override
-    public boolean lookUp(WantedBlock wanted) {
-        return places.containsKey(wanted);
-    }
-
-    @Override
-    public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock wanted) {
-        Place place = places.get(wanted);
-        MemorySlice slab = place == null ? null : reads.await(place.slab());
-        if (place == null || slab == null) {
+    public @Nullable Block find(BlockRequest request) {
+        if (!(request.location() instanceof Copied copied)) {
             return null;
         }
-        Slab.Part part = place.part();
-        MemorySlice bytes = slab.slice(part.offset(), part.lengthBytes());
-        return new InPlaceBlock<>(
-                new StoredBlock(List.of(bytes), part.lengthBytes(), part.checksum()), () -> true, () -> {});
+        MemorySlice batch = window.await(copied.batch());
+        if (batch == null) {
+            return null;
+        }
+        MemorySlice bytes = batch.slice(copied.offset(), copied.lengthBytes());
+        return new Block(
+                new StoredBlock(List.of(bytes), copied.lengthBytes(), copied.checksum()), () -> true, () -> {});
     }
 
-    /** {@inheritDoc} Its owner may have moved it, and freed what was read. */
+    /** {@inheritDoc} The owner may have moved the map output and freed its memory. */
     @Override
-    public void damaged(WantedBlock wanted) {
-        path.directory().outdated(wanted.id().shuffleId());
+    public void damaged(BlockRequest request) {
+        path.directory().outdated(request.id().shuffleId());
     }
 
     @Override
@@ -70,6 +208,6 @@ final class CopiedBlocks implements BlockSource {
 
     @Override
     public void close() {
-        reads.close();
+        window.close();
     }
 }

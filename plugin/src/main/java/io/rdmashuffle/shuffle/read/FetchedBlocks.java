@@ -16,7 +16,7 @@ import scala.collection.Iterator;
  * <p><b>Threading:</b> one thread.
  */
 final class FetchedBlocks {
-    private final DirectBlockReader here;
+    private final BlockReader here;
     private final Fetch fetch;
     private final Function2<BlockId, InputStream, InputStream> wrap;
     private final Runnable atEnd;
@@ -25,9 +25,9 @@ final class FetchedBlocks {
 
     /** What this asks of {@link SparkFetch}. */
     interface Fetch {
-        /** Does as {@link SparkFetch#start(List, Function2, boolean)}. */
+        /** Does as {@link SparkFetch#start}. */
         Iterator<Tuple2<BlockId, InputStream>> start(
-                List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches);
+                List<BlockRequest> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches);
 
         /** Does as {@link SparkFetch#atEnd}. */
         void atEnd(Runnable action);
@@ -41,17 +41,18 @@ final class FetchedBlocks {
      * @param atEnd is to run when the task has ended, before Spark releases what it has fetched
      */
     FetchedBlocks(
-            TaskBlocks blocks,
+            BlockReader here,
+            List<BlockRequest> others,
             Fetch fetch,
             Function2<BlockId, InputStream, InputStream> wrap,
             boolean inBatches,
             Runnable atEnd) {
-        this.here = blocks.here();
+        this.here = here;
         this.fetch = fetch;
         this.wrap = wrap;
         this.atEnd = atEnd;
-        if (!blocks.others().isEmpty()) {
-            this.fetched = fetch.start(blocks.others(), wrap, inBatches);
+        if (!others.isEmpty()) {
+            this.fetched = fetch.start(others, wrap, inBatches);
         }
     }
 
@@ -61,7 +62,7 @@ final class FetchedBlocks {
         Tuple2<BlockId, InputStream> next = nextFetched();
         if (next == null && !missedAsked) {
             missedAsked = true;
-            List<WantedBlock> missed = here.takeMissed();
+            List<BlockRequest> missed = here.takeMissed();
             if (!missed.isEmpty()) {
                 // Not in batches: Spark merges over what lies between two blocks, which was read already.
                 fetched = fetch.start(missed, wrap, false);

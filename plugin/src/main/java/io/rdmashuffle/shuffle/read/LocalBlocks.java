@@ -3,6 +3,7 @@ package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.StoredBlock;
+import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
@@ -12,41 +13,46 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Blocks in this executor's own pool; a reference keeps each where it is until it is closed. What was found ahead is
- * held without one: memory that is freed meanwhile, since the output has moved or its shuffle is gone, gives none.
+ * Blocks in this executor's own pool, retained while they are read. A location holds no reference: if its memory was
+ * freed since, because the output moved or its shuffle was removed, the store is asked again.
  */
 final class LocalBlocks implements BlockSource {
     private static final Logger LOG = LoggerFactory.getLogger(LocalBlocks.class);
 
     private final MapOutputStore store;
-    private final FoundAhead<MapOutput> ahead =
-            new FoundAhead<>(output -> output.entry().mapId());
+
+    /**
+     * A map output of this executor.
+     *
+     * @param output not retained
+     */
+    private record Local(MapOutput output) implements BlockLocation {}
 
     LocalBlocks(MapOutputStore store) {
         this.store = store;
     }
 
-    @Override
-    public boolean lookUp(WantedBlock wanted) {
-        MapOutput output = store.find(wanted.id().shuffleId(), wanted.id().mapId());
-        if (output != null) {
-            ahead.add(output);
-        }
-        return output != null;
+    /** Looks up the map output of a block. The store's lock is shared by all tasks of the executor. */
+    BlockLocation locate(ShuffleBlockId id) {
+        MapOutput output = store.find(id.shuffleId(), id.mapId());
+        return output == null ? Elsewhere.UNKNOWN : new Local(output);
     }
 
     @Override
-    public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock wanted) {
-        ShuffleBlockId id = wanted.id();
-        MapOutput output = acquire(id);
+    public @Nullable Block find(BlockRequest request) {
+        ShuffleBlockId id = request.id();
+        MapOutput output =
+                request.location() instanceof Local local && local.output().retain()
+                        ? local.output()
+                        : store.acquire(id.shuffleId(), id.mapId());
         if (output == null) {
             return null;
         }
         try {
             StoredBlock bytes = output.block(id.reduceId());
-            // Spark asks for no empty blocks: an index that says so was overwritten.
+            // Spark requests no empty blocks: an index with one was overwritten.
             if (bytes.lengthBytes() > 0) {
-                return new InPlaceBlock<>(bytes, () -> true, output::release);
+                return new Block(bytes, () -> true, output::release);
             }
             LOG.warn("The index of {} in the pool is damaged: an empty block was asked for", id);
         } catch (IOException e) {
@@ -54,11 +60,6 @@ final class LocalBlocks implements BlockSource {
         }
         output.release();
         return null;
-    }
-
-    private @Nullable MapOutput acquire(ShuffleBlockId id) {
-        MapOutput found = ahead.get(id.mapId());
-        return found != null && found.retain() ? found : store.acquire(id.shuffleId(), id.mapId());
     }
 
     @Override

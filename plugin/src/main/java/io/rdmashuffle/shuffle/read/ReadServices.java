@@ -3,6 +3,7 @@ package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.spark.compat.SparkLine;
@@ -13,7 +14,6 @@ import java.util.concurrent.CompletableFuture;
 import org.apache.spark.MapOutputTracker;
 import org.apache.spark.SparkConf;
 import org.apache.spark.internal.config.package$;
-import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.serializer.SerializerManager;
 import org.apache.spark.storage.BlockManager;
 
@@ -25,7 +25,7 @@ import org.apache.spark.storage.BlockManager;
  * @param serializerManager compression and encryption
  * @param blockManager local blocks, and temporary files of large remote ones
  * @param mapOutputTracker knows which executor has which map outputs
- * @param client brings remote blocks
+ * @param transfer Spark's block transfer, for blocks that are not read one-sidedly
  * @param store this executor's own map outputs
  * @param paths one-sided ways to peers
  * @param lookups asks many peers at once
@@ -40,7 +40,7 @@ public record ReadServices(
         SerializerManager serializerManager,
         BlockManager blockManager,
         MapOutputTracker mapOutputTracker,
-        BlockStoreClient client,
+        TransferClient transfer,
         MapOutputStore store,
         PeerPaths paths,
         PeerLookups lookups,
@@ -73,10 +73,10 @@ public record ReadServices(
     }
 
     /**
-     * Returns how long a block may be that is copied into memory: no longer than what may be under way, nor than {@code
-     * spark.network.maxRemoteBlockSizeFetchToMem}. Spark's fetch brings longer ones, to a file if need be.
+     * Returns the longest block that is copied into memory, {@code spark.network.maxRemoteBlockSizeFetchToMem}. Spark's
+     * block transfer writes longer ones to a file.
      */
     long maxCopiedBytes() {
-        return Math.min(maxBytesInFlight(), (Long) conf.get(package$.MODULE$.MAX_REMOTE_BLOCK_SIZE_FETCH_TO_MEM()));
+        return (Long) conf.get(package$.MODULE$.MAX_REMOTE_BLOCK_SIZE_FETCH_TO_MEM());
     }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
-import io.rdmashuffle.shuffle.Unchecked;
+import io.rdmashuffle.lifecycle.Unchecked;
 import io.rdmashuffle.shuffle.format.Frames;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
 import org.apache.spark.storage.BlockId;
@@ -24,7 +25,7 @@ import scala.Tuple2;
 final class RecordStream extends InputStream {
     private static final Logger LOG = LoggerFactory.getLogger(RecordStream.class);
 
-    private final DirectBlockReader here;
+    private final BlockReader here;
     private final FetchedBlocks fetched;
     private final Supplier<Frames> framesOf;
     private final Object lock = new Object();
@@ -41,10 +42,15 @@ final class RecordStream extends InputStream {
      * @param frames makes what compressed blocks are opened with; asked once, when a block is fetched
      * @param inBatches whether consecutive partitions of one map output may be fetched as one block
      */
-    RecordStream(TaskBlocks blocks, FetchedBlocks.Fetch fetch, Supplier<Frames> frames, boolean inBatches) {
-        this.here = blocks.here();
+    RecordStream(
+            BlockReader here,
+            List<BlockRequest> others,
+            FetchedBlocks.Fetch fetch,
+            Supplier<Frames> frames,
+            boolean inBatches) {
+        this.here = here;
         this.framesOf = frames;
-        this.fetched = new FetchedBlocks(blocks, fetch, (id, in) -> open(in), inBatches, this::close);
+        this.fetched = new FetchedBlocks(here, others, fetch, (id, in) -> open(in), inBatches, this::close);
     }
 
     private InputStream open(InputStream in) {

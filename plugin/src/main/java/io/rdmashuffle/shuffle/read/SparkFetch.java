@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.shuffle.BlockKey;
+import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;
 import java.io.InputStream;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.internal.config.ConfigEntry;
@@ -10,18 +15,15 @@ import org.apache.spark.internal.config.package$;
 import org.apache.spark.io.CompressionCodec$;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockFetcherIterator;
 import org.apache.spark.util.SystemClock;
 import org.apache.spark.util.TaskCompletionListener;
 import scala.Function2;
 import scala.Tuple2;
-import scala.Tuple3;
 import scala.collection.Iterator;
-import scala.collection.Seq;
 
 /**
- * Fetches blocks for one reduce task with Spark's {@code ShuffleBlockFetcherIterator} over {@link OneSidedBlockClient}:
+ * Fetches blocks for one reduce task with Spark's {@code ShuffleBlockFetcherIterator} over {@link TransferClient}:
  * bytes and requests in flight, retries and fetch failures are Spark's.
  *
  * <p><b>Threading:</b> one task thread.
@@ -44,20 +46,18 @@ record SparkFetch(
     /**
      * Begins to fetch.
      *
-     * @param blocks sizes and map indexes, by executor
      * @param wrap makes a block's stream of its bytes
      * @param inBatches whether consecutive partitions of one map output may come as one block
      */
+    @Override
     public Iterator<Tuple2<BlockId, InputStream>> start(
-            Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks,
-            Function2<BlockId, InputStream, InputStream> wrap,
-            boolean inBatches) {
+            List<BlockRequest> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
         return new ShuffleBlockFetcherIterator(
                         context,
-                        services.client(),
+                        services.transfer().client(inFiles(blocks)),
                         services.blockManager(),
                         services.mapOutputTracker(),
-                        blocks,
+                        BlockRequest.byOwner(blocks, sizeFactor),
                         wrap,
                         this.<Long>setting(package$.MODULE$.REDUCER_MAX_SIZE_IN_FLIGHT()) * MEBIBYTE,
                         this.<Integer>setting(package$.MODULE$.REDUCER_MAX_REQS_IN_FLIGHT()),
@@ -74,10 +74,15 @@ record SparkFetch(
                 .toCompletionIterator();
     }
 
-    @Override
-    public Iterator<Tuple2<BlockId, InputStream>> start(
-            List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
-        return start(WantedBlock.byOwner(blocks, sizeFactor), wrap, inBatches);
+    /** Returns a filter of the ids of those blocks, or batches of them, that lie in Spark's shuffle files. */
+    static Predicate<String> inFiles(List<BlockRequest> blocks) {
+        Set<Long> mapIds = new HashSet<>();
+        for (BlockRequest each : blocks) {
+            if (each.location() == Elsewhere.FILE) {
+                mapIds.add(each.id().mapId());
+            }
+        }
+        return id -> BlockKey.of(id).filter(key -> mapIds.contains(key.mapId())).isPresent();
     }
 
     /** Has an action done when the task has ended, before those that were asked for earlier. */

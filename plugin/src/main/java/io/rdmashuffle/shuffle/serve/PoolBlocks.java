@@ -3,8 +3,8 @@ package io.rdmashuffle.shuffle.serve;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.StoredRange;
+import io.rdmashuffle.lifecycle.Unchecked;
 import io.rdmashuffle.shuffle.BlockKey;
-import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
 import io.rdmashuffle.shuffle.migrate.DepartingOutputs;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;

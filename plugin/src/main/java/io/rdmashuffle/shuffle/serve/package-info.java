@@ -3,7 +3,7 @@
  * This executor's blocks as Spark's block manager asks for them: for its own tasks, for peers over Spark's block
  * transfer, and for decommissioning.
  *
- * <p>May use {@code directory}, {@code shuffle}, {@code shuffle.buffer}, {@code shuffle.migrate},
+ * <p>May use {@code directory}, {@code lifecycle}, {@code shuffle}, {@code shuffle.buffer}, {@code shuffle.migrate},
  * {@code spark.compat}, {@code store} and Spark. Must never hand out a block of the pool before its checksums have
  * been compared, unless verification is switched off.
  */

@@ -13,9 +13,10 @@ import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
-import io.rdmashuffle.shuffle.read.DirectBlockReader.Begun;
+import io.rdmashuffle.shuffle.read.BlockReader.Begun;
 import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -59,7 +60,7 @@ class BlockLookupTest {
     private static final String SELF = "reader";
     private static final int SHUFFLE = 4;
     private static final int PARTITIONS = 4;
-    /** Three of them fit into a slab. */
+    /** Three of them fit into a batch. */
     private static final int BLOCK_BYTES = 300 << 10;
 
     private static final long POOL_BYTES = 8 << 20;
@@ -78,7 +79,7 @@ class BlockLookupTest {
     private FlakyFabric fabric;
     private PeerPaths paths;
     private ReceiveLeases leases;
-    private SlabReads slabs;
+    private FetchWindow window;
 
     @SuppressWarnings("NullAway.Init") // by find()
     private BlockLookup lookup;
@@ -131,12 +132,12 @@ class BlockLookupTest {
         leases = new ReceiveLeases(executor(SELF).pool, Duration.ZERO);
         paths = new PeerPaths(
                 List.of(fabric), new BlockingReads(leases, LONG), id -> Optional.ofNullable(members.get(id)), LONG);
-        slabs = new SlabReads(paths, leases, LONG, POOL_BYTES, counters, wait -> {});
+        window = new FetchWindow(paths, leases, LONG, POOL_BYTES, counters, wait -> {});
     }
 
     @AfterEach
     void close() {
-        slabs.close();
+        window.close();
         lookups.close();
         paths.close();
         executors.values().forEach(Executor::close);
@@ -187,18 +188,18 @@ class BlockLookupTest {
         return names;
     }
 
-    private static List<String> names(List<WantedBlock> blocks) {
+    private static List<String> names(List<BlockRequest> blocks) {
         return blocks.stream().map(block -> block.id().name()).toList();
     }
 
     /** Looks all blocks up, reads those that can be read directly, and checks that they are right. */
     private void find(long maximumBytes) throws IOException {
-        lookup = new BlockLookup(SELF, executor(SELF).store, paths, lookups, slabs, maximumBytes);
+        lookup = new BlockLookup(SELF, executor(SELF).store, paths, lookups, window, maximumBytes);
         lookup.find(ScalaCollections.iterator(wanted.iterator()));
         ReadTally tally = new ReadTally(new TempShuffleReadMetrics(), counters, false, false);
         List<String> read = new ArrayList<>();
-        try (DirectBlockReader reader =
-                new DirectBlockReader(lookup.direct(), lookup.sources(), slabs::cancel, tally, true, null)) {
+        try (BlockReader reader =
+                new BlockReader(lookup.direct(), lookup.sources(), window::cancel, tally, true, null)) {
             byte[] buffer = new byte[1000];
             for (Begun begun = reader.begin(buffer); begun != null; begun = reader.begin(buffer)) {
                 String name = begun.wanted().id().name();
@@ -213,7 +214,7 @@ class BlockLookupTest {
     /** Returns the owners of blocks in the order in which they come, without repetitions. */
     private List<String> turns() {
         List<String> turns = new ArrayList<>();
-        for (WantedBlock block : lookup.direct()) {
+        for (BlockRequest block : lookup.direct()) {
             String owner = block.owner().executorId();
             if (turns.isEmpty() || !turns.get(turns.size() - 1).equals(owner)) {
                 turns.add(owner);
@@ -222,7 +223,7 @@ class BlockLookupTest {
         return turns;
     }
 
-    /** Copied, two map outputs are slabs of three, three and two blocks, and peers take turns. */
+    /** Copied, two map outputs are batches of three, three and two blocks, and peers take turns. */
     @Test
     void blocksOfItselfAndOfPeersAreReadDirectly() throws Exception {
         wantPooled("1", BLOCK_BYTES);

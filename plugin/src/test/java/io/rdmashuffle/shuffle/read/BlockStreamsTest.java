@@ -7,8 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.lifecycle.Unchecked;
 import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.shuffle.Unchecked;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -55,8 +55,8 @@ class BlockStreamsTest {
     private final MemorySource source = new MemorySource();
     private final TempShuffleReadMetrics metrics = new TempShuffleReadMetrics();
     private final ShuffleCounters counters = new ShuffleCounters();
-    private final List<WantedBlock> here = new ArrayList<>();
-    private final List<WantedBlock> others = new ArrayList<>();
+    private final List<BlockRequest> here = new ArrayList<>();
+    private final List<BlockRequest> others = new ArrayList<>();
     private final Map<BlockId, byte[]> written = new HashMap<>();
     private final Fetches fetches = new Fetches();
     private long used;
@@ -70,13 +70,13 @@ class BlockStreamsTest {
 
     /** Spark's fetch, which finds every block. */
     private final class Fetches implements FetchedBlocks.Fetch {
-        private final List<List<WantedBlock>> asked = new ArrayList<>();
+        private final List<List<BlockRequest>> asked = new ArrayList<>();
         private final List<Boolean> batches = new ArrayList<>();
         private final List<Runnable> atEnd = new ArrayList<>();
 
         @Override
         public Iterator<Tuple2<BlockId, InputStream>> start(
-                List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
+                List<BlockRequest> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
             asked.add(blocks);
             batches.add(inBatches);
             return ScalaCollections.iterator(blocks.stream()
@@ -91,19 +91,19 @@ class BlockStreamsTest {
         }
     }
 
-    private WantedBlock write(int length) {
+    private BlockRequest write(int length) {
         byte[] bytes = new byte[length];
         random.nextBytes(bytes);
         return write(bytes);
     }
 
-    private WantedBlock write(byte[] bytes) {
-        WantedBlock block = new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(0, maps++, 3), 1L, 0));
+    private BlockRequest write(byte[] bytes) {
+        BlockRequest block = new BlockRequest(OWNER, new Tuple3<>(new ShuffleBlockId(0, maps++, 3), 1L, 0));
         written.put(block.id(), bytes);
         return block;
     }
 
-    private WantedBlock store(WantedBlock block, int checksumError) {
+    private BlockRequest store(BlockRequest block, int checksumError) {
         byte[] bytes = bytesOf(block);
         slice.putBytes(used, bytes, 0, bytes.length);
         MemorySlice place = slice.slice(used, bytes.length);
@@ -112,12 +112,12 @@ class BlockStreamsTest {
         return block;
     }
 
-    private byte[] bytesOf(WantedBlock block) {
+    private byte[] bytesOf(BlockRequest block) {
         return Objects.requireNonNull(written.get(block.id()));
     }
 
-    private DirectBlockReader reader() {
-        return new DirectBlockReader(
+    private BlockReader reader() {
+        return new BlockReader(
                 here,
                 new HashMap<>(Map.of(OWNER, source)),
                 () -> {},
@@ -126,11 +126,11 @@ class BlockStreamsTest {
                 null);
     }
 
-    private BlockStreams streams(DirectBlockReader reader, Function2<BlockId, InputStream, InputStream> wrap) {
-        return new BlockStreams(new TaskBlocks(reader, others), fetches, wrap, true);
+    private BlockStreams streams(BlockReader reader, Function2<BlockId, InputStream, InputStream> wrap) {
+        return new BlockStreams(reader, others, fetches, wrap, true);
     }
 
-    private BlockStreams streams(DirectBlockReader reader) {
+    private BlockStreams streams(BlockReader reader) {
         return streams(reader, (id, bytes) -> bytes);
     }
 
@@ -140,10 +140,10 @@ class BlockStreamsTest {
 
     @Test
     void everyBlockIsAStream() throws IOException {
-        List<WantedBlock> missed = new ArrayList<>();
-        List<WantedBlock> inOrder = new ArrayList<>();
+        List<BlockRequest> missed = new ArrayList<>();
+        List<BlockRequest> inOrder = new ArrayList<>();
         for (int i = 0; i < 60; i++) {
-            WantedBlock block = write(randomLength());
+            BlockRequest block = write(randomLength());
             switch (random.nextInt(5)) {
                 case 0 -> others.add(block);
                 case 1 -> missed.add(block);
@@ -158,7 +158,7 @@ class BlockStreamsTest {
         inOrder.addAll(others);
         inOrder.addAll(missed);
         BlockStreams streams = streams(reader());
-        for (WantedBlock block : inOrder) {
+        for (BlockRequest block : inOrder) {
             assertThat(streams.hasNext()).isTrue();
             Tuple2<BlockId, InputStream> next = streams.next();
             assertThat(next._1()).as("seed %d", seed).isEqualTo(block.id());
@@ -192,8 +192,8 @@ class BlockStreamsTest {
 
     @Test
     void whatIsLeftOfAStreamIsGivenUpWithTheNext() throws IOException {
-        WantedBlock large = store(write(200_000), 0);
-        WantedBlock next = store(write(200), 0);
+        BlockRequest large = store(write(200_000), 0);
+        BlockRequest next = store(write(200), 0);
         here.addAll(List.of(large, next));
         BlockStreams streams = streams(reader());
         InputStream begun = streams.next()._2();
@@ -235,7 +235,7 @@ class BlockStreamsTest {
         byte[] broken = packed.toByteArray();
         broken[broken.length - 1]++;
         here.addAll(List.of(store(write(broken), 0), store(write(100), 0)));
-        DirectBlockReader reader = reader();
+        BlockReader reader = reader();
         BlockStreams streams = streams(reader, (id, in) -> unpack(in));
         InputStream begun = streams.next()._2();
         assertThatThrownBy(begun::readAllBytes).isInstanceOf(FetchFailedException.class);
@@ -247,7 +247,7 @@ class BlockStreamsTest {
     @Test
     void nothingIsReadOnceTheTaskHasEnded() throws IOException {
         here.addAll(List.of(store(write(200_000), 0), store(write(100), 0)));
-        DirectBlockReader reader = reader();
+        BlockReader reader = reader();
         BlockStreams streams = streams(reader, (id, in) -> new BufferedInputStream(in, 100));
         InputStream begun = streams.next()._2();
         assertThat(begun.readNBytes(1_000)).hasSize(1_000);
@@ -272,7 +272,7 @@ class BlockStreamsTest {
             here.add(store(write(bytes), 0));
         }
         BlockStreams streams = streams(reader());
-        for (WantedBlock block : here) {
+        for (BlockRequest block : here) {
             assertThat(streams.next()._2().readAllBytes()).isEqualTo(bytesOf(block));
         }
         assertThat(streams.hasNext()).isFalse();

@@ -20,10 +20,9 @@ import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
-import io.rdmashuffle.shuffle.read.DirectBlockReader.Begun;
-import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.nio.file.Path;
@@ -37,11 +36,7 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.UUID;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
-import org.apache.spark.executor.TempShuffleReadMetrics;
 import org.apache.spark.shuffle.FetchFailedException;
-import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.BlockManagerId;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -51,11 +46,6 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.ValueSource;
-import scala.Option;
-import scala.Tuple2;
-import scala.Tuple3;
-import scala.collection.Iterator;
-import scala.collection.Seq;
 
 /**
  * A reducer that fetches from a peer whose memory is damaged: each block is answered once, with the right bytes over
@@ -93,14 +83,9 @@ class DamagedPeerTest {
     private ShmFabric fabric;
     private Pool readerPool;
     private PeerPaths paths;
-    private OneSidedBlockClient client;
+    private TransferClient transfer;
+    private TaskRead read;
     private final PeerLookups lookups = new PeerLookups(LONG);
-
-    /** Reads blocks of a partition; returns whether none of them needed Spark's block transfer. */
-    @FunctionalInterface
-    private interface Reading {
-        boolean of(int partition) throws Exception;
-    }
 
     DamagedPeerTest(boolean inPlace) {
         this.inPlace = inPlace;
@@ -124,8 +109,8 @@ class DamagedPeerTest {
                 id -> Optional.of(member),
                 Duration.ZERO,
                 PATIENCE);
-        BlockCopies copies = new BlockCopies(new ReceiveLeases(readerPool, Duration.ZERO), paths, LONG, true);
-        client = new OneSidedBlockClient(paths, netty, copies, counters, new FetchDeadlines(LONG), true);
+        transfer = new TransferClient(netty, counters, LONG);
+        read = new TaskRead(store, paths, lookups, new ReceiveLeases(readerPool, Duration.ZERO), counters, transfer);
         for (int map = 0; map < 3; map++) {
             byte[][] content = new byte[PARTITIONS][];
             for (int p = 0; p < PARTITIONS; p++) {
@@ -135,14 +120,13 @@ class DamagedPeerTest {
             }
             TestOutput made = TestOutput.write(owner.pool(), map, content, random);
             outputs.add(made);
-            netty.blocks().put("shuffle_" + SHUFFLE + "_" + map + "_1_5", made.expected(1, 5));
             store.add(SHUFFLE, store.epoch(SHUFFLE), made.output());
         }
     }
 
     @AfterEach
     void close() {
-        client.close();
+        transfer.close();
         lookups.close();
         paths.close();
         fabric.close();
@@ -154,16 +138,8 @@ class DamagedPeerTest {
     /** Everything but what a record with a checksum of its own says of other memory that is whole. */
     @Test
     void everyBlockComesRightOrFails() throws Exception {
-        try (FuzzRun run = new FuzzRun("fetch from a damaged peer" + way())) {
-            damageAll(run, this::cameOneSided);
-        }
-    }
-
-    /** The same for the direct reader, which finds blocks itself; what it misses is left to Spark's fetch. */
-    @Test
-    void everyBlockReadDirectlyComesRightOrIsMissed() throws Exception {
-        try (FuzzRun run = new FuzzRun("direct read from a damaged peer" + way(), FetchFailedException.class)) {
-            damageAll(run, this::cameDirectly);
+        try (FuzzRun run = new FuzzRun("read from a damaged peer" + way(), FetchFailedException.class)) {
+            damageAll(run);
         }
     }
 
@@ -171,7 +147,7 @@ class DamagedPeerTest {
         return inPlace ? ", in place" : ", copied";
     }
 
-    private void damageAll(FuzzRun run, Reading reading) throws Exception {
+    private void damageAll(FuzzRun run) throws Exception {
         Mutations mutations = new Mutations(run.random());
         DirectoryEntry entry = outputs.get(1).output().entry();
         MemorySlice index = region(entry.indexRegion())
@@ -179,14 +155,14 @@ class DamagedPeerTest {
         BlockRange all = outputs.get(1).output().range(0, PARTITIONS);
         MemorySlice data = TestOutput.inMemory(outputs.get(1).output(), all).get(0);
         for (int round = 0; round < run.times(600); round++) {
-            attempt(run, index, mutations.atRandom(TestPools.bytes(index)), false, reading);
-            attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), true, reading);
-            attempt(run, data, mutations.atRandom(TestPools.bytes(data)), false, reading);
+            attempt(run, index, mutations.atRandom(TestPools.bytes(index)), false);
+            attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), true);
+            attempt(run, data, mutations.atRandom(TestPools.bytes(data)), false);
         }
         // A record that seems half written is looked at for a while before it is given up.
         for (int round = 0; round < run.times(15); round++) {
-            attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), false, reading);
-            attempt(run, record(1), mutations.atRandom(TestPools.bytes(record(1))), false, reading);
+            attempt(run, slot(), mutations.atRandom(TestPools.bytes(slot())), false);
+            attempt(run, record(1), mutations.atRandom(TestPools.bytes(record(1))), false);
         }
         assertThat(run.harmless()).as("blocks that came one-sided").isPositive();
         assertThat(run.refused()).as("blocks that did not").isPositive();
@@ -207,10 +183,12 @@ class DamagedPeerTest {
                 .isEqualTo(entry.dataBytes());
         rows.putLong(2 * ROW_BYTES, Long.MIN_VALUE);
         rows.putLong(3 * ROW_BYTES, -5);
-        assertThat(cameOneSided(5)).isFalse();
+        for (int partition = 1; partition <= 3; partition++) {
+            assertThat(cameOneSided(partition)).as("partition %d", partition).isFalse();
+        }
     }
 
-    private void attempt(FuzzRun run, MemorySlice victim, byte[] damaged, boolean sealed, Reading reading) {
+    private void attempt(FuzzRun run, MemorySlice victim, byte[] damaged, boolean sealed) {
         byte[] saved = TestPools.bytes(victim);
         netty.failing = run.random().nextInt(4) == 0;
         try {
@@ -221,7 +199,7 @@ class DamagedPeerTest {
             int partition = run.random().nextInt(PARTITIONS);
             // Whatever it is told, a reader reads no more than the peer's regions hold.
             Supplier<String> what = () -> HexFormat.of().formatHex(damaged) + " at " + victim;
-            run.attempt(what, Node.REGION_BYTES, () -> reading.of(partition));
+            run.attempt(what, Node.REGION_BYTES, () -> cameOneSided(partition));
         } finally {
             victim.putBytes(0, saved, 0, saved.length);
             paths.forgetShuffle(SHUFFLE);
@@ -229,15 +207,19 @@ class DamagedPeerTest {
         }
     }
 
-    /** Fetches from the damaged output and from another one; true if no block needed Spark's block transfer. */
+    /** Reads from the damaged output and from others; true if no block needed Spark's block transfer. */
     private boolean cameOneSided(int partition) throws Exception {
         List<String> ids = List.of(
+                "shuffle_" + SHUFFLE + "_0_" + partition,
                 "shuffle_" + SHUFFLE + "_1_" + partition,
-                "shuffle_" + SHUFFLE + "_1_1_5",
                 "shuffle_" + SHUFFLE + "_2_" + partition);
-        int before = netty.fetches();
         Answered answered = new Answered();
-        client.fetchBlocks("host", 1, PEER, ids.toArray(String[]::new), answered, null);
+        List<String> left;
+        try {
+            left = read.read(PEER, ids, answered);
+        } finally {
+            awaitNoLeases();
+        }
         answered.await(ids.size());
         assertThat(answered.answersById())
                 .allSatisfy((id, count) -> assertThat(count).isOne());
@@ -250,56 +232,7 @@ class DamagedPeerTest {
                 assertThat(block).as(id).isEqualTo(netty.blocks().get(id));
             }
         }
-        awaitNoLeases();
-        return netty.fetches() == before;
-    }
-
-    private boolean cameDirectly(int partition) throws Exception {
-        List<String> wanted = List.of(
-                "shuffle_" + SHUFFLE + "_0_" + partition,
-                "shuffle_" + SHUFFLE + "_1_" + partition,
-                "shuffle_" + SHUFFLE + "_2_" + partition);
-        List<String> seen = new ArrayList<>();
-        List<String> left = new ArrayList<>();
-        SlabReads slabs =
-                new SlabReads(paths, new ReceiveLeases(readerPool, Duration.ZERO), LONG, 1 << 20, counters, wait -> {});
-        try {
-            BlockLookup lookup = new BlockLookup("reader", store, paths, lookups, slabs, 1 << 20);
-            lookup.find(blocks(wanted));
-            lookup.others().forEach(block -> left.add(block.id().name()));
-            ReadTally tally = new ReadTally(new TempShuffleReadMetrics(), counters, false, false);
-            // Some blocks fit into the buffer, others are read in pieces.
-            byte[] buffer = new byte[1000];
-            try (DirectBlockReader reader =
-                    new DirectBlockReader(lookup.direct(), lookup.sources(), slabs::cancel, tally, true, null)) {
-                for (Begun begun = reader.begin(buffer); begun != null; begun = reader.begin(buffer)) {
-                    String id = begun.wanted().id().name();
-                    assertThat(begun.bytes().readAllBytes())
-                            .as(id)
-                            .isEqualTo(netty.blocks().get(id));
-                    seen.add(id);
-                }
-                reader.takeMissed().forEach(block -> left.add(block.id().name()));
-            }
-            assertThat(Stream.concat(seen.stream(), left.stream()))
-                    .as("each block once")
-                    .containsExactlyInAnyOrderElementsOf(wanted);
-        } finally {
-            slabs.close();
-            awaitNoLeases();
-        }
         return left.isEmpty();
-    }
-
-    /** Returns blocks as the map output tracker names them. */
-    private static Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks(List<String> ids) {
-        List<Tuple3<BlockId, Object, Object>> blocks = new ArrayList<>();
-        for (String id : ids) {
-            blocks.add(new Tuple3<>(BlockId.apply(id), 1L, blocks.size()));
-        }
-        BlockManagerId owner = BlockManagerId.apply(PEER, "host", 1, Option.empty());
-        Seq<Tuple3<BlockId, Object, Object>> owned = ScalaCollections.list(blocks);
-        return ScalaCollections.iterator(List.of(new Tuple2<>(owner, owned)).iterator());
     }
 
     /** A block's lease goes back a moment after its answer, on the fabric's thread. */

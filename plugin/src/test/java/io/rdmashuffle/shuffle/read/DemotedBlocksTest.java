@@ -4,7 +4,6 @@ package io.rdmashuffle.shuffle.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.directory.MapOutputDirectory;
-import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.ReceiveLeases;
@@ -19,8 +18,8 @@ import io.rdmashuffle.memory.TieredPool;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
-import io.rdmashuffle.shuffle.BlockKey;
 import io.rdmashuffle.shuffle.format.Frames;
+import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;
 import io.rdmashuffle.store.Demotion;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -28,7 +27,6 @@ import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.store.TestStores;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -47,10 +45,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 import org.apache.spark.SparkConf;
 import org.apache.spark.executor.TempShuffleReadMetrics;
-import org.apache.spark.network.buffer.ManagedBuffer;
-import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.junit.jupiter.api.AfterEach;
@@ -185,14 +182,14 @@ class DemotedBlocksTest {
         return Objects.requireNonNull(paths.to(PEER));
     }
 
-    private static WantedBlock want(int shuffleId, int partition) {
-        return new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(shuffleId, shuffleId, partition), 1L, 0));
+    private static BlockRequest want(int shuffleId, int partition) {
+        return new BlockRequest(OWNER, new Tuple3<>(new ShuffleBlockId(shuffleId, shuffleId, partition), 1L, 0));
     }
 
-    private DirectBlockReader reader(List<WantedBlock> wanted) {
+    private BlockReader reader(List<BlockRequest> wanted) {
         Map<BlockManagerId, BlockSource> sources = new HashMap<>();
-        sources.put(OWNER, new PeerBlocks(paths, path()));
-        return new DirectBlockReader(
+        sources.put(OWNER, new MappedBlocks(paths, path()));
+        return new BlockReader(
                 wanted,
                 sources,
                 () -> {},
@@ -201,7 +198,7 @@ class DemotedBlocksTest {
                 () -> Frames.of(new SparkConf(false)));
     }
 
-    private static byte[] read(DirectBlockReader reader, int atLeast) throws IOException {
+    private static byte[] read(BlockReader reader, int atLeast) throws IOException {
         byte[] read = new byte[0];
         byte[] target = new byte[TARGET_BYTES];
         while (read.length < atLeast) {
@@ -232,8 +229,8 @@ class DemotedBlocksTest {
             random.nextBytes(partition);
         }
         write(1, content);
-        List<WantedBlock> wanted = List.of(want(1, 0), want(1, 1), want(1, 2));
-        try (DirectBlockReader reader = reader(wanted)) {
+        List<BlockRequest> wanted = List.of(want(1, 0), want(1, 1), want(1, 2));
+        try (BlockReader reader = reader(wanted)) {
             byte[] head = read(reader, 3_000);
             demoteAndReuse(1, random);
             byte[] tail = read(reader, Integer.MAX_VALUE);
@@ -252,7 +249,7 @@ class DemotedBlocksTest {
         }
         write(1, content);
         demoteAndReuse(1, random);
-        try (DirectBlockReader reader = reader(List.of(want(1, 0), want(1, 1)));
+        try (BlockReader reader = reader(List.of(want(1, 0), want(1, 1)));
                 Lease stillServed = TestPools.filledOnDisk(tiers, new byte[] {7})) {
             byte[] head = read(reader, 3_000);
             tiers.retire();
@@ -271,31 +268,24 @@ class DemotedBlocksTest {
         write(1, content);
         assertThat(path().directory().find(1, 1)).isNotNull();
         demoteAndReuse(1, random);
-        try (DirectBlockReader reader = reader(List.of(want(1, 0), want(1, 4)))) {
+        try (BlockReader reader = reader(List.of(want(1, 0), want(1, 4)))) {
             assertThat(read(reader, Integer.MAX_VALUE)).isEqualTo(join(content[0], content[4]));
             assertThat(reader.takeMissed()).isEmpty();
         }
-        try (OneSidedBlockClient client = client(new FakeNetty())) {
-            List<ManagedBuffer> arrived = fetch(client, 1, 3);
-            assertThat(bytes(arrived)).isEqualTo(content[3]);
-        }
     }
 
-    /** As a fetch whose thread stands still between its two steps. */
+    /** As a task that is interrupted between lookup and read. */
     @Test
-    void aBlockThatHasMovedSinceItWasLookedUpIsReadWhereItIs() throws Exception {
+    void readsMovedBlocksAtTheirNewLocation() throws Exception {
         Random random = new Random(seed);
         byte[][] content = large(random);
         write(1, content);
-        BlockPlanner planner = new BlockPlanner(paths, path(), true);
-        BlockKey key = new BlockKey(1, 1, 3, 4);
-        planner.lookUp(List.of(key));
-        demoteAndReuse(1, random);
-        path().directory().outdated(1);
-        BlockPlan plan = planner.plan("shuffle_1_1_3", key);
-        assertThat(plan).isInstanceOf(BlockPlan.InPlace.class);
-        try (InPlaceBlock<?> block = ((BlockPlan.InPlace) plan).block()) {
-            assertThat(block.check(true)).isEqualTo(InPlaceBlock.Outcome.GOOD);
+        try (MappedBlocks source = new MappedBlocks(paths, path())) {
+            BlockRequest request = want(1, 3);
+            request.locate(source.locate(request.id()));
+            demoteAndReuse(1, random);
+            path().directory().outdated(1);
+            assertThat(bytesOnDisk(source, request, content[3])).isEqualTo(content[3].length);
         }
     }
 
@@ -306,79 +296,40 @@ class DemotedBlocksTest {
         Random random = new Random(seed);
         byte[][] content = large(random);
         write(1, content);
-        try (BlockSource source = own ? new LocalBlocks(store) : new PeerBlocks(paths, path())) {
-            assertThat(source.lookUp(want(2, 0))).isFalse();
-            assertThat(source.lookUp(want(1, 0))).isTrue();
+        LocalBlocks local = new LocalBlocks(store);
+        MappedBlocks mapped = new MappedBlocks(paths, path());
+        Function<ShuffleBlockId, BlockLocation> locate = own ? local::locate : mapped::locate;
+        try (BlockSource source = own ? local : mapped) {
+            assertThat(locate.apply(want(2, 0).id())).isEqualTo(Elsewhere.UNKNOWN);
+            BlockLocation location = locate.apply(want(1, 0).id());
+            assertThat(location).isNotInstanceOf(Elsewhere.class);
             demote(random);
             path().directory().outdated(1);
-            assertThat(bytesOnDisk(source, want(1, 0), content[0]))
+            assertThat(bytesOnDisk(source, at(location, 0), content[0]))
                     .as("not looked up again")
                     .isZero();
             reuse();
-            assertThat(bytesOnDisk(source, want(1, 0), content[0])).isEqualTo(content[0].length);
-            assertThat(bytesOnDisk(source, want(1, 3), content[3])).isEqualTo(content[3].length);
+            assertThat(bytesOnDisk(source, at(location, 0), content[0])).isEqualTo(content[0].length);
+            assertThat(bytesOnDisk(source, at(location, 3), content[3])).isEqualTo(content[3].length);
             remove(1);
-            assertThat(source.find(want(1, 4))).isNull();
+            assertThat(source.find(at(location, 4))).isNull();
         }
+    }
+
+    private static BlockRequest at(BlockLocation location, int partition) {
+        BlockRequest request = want(1, partition);
+        request.locate(location);
+        return request;
     }
 
     /** Reads a block that has that content, and returns how much of it is on disk. */
-    private static long bytesOnDisk(BlockSource source, WantedBlock wanted, byte[] content) throws IOException {
-        try (InPlaceBlock<StoredBlock> found = Objects.requireNonNull(source.find(wanted))) {
+    private static long bytesOnDisk(BlockSource source, BlockRequest wanted, byte[] content) throws IOException {
+        try (Block found = Objects.requireNonNull(source.find(wanted))) {
             byte[] read = new byte[content.length];
             found.bytes().copyTo(read, 0);
             assertThat(read).isEqualTo(content);
-            assertThat(found.check(true)).isEqualTo(InPlaceBlock.Outcome.GOOD);
+            assertThat(found.check(true)).isEqualTo(Block.Outcome.GOOD);
             return found.bytes().bytesOnDisk();
-        }
-    }
-
-    @Test
-    void aStreamOfSparksIsReadOnOnDisk() throws Exception {
-        Random random = new Random(seed);
-        byte[][] content = large(random);
-        write(1, content);
-        try (OneSidedBlockClient client = client(new FakeNetty())) {
-            List<ManagedBuffer> arrived = fetch(client, 1, 2);
-            demoteAndReuse(1, random);
-            assertThat(bytes(arrived)).isEqualTo(content[2]);
-        }
-    }
-
-    private OneSidedBlockClient client(FakeNetty netty) {
-        BlockCopies copies = new BlockCopies(new ReceiveLeases(readerPool, Duration.ZERO), paths, LONG, true);
-        return new OneSidedBlockClient(paths, netty, copies, new ShuffleCounters(), new FetchDeadlines(LONG), true);
-    }
-
-    private static List<ManagedBuffer> fetch(OneSidedBlockClient client, int shuffleId, int partition) {
-        List<ManagedBuffer> arrived = new ArrayList<>();
-        String[] ids = {"shuffle_" + shuffleId + "_" + shuffleId + "_" + partition};
-        client.fetchBlocks(
-                "host",
-                1,
-                PEER,
-                ids,
-                new BlockFetchingListener() {
-                    @Override
-                    public void onBlockFetchSuccess(String blockId, ManagedBuffer data) {
-                        arrived.add(data.retain());
-                    }
-
-                    @Override
-                    public void onBlockFetchFailure(String blockId, Throwable exception) {
-                        throw new AssertionError(blockId, exception);
-                    }
-                },
-                null);
-        assertThat(arrived).as("used in place").hasSize(1);
-        return arrived;
-    }
-
-    private static byte[] bytes(List<ManagedBuffer> arrived) throws IOException {
-        try (InputStream in = arrived.get(0).createInputStream()) {
-            return in.readAllBytes();
-        } finally {
-            arrived.get(0).release();
         }
     }
 
@@ -434,7 +385,7 @@ class DemotedBlocksTest {
             int shuffleId = ids.get(random.nextInt(ids.size()));
             int partition = random.nextInt(PARTITIONS);
             byte[][] content = live.get(shuffleId);
-            try (DirectBlockReader reader = reader(List.of(want(shuffleId, partition)))) {
+            try (BlockReader reader = reader(List.of(want(shuffleId, partition)))) {
                 byte[] read = read(reader, Integer.MAX_VALUE);
                 // What is missed comes by other means, as it does if memory is freed between look-up and check.
                 if (content != null && read.length > 0) {

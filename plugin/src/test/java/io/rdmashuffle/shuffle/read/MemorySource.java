@@ -32,18 +32,13 @@ final class MemorySource implements BlockSource {
     }
 
     @Override
-    public boolean lookUp(WantedBlock block) {
-        return true;
-    }
-
-    @Override
-    public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock block) {
+    public @Nullable Block find(BlockRequest block) {
         StoredBlock bytes = blocks.get(block.id().mapId());
         if (bytes == null) {
             return null;
         }
         open++;
-        return new InPlaceBlock<>(bytes, () -> current, () -> open--);
+        return new Block(bytes, () -> current, () -> open--);
     }
 
     @Override

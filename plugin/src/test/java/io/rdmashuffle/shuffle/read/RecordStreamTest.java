@@ -4,7 +4,7 @@ package io.rdmashuffle.shuffle.read;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.rdmashuffle.shuffle.Unchecked;
+import io.rdmashuffle.lifecycle.Unchecked;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -87,7 +87,7 @@ class RecordStreamTest {
 
         @Override
         public scala.collection.Iterator<Tuple2<BlockId, InputStream>> start(
-                List<WantedBlock> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
+                List<BlockRequest> blocks, Function2<BlockId, InputStream, InputStream> wrap, boolean inBatches) {
             return ScalaCollections.iterator(new Iterator<Tuple2<BlockId, InputStream>>() {
                 @Override
                 public boolean hasNext() {
@@ -111,21 +111,20 @@ class RecordStreamTest {
         return Frames.of(new SparkConf(false));
     }
 
-    private static WantedBlock wanted() {
-        return new WantedBlock(OWNER, new Tuple3<>(BLOCK, 1L, 0));
+    private static BlockRequest wanted() {
+        return new BlockRequest(OWNER, new Tuple3<>(BLOCK, 1L, 0));
     }
 
     private static RecordStream over(Fetches fetches, boolean visible) {
-        List<WantedBlock> wanted = List.of(wanted());
-        DirectBlockReader inPlace = new DirectBlockReader(
+        List<BlockRequest> wanted = List.of(wanted());
+        BlockReader inPlace = new BlockReader(
                 visible ? wanted : List.of(),
                 new HashMap<>(),
                 () -> {},
                 new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false, true),
                 true,
                 RecordStreamTest::frames);
-        return new RecordStream(
-                new TaskBlocks(inPlace, visible ? List.of() : wanted), fetches, RecordStreamTest::frames, false);
+        return new RecordStream(inPlace, visible ? List.of() : wanted, fetches, RecordStreamTest::frames, false);
     }
 
     private static void assertEnded(RecordStream stream) {

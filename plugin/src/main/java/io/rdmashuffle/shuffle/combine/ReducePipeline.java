@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.shuffle.read;
+package io.rdmashuffle.shuffle.combine;
 
-import io.rdmashuffle.shuffle.combine.FreeRoom;
-import io.rdmashuffle.shuffle.combine.RecordCombiner;
-import io.rdmashuffle.shuffle.combine.RecordSorter;
 import io.rdmashuffle.spark.compat.SparkLine;
 import org.apache.spark.Aggregator;
 import org.apache.spark.InterruptibleIterator;

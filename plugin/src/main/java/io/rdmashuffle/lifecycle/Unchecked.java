@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.shuffle;
+package io.rdmashuffle.lifecycle;
 
 /** Scala's methods throw checked exceptions without declaring them, so what overrides or calls them must be able to. */
 public final class Unchecked {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.shuffle.read;
+package io.rdmashuffle.peer;
 
 import io.rdmashuffle.lifecycle.DaemonThreads;
-import io.rdmashuffle.shuffle.Unchecked;
+import io.rdmashuffle.lifecycle.Unchecked;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,7 +58,7 @@ public final class PeerLookups implements AutoCloseable {
      *
      * @return results in the same order; null for one that takes too long, whose result is dropped
      */
-    <T> List<@Nullable T> all(List<Supplier<T>> lookups) {
+    public <T> List<@Nullable T> all(List<Supplier<T>> lookups) {
         long deadline = System.nanoTime() + patience.toNanos();
         List<CompletableFuture<T>> others = new ArrayList<>(lookups.size());
         for (int i = 1; i < lookups.size(); i++) {
@@ -79,7 +79,7 @@ public final class PeerLookups implements AutoCloseable {
      *
      * @return whether all have; if not, those that have not are to be left alone
      */
-    boolean await(List<? extends CompletableFuture<?>> begun) {
+    public boolean await(List<? extends CompletableFuture<?>> begun) {
         try {
             CompletableFuture.allOf(begun.toArray(CompletableFuture<?>[]::new))
                     .get(patience.toNanos(), TimeUnit.NANOSECONDS);
@@ -95,7 +95,7 @@ public final class PeerLookups implements AutoCloseable {
     }
 
     /** Returns what runs all that it is given, on a thread of its own or, if there is none left, on the caller's. */
-    Executor executor() {
+    public Executor executor() {
         return threads;
     }
 

@@ -19,6 +19,7 @@ import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
@@ -42,12 +43,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Fetching over a fabric that works, fails or lies; each block is answered once, with the right bytes. */
 @Tag("contract")
+@ParameterizedClass(name = "inPlace={0}")
+@ValueSource(booleans = {true, false})
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
-abstract class ClientContract {
+class FetchTest {
     private static final int SHUFFLE = 4;
     private static final int PARTITIONS = 6;
     private static final String PEER = "17";
@@ -63,7 +68,8 @@ abstract class ClientContract {
     private final FakeNetty netty = new FakeNetty();
     private final Answered answered = new Answered();
     private final List<TestOutput> outputs = new ArrayList<>();
-    private final List<AutoCloseable> clients = new ArrayList<>();
+    private final List<TransferClient> clients = new ArrayList<>();
+    private final PeerLookups lookups = new PeerLookups(LONG);
     private Node owner;
     private MapOutputStore store;
     private MapOutputDirectory directory;
@@ -72,7 +78,7 @@ abstract class ClientContract {
     private PeerPaths paths;
     private Member member;
 
-    ClientContract(boolean inPlace) {
+    FetchTest(boolean inPlace) {
         this.inPlace = inPlace;
     }
 
@@ -96,15 +102,13 @@ abstract class ClientContract {
             for (int p = 0; p < PARTITIONS; p++) {
                 netty.blocks().put(id(map, p), made.expected(p, p + 1));
             }
-            netty.blocks().put(batchId(map, 1, 5), made.expected(1, 5));
         }
     }
 
     @AfterEach
     void close() throws Exception {
-        for (AutoCloseable client : clients) {
-            client.close();
-        }
+        clients.forEach(TransferClient::close);
+        lookups.close();
         paths.close();
         fabric.close();
         readerPool.close();
@@ -120,21 +124,18 @@ abstract class ClientContract {
                 quarantine);
     }
 
-    private OneSidedBlockClient client(Duration quarantine, Duration fetchTimeout) {
+    /** Restarts the paths, and returns what reads over them. */
+    private TaskRead read(Duration quarantine, Duration fetchTimeout) {
+        paths.close();
         paths = paths(quarantine);
-        BlockCopies copies = new BlockCopies(new ReceiveLeases(readerPool, Duration.ofMillis(20)), paths, LONG, true);
-        OneSidedBlockClient client =
-                new OneSidedBlockClient(paths, netty, copies, counters, new FetchDeadlines(fetchTimeout), true);
-        clients.add(client);
-        return client;
+        TransferClient transfer = new TransferClient(netty, counters, fetchTimeout);
+        clients.add(transfer);
+        return new TaskRead(
+                store, paths, lookups, new ReceiveLeases(readerPool, Duration.ofMillis(20)), counters, transfer);
     }
 
     private static String id(int map, int partition) {
         return "shuffle_" + SHUFFLE + "_" + map + "_" + partition;
-    }
-
-    private static String batchId(int map, int start, int end) {
-        return "shuffle_" + SHUFFLE + "_" + map + "_" + start + "_" + end;
     }
 
     /** Returns blocks that have bytes, as Spark asks for no others. */
@@ -148,8 +149,8 @@ abstract class ClientContract {
         return ids;
     }
 
-    private void fetch(OneSidedBlockClient client, List<String> ids) throws InterruptedException {
-        client.fetchBlocks("host", 1, PEER, ids.toArray(String[]::new), answered, null);
+    private void fetch(TaskRead read, List<String> ids) throws Exception {
+        read.read(PEER, ids, answered);
         answered.await(ids.size());
         assertThat(answered.answersById())
                 .allSatisfy((id, count) ->
@@ -187,7 +188,7 @@ abstract class ClientContract {
     @Test
     void blocksOfThePoolComeWithoutNetty() throws Exception {
         List<String> ids = blocksWithBytes();
-        fetch(client(LONG, LONG), ids);
+        fetch(read(LONG, LONG), ids);
         assertThat(paths.shuffleIds()).containsExactly(SHUFFLE);
         assertRight(ids);
         assertThat(netty.fetches()).isZero();
@@ -200,7 +201,7 @@ abstract class ClientContract {
         store.addFile(new OutputKey(SHUFFLE, 99), store.epoch(SHUFFLE), PARTITIONS, 10);
         netty.blocks().put(id(99, 0), new byte[] {1, 2, 3});
         List<String> ids = List.of(id(99, 0), oneWithBytes());
-        fetch(client(LONG, LONG), ids);
+        fetch(read(LONG, LONG), ids);
         assertRight(ids);
         assertThat(counted(ShuffleCounter.FILE_BYTES)).isEqualTo(3);
         assertThat(counted(ShuffleCounter.NETTY_BYTES)).isZero();
@@ -209,14 +210,14 @@ abstract class ClientContract {
     @Test
     void blocksThatTheDirectoryDoesNotKnowComeOverNetty() throws Exception {
         netty.blocks().put(id(77, 0), new byte[] {1, 2, 3, 4});
-        fetch(client(LONG, LONG), List.of(id(77, 0)));
+        fetch(read(LONG, LONG), List.of(id(77, 0)));
         assertRight(List.of(id(77, 0)));
         assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(4);
     }
 
     @Test
     void executorsThatNobodyKnowsAreServedByNetty() throws Exception {
-        client(LONG, LONG).fetchBlocks("host", 1, "other", new String[] {oneWithBytes()}, answered, null);
+        read(LONG, LONG).read("other", List.of(oneWithBytes()), answered);
         answered.await(1);
         assertRight(List.of(oneWithBytes()));
         assertThat(counted(ShuffleCounter.NETTY_BYTES)).isPositive();
@@ -235,7 +236,7 @@ abstract class ClientContract {
                 piece.putBytes(0, bytes, 0, bytes.length);
             }
         }
-        fetch(client(LONG, LONG), ids);
+        fetch(read(LONG, LONG), ids);
         assertRight(ids);
         assertThat(counted(ShuffleCounter.SHM_BYTES)).isZero();
         assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(bytes(ids));
@@ -251,7 +252,7 @@ abstract class ClientContract {
             region.slice(entry.indexOffset(), MapOutputIndex.lengthBytes(PARTITIONS, entry.extents()))
                     .clear();
         }
-        fetch(client(LONG, LONG), ids);
+        fetch(read(LONG, LONG), ids);
         assertRight(ids);
         assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(bytes(ids));
     }
@@ -267,7 +268,7 @@ abstract class ClientContract {
         assertThat(owner.pool().giveBackIdle(Duration.ZERO)).isPositive();
         netty.blocks().put(id(88, 0), new byte[] {1, 2, 3, 4});
         List<String> ids = blocksWithBytes();
-        fetch(client(LONG, LONG), ids);
+        fetch(read(LONG, LONG), ids);
         assertRight(ids);
         assertThat(counted(ShuffleCounter.NETTY_BYTES)).isEqualTo(4);
         assertThat(paths.to(PEER)).as("nothing is wrong with the peer").isNotNull();
@@ -276,33 +277,33 @@ abstract class ClientContract {
 
     @Test
     void aPeerThatFailsIsServedByNettyForAWhile() throws Exception {
-        OneSidedBlockClient client = client(LONG, LONG);
+        TaskRead read = read(LONG, LONG);
         fabric.failing = true;
         List<String> ids = blocksWithBytes();
-        fetch(client, ids.subList(0, 3));
+        fetch(read, ids.subList(0, 3));
         assertThat(fabric.failures()).as("a silent peer is waited for once").isOne();
         assertThat(paths.to(PEER)).as("in quarantine").isNull();
         fabric.failing = false;
-        fetch(client, ids.subList(3, 6).stream().toList(), 6);
+        fetch(read, ids.subList(3, 6).stream().toList(), 6);
         assertRight(ids.subList(0, 6));
         assertThat(counted(ShuffleCounter.SHM_BYTES)).isZero();
         assertThat(fabric.connections()).isOne();
         awaitNoLeases();
     }
 
-    private void fetch(OneSidedBlockClient client, List<String> ids, int total) throws InterruptedException {
-        client.fetchBlocks("host", 1, PEER, ids.toArray(String[]::new), answered, null);
+    private void fetch(TaskRead read, List<String> ids, int total) throws Exception {
+        read.read(PEER, ids, answered);
         answered.await(total);
     }
 
     @Test
     void thePathIsTriedAgainAfterTheQuarantine() throws Exception {
-        OneSidedBlockClient client = client(Duration.ZERO, LONG);
+        TaskRead read = read(Duration.ZERO, LONG);
         List<String> ids = blocksWithBytes();
         fabric.failing = true;
-        fetch(client, ids.subList(0, 1));
+        fetch(read, ids.subList(0, 1));
         fabric.failing = false;
-        fetch(client, ids.subList(1, 4), 4);
+        fetch(read, ids.subList(1, 4), 4);
         assertRight(ids.subList(0, 4));
         assertThat(counted(ShuffleCounter.SHM_BYTES)).isEqualTo(bytes(ids.subList(1, 4)));
         assertThat(fabric.connections()).isEqualTo(2);
@@ -311,19 +312,19 @@ abstract class ClientContract {
     /** What an owner says of its disk tier is about those bytes; a connection may be made later. */
     @Test
     void aPeerWithoutRoomWithAnUnreadableDiskOrNotYetConnectedIsNotToBlame() throws Exception {
-        OneSidedBlockClient client = client(LONG, LONG);
+        TaskRead read = read(LONG, LONG);
         List<String> ids = blocksWithBytes();
         int fetched = 0;
         for (Reason reason : List.of(Reason.NO_ROOM, Reason.UNREADABLE, Reason.NOT_CONNECTED)) {
             fabric.reason = reason;
             fabric.failing = true;
             fetched += 3;
-            fetch(client, ids.subList(fetched - 3, fetched), fetched);
+            fetch(read, ids.subList(fetched - 3, fetched), fetched);
             assertThat(paths.to(PEER)).as("after %s", reason).isNotNull();
             assertThat(counted(ShuffleCounter.SHM_BYTES)).isZero();
         }
         fabric.failing = false;
-        fetch(client, ids.subList(fetched, fetched + 1), fetched + 1);
+        fetch(read, ids.subList(fetched, fetched + 1), fetched + 1);
         assertRight(ids.subList(0, fetched + 1));
         assertThat(counted(ShuffleCounter.SHM_BYTES)).isPositive();
         awaitNoLeases();
@@ -331,12 +332,12 @@ abstract class ClientContract {
 
     @Test
     void aFullPoolOfTheReaderIsNoFailure() throws Exception {
-        OneSidedBlockClient client = client(LONG, LONG);
+        TaskRead read = read(LONG, LONG);
         String known = oneWithBytes();
-        fetch(client, List.of(known));
+        fetch(read, List.of(known));
         List<Lease> all = TestPools.fill(readerPool);
         List<String> ids = blocksWithBytes().subList(1, 6);
-        fetch(client, ids, 6);
+        fetch(read, ids, 6);
         assertRight(ids);
         assertThat(netty.fetches() > 0).isEqualTo(!inPlace);
         all.forEach(Lease::close);
@@ -345,10 +346,10 @@ abstract class ClientContract {
 
     @Test
     void theDeadlineAnswersWhatNobodyElseDoes() throws Exception {
-        OneSidedBlockClient client = client(LONG, Duration.ofSeconds(2));
+        TaskRead read = read(LONG, Duration.ofSeconds(2));
         netty.silent = true;
         store.addFile(new OutputKey(SHUFFLE, 99), store.epoch(SHUFFLE), PARTITIONS, 10);
-        fetch(client, List.of(id(99, 0), id(99, 1), oneWithBytes()));
+        fetch(read, List.of(id(99, 0), id(99, 1), oneWithBytes()));
         assertThat(answered.failure(id(99, 0))).hasMessageContaining("spark.shuffle.rdma.fetch.timeout");
         assertRight(List.of(oneWithBytes()));
         netty.answerLate();
@@ -359,7 +360,7 @@ abstract class ClientContract {
 
     @Test
     void anExecutorThatIsReplacedWhileItIsLookedUpLeavesNoPeerBehind() throws Exception {
-        client(LONG, LONG);
+        read(LONG, LONG);
         PeerPaths[] racing = new PeerPaths[1];
         racing[0] = new PeerPaths(
                 List.of(fabric),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
-import io.rdmashuffle.directory.DirectoryEntry;
+import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.MapOutputIndex;
 import io.rdmashuffle.directory.SlotWatch;
@@ -12,6 +12,7 @@ import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.util.HashMap;
@@ -22,52 +23,63 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Blocks in the pool of a peer whose memory is mapped into this process. Its owner may free that memory at any time, so
- * what was read is good only if the shuffle's slot is unchanged after it.
+ * Blocks of one shuffle in the pool of a peer whose memory is mapped into this process. The owner may free that memory
+ * at any time, so bytes are good only if the shuffle's slot is unchanged after they were read.
  *
  * <p><b>Ownership:</b> keeps the regions that it used mapped until it is closed.
  */
-final class PeerBlocks implements BlockSource {
-    private static final Logger LOG = LoggerFactory.getLogger(PeerBlocks.class);
+final class MappedBlocks implements BlockSource {
+    private static final Logger LOG = LoggerFactory.getLogger(MappedBlocks.class);
 
     private final PeerPaths paths;
     private final PeerPath path;
-    private final FoundAhead<Located> ahead =
-            new FoundAhead<>(located -> located.entry().mapId());
     private final Map<Integer, RemoteView> regions = new HashMap<>();
     private @Nullable SlotWatch watch;
-    private long watched;
+    private long watchedGeneration;
+    /** Whether outputs have moved since they were located; other generations than the watched one are old then. */
+    private boolean moved;
+
     private boolean broken;
 
-    PeerBlocks(PeerPaths paths, PeerPath path) {
+    /** A map output in mapped memory. */
+    private record Mapped(Located output) implements BlockLocation {}
+
+    MappedBlocks(PeerPaths paths, PeerPath path) {
         this.paths = paths;
         this.path = path;
     }
 
-    @Override
-    public boolean lookUp(WantedBlock wanted) {
+    /** Looks up the map output of a block in the peer's directory. */
+    BlockLocation locate(ShuffleBlockId id) {
         try {
-            Located located = locateReadable(wanted.id());
-            if (located != null) {
-                ahead.add(located);
+            Located located = path.directory().locate(id.shuffleId(), id.mapId());
+            if (located == null) {
+                return Elsewhere.UNKNOWN;
             }
-            return located != null;
+            if (located.entry().place() == Place.FILE) {
+                return Elsewhere.FILE;
+            }
+            return isReadable(located) ? new Mapped(located) : Elsewhere.UNKNOWN;
         } catch (IOException e) {
-            LOG.debug("Cannot locate {} of executor {}", wanted.id(), path.executorId(), e);
-            return false;
+            LOG.debug("Cannot locate {} of executor {}", id, path.executorId(), e);
+            return Elsewhere.UNKNOWN;
         }
     }
 
+    private boolean isReadable(Located located) {
+        return located.entry().isReadable(path.peer().readsDisk());
+    }
+
     @Override
-    public @Nullable InPlaceBlock<StoredBlock> find(WantedBlock wanted) {
+    public @Nullable Block find(BlockRequest request) {
         if (broken) {
             return null;
         }
-        ShuffleBlockId id = wanted.id();
+        ShuffleBlockId id = request.id();
         try {
-            return find(id);
+            return find(id, request.location());
         } catch (ReadFailedException e) {
-            // A region that was given back held what is freed; nothing is wrong with the peer.
+            // A released region contained freed outputs; nothing is wrong with the peer.
             broken = e.reason() != Reason.REGION_ABSENT;
             if (e.reason().isFaultOfPath()) {
                 paths.failed(path, e);
@@ -78,33 +90,34 @@ final class PeerBlocks implements BlockSource {
         return null;
     }
 
-    private @Nullable InPlaceBlock<StoredBlock> find(ShuffleBlockId id) throws IOException {
+    private @Nullable Block find(ShuffleBlockId id, BlockLocation location) throws IOException {
         // May be older than the directory would trust: the watch tells.
-        Located known = ahead.get(id.mapId());
-        Located located = known == null ? locateReadable(id) : known;
+        Located located = location instanceof Mapped known && isUsable(known.output()) ? known.output() : relocate(id);
         SlotWatch slot = located == null ? null : watch(id.shuffleId(), located.generation());
         if (located != null && slot != null && !slot.isCurrent()) {
-            // Its map outputs have moved, or it is gone.
-            ahead.clear();
+            moved = true;
             path.directory().outdated(id.shuffleId(), located.generation());
-            located = locateReadable(id);
+            located = relocate(id);
             slot = located == null ? null : watch(id.shuffleId(), located.generation());
         }
         if (located == null || slot == null || located.entry().extents() == 0) {
             return null;
         }
-        DirectoryEntry entry = located.entry();
-        StoredBlock bytes = MapOutputIndex.block(entry, this::region, id.reduceId());
-        // Spark asks for no empty blocks: an index that says so is one whose memory was freed and cleared.
-        return bytes.lengthBytes() == 0 ? null : new InPlaceBlock<>(bytes, slot::isCurrent, () -> {});
+        StoredBlock bytes = MapOutputIndex.block(located.entry(), this::region, id.reduceId());
+        // Spark requests no empty blocks: an index with one lies in memory that was freed and cleared.
+        return bytes.lengthBytes() == 0 ? null : new Block(bytes, slot::isCurrent, () -> {});
     }
 
-    private @Nullable Located locateReadable(ShuffleBlockId id) throws IOException {
+    private boolean isUsable(Located known) {
+        return !moved || known.generation() == watchedGeneration;
+    }
+
+    private @Nullable Located relocate(ShuffleBlockId id) throws IOException {
         Located located = path.directory().locate(id.shuffleId(), id.mapId());
-        return located == null || !located.entry().isReadable(path.peer().readsDisk()) ? null : located;
+        return located != null && isReadable(located) ? located : null;
     }
 
-    /** Returns a region of the peer; it stays mapped or open until this is closed. */
+    /** Returns a region of the peer, which stays mapped or open until this is closed. */
     private @Nullable StoredSlice region(int regionId) throws ReadFailedException {
         RemoteView view = regions.get(regionId);
         if (view == null) {
@@ -117,12 +130,12 @@ final class PeerBlocks implements BlockSource {
         return view.bytes();
     }
 
-    /** Returns a watch on the shuffle's slot in that generation; null if the peer's memory cannot be mapped. */
+    /** Returns a watch of the shuffle's slot in a generation; null if the peer's memory cannot be mapped. */
     private @Nullable SlotWatch watch(int shuffleId, long generation) throws IOException {
-        if (watch == null || watched != generation) {
+        if (watch == null || watchedGeneration != generation) {
             closeWatch();
             watch = path.directory().watch(shuffleId, generation);
-            watched = generation;
+            watchedGeneration = generation;
         }
         return watch;
     }

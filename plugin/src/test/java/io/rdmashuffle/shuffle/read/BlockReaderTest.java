@@ -38,7 +38,7 @@ import scala.Tuple3;
 /** Blocks of all sizes in one piece of memory, some of which are gone or damaged, read into buffers of all sizes. */
 @Tag("unit")
 @Timeout(60)
-class DirectBlockReaderTest {
+class BlockReaderTest {
     private static final int MEMORY_BYTES = 4 << 20;
     private static final Frames FRAMES = Frames.of(new SparkConf(false));
     private static final BlockManagerId OWNER = BlockManagerId.apply("1", "localhost", 7337, scala.Option.empty());
@@ -50,7 +50,7 @@ class DirectBlockReaderTest {
     private final TempShuffleReadMetrics metrics = new TempShuffleReadMetrics();
     private final ShuffleCounters counters = new ShuffleCounters();
     private final MemorySource source = new MemorySource();
-    private final List<WantedBlock> wanted = new ArrayList<>();
+    private final List<BlockRequest> wanted = new ArrayList<>();
 
     @AfterEach
     void everyBlockWasClosed() {
@@ -58,8 +58,8 @@ class DirectBlockReaderTest {
         memory.close();
     }
 
-    private DirectBlockReader visible(boolean verify) {
-        return new DirectBlockReader(
+    private BlockReader visible(boolean verify) {
+        return new BlockReader(
                 wanted,
                 new HashMap<>(Map.of(OWNER, source)),
                 () -> {},
@@ -68,9 +68,9 @@ class DirectBlockReaderTest {
                 () -> FRAMES);
     }
 
-    private WantedBlock want(long mapId) {
-        WantedBlock block =
-                new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(0, mapId, 0), 1L, 100 + Math.toIntExact(mapId)));
+    private BlockRequest want(long mapId) {
+        BlockRequest block = new BlockRequest(
+                OWNER, new Tuple3<>(new ShuffleBlockId(0, mapId, 0), 1L, 100 + Math.toIntExact(mapId)));
         wanted.add(block);
         return block;
     }
@@ -115,7 +115,7 @@ class DirectBlockReaderTest {
         return bytes;
     }
 
-    private byte[] readAll(DirectBlockReader visible) throws IOException {
+    private byte[] readAll(BlockReader visible) throws IOException {
         ByteArrayOutputStream read = new ByteArrayOutputStream();
         byte[] target = new byte[20_000];
         while (true) {
@@ -132,12 +132,12 @@ class DirectBlockReaderTest {
     @Test
     void whatIsThereComesInOrderAndTheRestIsMissed() throws IOException {
         ByteArrayOutputStream expected = new ByteArrayOutputStream();
-        List<WantedBlock> gone = new ArrayList<>();
+        List<BlockRequest> gone = new ArrayList<>();
         int place = 0;
         int found = 0;
         long damages = 0;
         for (long mapId = 0; mapId < 200; mapId++) {
-            WantedBlock block = want(mapId);
+            BlockRequest block = want(mapId);
             int length = 1 + random.nextInt(random.nextInt(10) == 0 ? 100_000 : 300);
             boolean damaged = random.nextInt(10) == 0;
             if (random.nextInt(10) == 0) {
@@ -154,7 +154,7 @@ class DirectBlockReaderTest {
                 }
             }
         }
-        DirectBlockReader visible = visible(true);
+        BlockReader visible = visible(true);
         assertThat(readAll(visible)).as("seed %d", seed).isEqualTo(expected.toByteArray());
         visible.close();
         assertThat(visible.takeMissed()).as("seed %d", seed).isEqualTo(gone);
@@ -182,7 +182,7 @@ class DirectBlockReaderTest {
                 place += length;
             }
         }
-        try (DirectBlockReader visible = visible(true)) {
+        try (BlockReader visible = visible(true)) {
             assertThat(readAll(visible)).as("seed %d", seed).isEqualTo(expected.toByteArray());
             assertThat(visible.takeMissed()).isEmpty();
         }
@@ -197,19 +197,19 @@ class DirectBlockReaderTest {
             bytes[i] = Frames.markByte(i);
         }
         putInTwoPieces(0, 0, bytes);
-        try (DirectBlockReader visible = visible(true)) {
+        try (BlockReader visible = visible(true)) {
             assertThat(readAll(visible)).isEqualTo(bytes);
         }
     }
 
     @Test
     void damagedCompressedBlocksAreMissed() throws IOException {
-        List<WantedBlock> all = List.of(want(0), want(1));
+        List<BlockRequest> all = List.of(want(0), want(1));
         int first = putCompressed(0, 0, halfRandom(300));
         int second = putCompressed(1, first, halfRandom(100_000));
         slice.putBytes(first - 1, new byte[] {(byte) (slice.getByte(first - 1) + 1)}, 0, 1);
         slice.putBytes(first + second - 1, new byte[] {(byte) (slice.getByte(first + second - 1) + 1)}, 0, 1);
-        try (DirectBlockReader visible = visible(true)) {
+        try (BlockReader visible = visible(true)) {
             assertThat(readAll(visible)).as("seed %d", seed).isEmpty();
             assertThat(visible.takeMissed()).isEqualTo(all);
         }
@@ -224,7 +224,7 @@ class DirectBlockReaderTest {
             block[i] = Frames.markByte(i);
         }
         putInTwoPieces(0, 0, block);
-        try (DirectBlockReader visible = visible(false)) {
+        try (BlockReader visible = visible(false)) {
             assertThatThrownBy(() -> readAll(visible))
                     .isInstanceOf(FetchFailedException.class)
                     .hasMessageContaining("invalid frame header");
@@ -233,11 +233,11 @@ class DirectBlockReaderTest {
 
     @Test
     void blocksGivenAwayBeforeTheyAreReadAreMissed() throws IOException {
-        List<WantedBlock> all = List.of(want(0), want(1));
+        List<BlockRequest> all = List.of(want(0), want(1));
         put(0, 0, 100, false);
         put(1, 100, 100_000, false);
         source.withdraw();
-        try (DirectBlockReader visible = visible(false)) {
+        try (BlockReader visible = visible(false)) {
             assertThat(readAll(visible)).isEmpty();
             assertThat(visible.takeMissed()).isEqualTo(all);
         }
@@ -248,7 +248,7 @@ class DirectBlockReaderTest {
     void aBlockGivenAwayWhileItIsReadIsAFetchFailureOfThatBlock() throws IOException {
         want(7);
         put(7, 0, 100_000, false);
-        try (DirectBlockReader visible = visible(true)) {
+        try (BlockReader visible = visible(true)) {
             assertThat(visible.read(new byte[10_000], 0, 10_000)).isPositive();
             source.withdraw();
             assertThatThrownBy(() -> visible.read(new byte[10_000], 0, 10_000))
@@ -268,7 +268,7 @@ class DirectBlockReaderTest {
     void nothingIsReadOnceTheTaskHasEnded() throws IOException {
         want(0);
         put(0, 0, 100_000, false);
-        DirectBlockReader visible = visible(true);
+        BlockReader visible = visible(true);
         assertThat(visible.read(new byte[10_000], 0, 10_000)).isPositive();
         visible.close();
         visible.close();

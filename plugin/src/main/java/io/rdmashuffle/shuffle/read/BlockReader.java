@@ -3,10 +3,11 @@ package io.rdmashuffle.shuffle.read;
 
 import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.StoredBlock;
-import io.rdmashuffle.shuffle.Unchecked;
+import io.rdmashuffle.lifecycle.Unchecked;
+import io.rdmashuffle.shuffle.buffer.MovingBytes;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
 import io.rdmashuffle.shuffle.format.Frames;
-import io.rdmashuffle.shuffle.read.InPlaceBlock.Outcome;
+import io.rdmashuffle.shuffle.read.Block.Outcome;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -36,21 +37,21 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threading:</b> thread-safe: tasks may end while a thread of theirs still reads, as {@code RDD.pipe}'s does.
  * <b>Ownership:</b> owns its sources.
  */
-final class DirectBlockReader implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(DirectBlockReader.class);
+final class BlockReader implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(BlockReader.class);
 
     /** A caller may offer room for a record of any size; a compressed block is copied once more. */
     private static final int MAX_COPIED_BYTES = 1 << 20;
 
-    private Iterator<WantedBlock> wanted;
+    private Iterator<BlockRequest> wanted;
     private final Map<BlockManagerId, BlockSource> sources;
     private final Runnable wake;
     private final ReadTally tally;
     private final boolean verify;
     private final CRC32C crc = new CRC32C();
-    private List<WantedBlock> missed = new ArrayList<>();
+    private List<BlockRequest> missed = new ArrayList<>();
     private boolean closed;
-    private @Nullable WantedBlock next;
+    private @Nullable BlockRequest next;
     private final @Nullable Supplier<Frames> framesOf;
     private @Nullable Frames frames;
     private @Nullable Opened opened;
@@ -61,7 +62,7 @@ final class DirectBlockReader implements AutoCloseable {
      * @param place where a large one is; null for one that was copied
      * @param records what is left of it
      */
-    private record Opened(WantedBlock wanted, @Nullable FollowedBlock<StoredBlock> place, InputStream records)
+    private record Opened(BlockRequest wanted, @Nullable FollowedBlock place, InputStream records)
             implements AutoCloseable {
         @Override
         public void close() {
@@ -82,7 +83,7 @@ final class DirectBlockReader implements AutoCloseable {
      *
      * @param bytes what was stored of it, to be read before the next block is begun
      */
-    record Begun(WantedBlock wanted, InputStream bytes) {}
+    record Begun(BlockRequest wanted, InputStream bytes) {}
 
     /**
      * Reads blocks in order.
@@ -93,8 +94,8 @@ final class DirectBlockReader implements AutoCloseable {
      * @param frames makes what compressed blocks are opened with; asked once, when there is such a block; null if
      *     blocks are handed out as they were stored
      */
-    DirectBlockReader(
-            List<WantedBlock> wanted,
+    BlockReader(
+            List<BlockRequest> wanted,
             Map<BlockManagerId, BlockSource> sources,
             Runnable wake,
             ReadTally tally,
@@ -109,8 +110,8 @@ final class DirectBlockReader implements AutoCloseable {
     }
 
     /** Hands over the blocks that were missing, damaged or withdrawn; complete after the last read. */
-    synchronized List<WantedBlock> takeMissed() {
-        List<WantedBlock> taken = missed;
+    synchronized List<BlockRequest> takeMissed() {
+        List<BlockRequest> taken = missed;
         missed = new ArrayList<>();
         return taken;
     }
@@ -130,7 +131,7 @@ final class DirectBlockReader implements AutoCloseable {
                 filled += readOpened(opened, target, offset + filled, length - filled);
                 continue;
             }
-            WantedBlock block = next();
+            BlockRequest block = next();
             if (block == null) {
                 break;
             }
@@ -155,7 +156,7 @@ final class DirectBlockReader implements AutoCloseable {
             throw ended();
         }
         closeOpened();
-        for (WantedBlock block = next(); block != null; block = next()) {
+        for (BlockRequest block = next(); block != null; block = next()) {
             next = null;
             int copied = take(block, buffer, 0, buffer.length, true);
             if (copied > 0) {
@@ -185,7 +186,7 @@ final class DirectBlockReader implements AutoCloseable {
         @Override
         public int read(byte[] target, int offset, int length) throws IOException {
             Objects.checkFromIndexSize(offset, length, target.length);
-            synchronized (DirectBlockReader.this) {
+            synchronized (BlockReader.this) {
                 if (closed) {
                     throw ended();
                 }
@@ -202,7 +203,7 @@ final class DirectBlockReader implements AutoCloseable {
         return new IOException("the task that read these blocks has ended");
     }
 
-    private @Nullable WantedBlock next() {
+    private @Nullable BlockRequest next() {
         if (next == null && wanted.hasNext()) {
             next = wanted.next();
         }
@@ -210,9 +211,9 @@ final class DirectBlockReader implements AutoCloseable {
     }
 
     /** Copies a block, or opens it to be read in pieces, or notes it as missed; -1 if it waits for a larger buffer. */
-    private int take(WantedBlock block, byte[] target, int offset, int room, boolean first) {
+    private int take(BlockRequest block, byte[] target, int offset, int room, boolean first) {
         BlockSource source = sources.get(block.owner());
-        InPlaceBlock<StoredBlock> found = source == null ? null : source.find(block);
+        Block found = source == null ? null : source.find(block);
         if (source == null || found == null) {
             missed.add(block);
             return 0;
@@ -232,8 +233,7 @@ final class DirectBlockReader implements AutoCloseable {
         return 0;
     }
 
-    private int copy(
-            WantedBlock block, InPlaceBlock<StoredBlock> found, byte[] target, int offset, ShuffleCounter counter)
+    private int copy(BlockRequest block, Block found, byte[] target, int offset, ShuffleCounter counter)
             throws IOException {
         StoredBlock bytes = found.bytes();
         int length = (int) bytes.lengthBytes();
@@ -252,7 +252,7 @@ final class DirectBlockReader implements AutoCloseable {
     }
 
     /** Notes a block as missed that lies on disk and cannot be read: its owner is asked, and says what it finds. */
-    private int unreadable(WantedBlock block, IOException cause) {
+    private int unreadable(BlockRequest block, IOException cause) {
         LOG.warn(
                 "Cannot read {} in the disk tier of executor {}",
                 block.id(),
@@ -263,7 +263,7 @@ final class DirectBlockReader implements AutoCloseable {
     }
 
     /** Begins to read a block in pieces. */
-    private void open(WantedBlock block, InPlaceBlock<StoredBlock> found, BlockSource source) {
+    private void open(BlockRequest block, Block found, BlockSource source) {
         boolean good = false;
         try {
             // Before the check, which vouches for all that was read.
@@ -272,7 +272,7 @@ final class DirectBlockReader implements AutoCloseable {
             if (good) {
                 tally.count(source.counter(), block.id(), found.bytes().lengthBytes());
                 tally.countFromDisk(found.bytes().bytesOnDisk());
-                FollowedBlock<StoredBlock> place = new FollowedBlock<>(found, () -> source.find(block), verify);
+                FollowedBlock place = new FollowedBlock(found, () -> source.find(block), verify);
                 InputStream stored = SliceInputStream.over(place.place(), place);
                 opened = new Opened(
                         block, place, framed == null ? stored : frames(framed).decompress(stored));
@@ -302,7 +302,7 @@ final class DirectBlockReader implements AutoCloseable {
     }
 
     /** Returns whether a block was read as it was written; else notes that it is missed. */
-    private boolean isGood(WantedBlock block, Outcome outcome) {
+    private boolean isGood(BlockRequest block, Outcome outcome) {
         if (outcome == Outcome.GOOD) {
             return true;
         }
@@ -338,7 +338,7 @@ final class DirectBlockReader implements AutoCloseable {
      * Throws, undeclared, a {@link FetchFailedException}: what was read of a block is no good. If the task has ended
      * that is no fault of the block's owner, and the cause is thrown itself.
      */
-    RuntimeException failed(WantedBlock block, IOException cause) {
+    RuntimeException failed(BlockRequest block, IOException cause) {
         synchronized (this) {
             if (closed) {
                 throw Unchecked.raise(cause);
@@ -374,6 +374,96 @@ final class DirectBlockReader implements AutoCloseable {
             tally.report();
             sources.values().forEach(BlockSource::close);
             sources.clear();
+        }
+    }
+
+    /**
+     * A block that is read in place, in pieces, and may be moved by its owner meanwhile: then it is looked up again,
+     * and compared with its checksum again before anything of it is used.
+     *
+     * <p><b>Threading:</b> thread-safe; one thread reads, another may close.
+     *
+     * <p><b>Ownership:</b> owns the block that it begins with and the blocks that it finds; all stay mapped until it is
+     * closed, since streams may have begun at any of them.
+     */
+    private static final class FollowedBlock implements MovingBytes, AutoCloseable {
+        /** Other outputs of the shuffle may be freed one after another, and each time it has to be looked up again. */
+        private static final int MAX_ATTEMPTS = 5;
+
+        private final Finder finder;
+        private final boolean verify;
+        private final List<Block> found = new ArrayList<>();
+        private Place place;
+        private boolean closed;
+
+        /** Looks a block up. */
+        @FunctionalInterface
+        interface Finder {
+            /** Returns the block where it is now, owned by the caller; null if it is not to be had in place. */
+            @Nullable
+            Block find();
+        }
+
+        /**
+         * Follows a block that was found and is good.
+         *
+         * @param verify whether to compare it with its checksum
+         */
+        FollowedBlock(Block block, Finder finder, boolean verify) {
+            this.found.add(block);
+            this.place = placeOf(block);
+            this.finder = finder;
+            this.verify = verify;
+        }
+
+        private static Place placeOf(Block block) {
+            return new Place(block.bytes().pieces(), block.current());
+        }
+
+        /** Returns where the block was found last. */
+        synchronized Place place() {
+            return place;
+        }
+
+        @Override
+        public synchronized @Nullable Place moved(Place from) throws IOException {
+            if (closed) {
+                return null;
+            }
+            if (!place.equals(from)) {
+                return place;
+            }
+            for (int attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+                Block next = finder.find();
+                if (next == null) {
+                    return null;
+                }
+                found.add(next);
+                Outcome outcome = check(next);
+                if (outcome != Outcome.WITHDRAWN) {
+                    place = placeOf(next);
+                    return outcome == Outcome.GOOD ? place : null;
+                }
+            }
+            return null;
+        }
+
+        private Outcome check(Block next) throws IOException {
+            try {
+                return next.check(verify);
+            } catch (IOException e) {
+                if (next.current().getAsBoolean()) {
+                    throw e;
+                }
+                return Outcome.WITHDRAWN;
+            }
+        }
+
+        @Override
+        public synchronized void close() {
+            closed = true;
+            found.forEach(Block::close);
+            found.clear();
         }
     }
 }

@@ -40,6 +40,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockId;
@@ -55,8 +56,8 @@ import scala.Tuple3;
 
 @Tag("unit")
 @Timeout(60)
-class SlabReadsTest {
-    private static final int SLAB = 4096;
+class FetchWindowTest {
+    private static final int BATCH = 4096;
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
     private static final BlockManagerId OWNER = BlockManagerId.apply("1", "localhost", 7337, scala.Option.empty());
 
@@ -68,11 +69,12 @@ class SlabReadsTest {
     private final List<Long> waits = new ArrayList<>();
     private final List<Lease> filling = new ArrayList<>();
     private final Set<Long> moved = ConcurrentHashMap.newKeySet();
+    private final AtomicInteger refusals = new AtomicInteger();
     private volatile boolean hasRoom = true;
     private Pool pool;
     private ReceiveLeases leases;
     private PeerPaths paths;
-    private SlabReads reads;
+    private FetchWindow reads;
 
     @BeforeEach
     void open() {
@@ -91,9 +93,9 @@ class SlabReadsTest {
         pool.close();
     }
 
-    /** Two slabs and a half may be under way. */
-    private SlabReads reads(Duration timeout) {
-        return new SlabReads(paths, leases, timeout, SLAB * 5 / 2, counters, waits::add);
+    /** Two and a half batches may be under way. */
+    private FetchWindow reads(Duration timeout) {
+        return new FetchWindow(paths, leases, timeout, BATCH * 5 / 2, counters, waits::add);
     }
 
     /** A peer that takes what is to be read, and leaves it to the test. */
@@ -103,7 +105,11 @@ class SlabReadsTest {
                     if (!method.getName().equals("read")) {
                         throw new UnsupportedOperationException(method.getName());
                     }
-                    return hasRoom && begun.add((ReadBatch) arguments[0]);
+                    if (!hasRoom) {
+                        refusals.incrementAndGet();
+                        return false;
+                    }
+                    return begun.add((ReadBatch) arguments[0]);
                 });
         DirectoryLocation nowhere = new DirectoryLocation(new RemoteSlice(0, 0, 1), 1);
         RemoteDirectory none =
@@ -111,26 +117,31 @@ class SlabReadsTest {
         return new PeerPath(executorId, peer, none, ShuffleCounter.VERBS_BYTES);
     }
 
-    private Slab slab(PeerPath path, int number) {
-        Slab slab = new Slab(path, (shuffleId, entry) -> !moved.contains(entry.mapId()));
-        slab.add(
+    private FetchBatch batch(PeerPath path, int number) {
+        return batch(path, number, it -> !moved.contains((long) number));
+    }
+
+    private static FetchBatch batch(PeerPath path, int number, FetchBatch.Refresh refresh) {
+        FetchBatch batch = new FetchBatch(path, refresh);
+        batch.add(
                 block(number),
-                DirectoryEntry.file(number, 1, SLAB),
+                DirectoryEntry.file(number, 1, BATCH),
                 new BlockRange(
-                        List.of(new RemoteSlice(0, number * 2L * SLAB, SLAB)), new long[] {SLAB}, new int[] {number}));
-        return slab;
+                        List.of(new RemoteSlice(0, number * 2L * BATCH, BATCH)), new long[] {BATCH}, new int[] {number
+                        }));
+        return batch;
     }
 
-    private static WantedBlock block(int number) {
-        return new WantedBlock(OWNER, new Tuple3<>(new ShuffleBlockId(0, number, 0), 1L, number));
+    private static BlockRequest block(int number) {
+        return new BlockRequest(OWNER, new Tuple3<>(new ShuffleBlockId(0, number, 0), 1L, number));
     }
 
-    private List<Slab> slabs(PeerPath path, int count) {
-        List<Slab> slabs = new ArrayList<>();
+    private List<FetchBatch> batches(PeerPath path, int count) {
+        List<FetchBatch> batches = new ArrayList<>();
         for (int i = 0; i < count; i++) {
-            slabs.add(slab(path, i));
+            batches.add(batch(path, i));
         }
-        return slabs;
+        return batches;
     }
 
     private ReadRequest arrive() throws InterruptedException {
@@ -149,33 +160,33 @@ class SlabReadsTest {
     }
 
     @Test
-    void slabsAreReadAheadInOrderAsFarAsTheWindowGoes() throws Exception {
-        List<Slab> slabs = slabs(path("1"), 6);
-        reads.addAll(slabs);
+    void batchesAreReadAheadInOrderAsFarAsTheWindowGoes() throws Exception {
+        List<FetchBatch> batches = batches(path("1"), 6);
+        reads.addAll(batches);
         for (int i = 0; i < 6; i++) {
-            assertThat(begun).as("before slab %d is used", i).hasSize(i == 0 ? 2 : 1);
+            assertThat(begun).as("before batch %d is used", i).hasSize(i == 0 ? 2 : 1);
             arrive();
-            MemorySlice bytes = reads.await(slabs.get(i));
+            MemorySlice bytes = reads.await(batches.get(i));
             assertThat(bytes).isNotNull();
-            assertThat(bytes.getLong(0)).isEqualTo(i * 2L * SLAB);
-            assertThat(reads.await(slabs.get(i))).as("asked again").isNotNull();
+            assertThat(bytes.getLong(0)).isEqualTo(i * 2L * BATCH);
+            assertThat(reads.await(batches.get(i))).as("asked again").isNotNull();
             assertThat(pool.usage().leases()).isLessThanOrEqualTo(2);
         }
         assertThat(begun).isEmpty();
         assertThat(pool.usage().leases()).as("the last one is in use").isOne();
         assertThat(counters.snapshot())
                 .containsEntry(ShuffleCounter.SLABS, 6L)
-                .containsEntry(ShuffleCounter.SLAB_BYTES, 6L * SLAB);
+                .containsEntry(ShuffleCounter.SLAB_BYTES, 6L * BATCH);
     }
 
     @Test
-    void aTaskWaitsForTheSlabThatItNeeds() throws Exception {
-        List<Slab> slabs = slabs(path("1"), 1);
-        reads.addAll(slabs);
+    void aTaskWaitsForTheBatchThatItNeeds() throws Exception {
+        List<FetchBatch> batches = batches(path("1"), 1);
+        reads.addAll(batches);
         AtomicReference<Thread> reader = new AtomicReference<>();
         CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> {
             reader.set(Thread.currentThread());
-            return reads.await(slabs.get(0));
+            return reads.await(batches.get(0));
         });
         while (reader.get() == null || reader.get().getState() != Thread.State.TIMED_WAITING) {
             Thread.sleep(1);
@@ -191,69 +202,69 @@ class SlabReadsTest {
     @EnumSource(
             value = Reason.class,
             names = {"PEER_GONE", "NOT_CONNECTED"})
-    void onePathThatFailsCostsOneSlab(Reason reason) throws Exception {
+    void onePathThatFailsCostsOneBatch(Reason reason) throws Exception {
         PeerPath dead = path("1");
         PeerPath alive = path("2");
-        List<Slab> slabs = new ArrayList<>();
+        List<FetchBatch> batches = new ArrayList<>();
         for (int i = 0; i < 6; i++) {
-            slabs.add(slab(i % 2 == 0 ? dead : alive, i));
+            batches.add(batch(i % 2 == 0 ? dead : alive, i));
         }
-        reads.addAll(slabs);
+        reads.addAll(batches);
         fail(reason);
-        assertThat(reads.await(slabs.get(0))).isNull();
+        assertThat(reads.await(batches.get(0))).isNull();
         for (int i = 1; i < 6; i++) {
             if (i % 2 == 1) {
                 arrive();
-                assertThat(reads.await(slabs.get(i))).isNotNull();
+                assertThat(reads.await(batches.get(i))).isNotNull();
             } else {
-                assertThat(reads.await(slabs.get(i))).isNull();
+                assertThat(reads.await(batches.get(i))).isNull();
             }
         }
         assertThat(begun).as("nothing more was asked of the dead one").isEmpty();
     }
 
     @Test
-    void aSlabThatThePeerCannotGiveCostsNoOther() throws Exception {
-        List<Slab> slabs = slabs(path("1"), 2);
-        reads.addAll(slabs);
+    void aBatchThatThePeerCannotGiveCostsNoOther() throws Exception {
+        List<FetchBatch> batches = batches(path("1"), 2);
+        reads.addAll(batches);
         fail(Reason.UNREADABLE);
-        assertThat(reads.await(slabs.get(0))).isNull();
+        assertThat(reads.await(batches.get(0))).isNull();
         arrive();
-        assertThat(reads.await(slabs.get(1))).isNotNull();
+        assertThat(reads.await(batches.get(1))).isNotNull();
     }
 
     @Test
     void whatMovedBeforeItsTurnIsNotRead() throws Exception {
-        List<Slab> slabs = slabs(path("1"), 4);
-        reads.addAll(slabs);
+        List<FetchBatch> batches = batches(path("1"), 4);
+        reads.addAll(batches);
         moved.add(2L);
         for (int i = 0; i < 4; i++) {
             if (i == 2) {
-                assertThat(reads.await(slabs.get(i))).isNull();
+                assertThat(reads.await(batches.get(i))).isNull();
             } else {
-                assertThat(arrive().sources().get(0).offset()).isEqualTo(i * 2L * SLAB);
-                assertThat(reads.await(slabs.get(i))).isNotNull();
+                assertThat(arrive().sources().get(0).offset()).isEqualTo(i * 2L * BATCH);
+                assertThat(reads.await(batches.get(i))).isNotNull();
             }
         }
     }
 
     @Test
-    void withoutRoomInThePoolSlabsDoNotCome() throws Exception {
+    void withoutRoomInThePoolBatchesDoNotCome() throws Exception {
         filling.addAll(TestPools.fill(pool));
-        List<Slab> slabs = slabs(path("1"), 2);
-        reads.addAll(slabs);
-        assertThat(reads.await(slabs.get(0))).isNull();
+        List<FetchBatch> batches = batches(path("1"), 2);
+        reads.addAll(batches);
+        assertThat(reads.await(batches.get(0))).isNull();
         filling.forEach(Lease::close);
         filling.clear();
-        assertThat(reads.await(slabs.get(1))).as("given up, too").isNull();
+        assertThat(reads.await(batches.get(1))).as("given up, too").isNull();
     }
 
     @Test
     void roomInFlightIsWaitedForAsLongAsARead() throws Exception {
         hasRoom = false;
-        List<Slab> slabs = slabs(path("1"), 1);
-        reads.addAll(slabs);
-        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(slabs.get(0)));
+        List<FetchBatch> batches = batches(path("1"), 1);
+        reads.addAll(batches);
+        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batches.get(0)));
         Thread.sleep(5);
         assertThat(waiting).isNotDone();
         hasRoom = true;
@@ -261,8 +272,8 @@ class SlabReadsTest {
         assertThat(waiting.get(20, TimeUnit.SECONDS)).isNotNull();
 
         hasRoom = false;
-        try (SlabReads hasty = reads(Duration.ofMillis(20))) {
-            List<Slab> others = slabs(path("2"), 1);
+        try (FetchWindow hasty = reads(Duration.ofMillis(20))) {
+            List<FetchBatch> others = batches(path("2"), 1);
             hasty.addAll(others);
             assertThat(hasty.await(others.get(0))).isNull();
         }
@@ -270,10 +281,10 @@ class SlabReadsTest {
 
     @Test
     void aReadThatNeverEndsIsGivenUp() throws Exception {
-        try (SlabReads hasty = reads(Duration.ofMillis(20))) {
-            List<Slab> slabs = slabs(path("1"), 1);
-            hasty.addAll(slabs);
-            assertThat(hasty.await(slabs.get(0))).isNull();
+        try (FetchWindow hasty = reads(Duration.ofMillis(20))) {
+            List<FetchBatch> batches = batches(path("1"), 1);
+            hasty.addAll(batches);
+            assertThat(hasty.await(batches.get(0))).isNull();
         }
         assertThat(pool.usage().leases()).as("the fabric may still write").isOne();
         arrive();
@@ -282,9 +293,9 @@ class SlabReadsTest {
 
     @Test
     void theEndOfTheTaskWakesWhoWaits() throws Exception {
-        List<Slab> slabs = slabs(path("1"), 3);
-        reads.addAll(slabs);
-        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(slabs.get(0)));
+        List<FetchBatch> batches = batches(path("1"), 3);
+        reads.addAll(batches);
+        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batches.get(0)));
         Thread.sleep(5);
         reads.cancel();
         assertThatThrownBy(() -> waiting.get(20, TimeUnit.SECONDS))
@@ -298,9 +309,70 @@ class SlabReadsTest {
         assertThat(pool.usage().leases()).isZero();
     }
 
+    /** As RDD.pipe has it, whose thread reads on when the task has ended. */
+    @Test
+    void theEndOfTheTaskWakesWhoWaitsForRoomInFlight() throws Exception {
+        hasRoom = false;
+        List<FetchBatch> batches = batches(path("1"), 1);
+        reads.addAll(batches);
+        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batches.get(0)));
+        reads.cancel();
+        assertThatThrownBy(() -> waiting.get(TIMEOUT.toMillis() / 2, TimeUnit.MILLISECONDS))
+                .rootCause()
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("has ended");
+    }
+
+    /** Looking up a batch of small blocks takes longer than the attempt to read it. */
+    @Test
+    void refusedBatchesAreNeitherLocatedNorLeasedAgain() throws Exception {
+        hasRoom = false;
+        AtomicInteger lookups = new AtomicInteger();
+        FetchBatch batch = batch(path("1"), 0, it -> lookups.incrementAndGet() > 0);
+        reads.addAll(List.of(batch));
+        long leases = pool.usage().leases();
+        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batch));
+        while (refusals.get() < 20) {
+            Thread.onSpinWait();
+        }
+        assertThat(pool.usage().leases()).isEqualTo(leases).isOne();
+        assertThat(lookups).hasValueLessThan(10);
+        hasRoom = true;
+        arrive();
+        assertThat(waiting.get(20, TimeUnit.SECONDS)).isNotNull();
+    }
+
+    @Test
+    void batchesFollowMapOutputsThatMove() throws Exception {
+        AtomicReference<FetchBatch> planned = new AtomicReference<>();
+        BlockRange moved = new BlockRange(List.of(new RemoteSlice(3, 64, BATCH)), new long[] {BATCH}, new int[] {0});
+        FetchBatch batch = batch(
+                path("1"),
+                0,
+                it -> planned.get() == null || it.moveTo(List.of(DirectoryEntry.file(0, 1, BATCH)), List.of(moved)));
+        planned.set(batch);
+        reads.addAll(List.of(batch));
+        assertThat(arrive().sources()).containsExactly(new RemoteSlice(3, 64, BATCH));
+        assertThat(reads.await(batch)).isNotNull();
+    }
+
+    @Test
+    void batchesDoNotFollowOtherBytes() throws Exception {
+        FetchBatch batch = batch(path("1"), 0, it -> true);
+        for (BlockRange other : List.of(
+                new BlockRange(List.of(new RemoteSlice(3, 64, BATCH)), new long[] {BATCH}, new int[] {1}),
+                new BlockRange(List.of(new RemoteSlice(3, 64, BATCH - 1)), new long[] {BATCH - 1}, new int[] {0}))) {
+            assertThat(batch.moveTo(List.of(DirectoryEntry.file(0, 1, BATCH)), List.of(other)))
+                    .isFalse();
+        }
+        try (Lease target = TestPools.reserve(pool, Purpose.RECEIVE, BATCH)) {
+            assertThat(batch.into(target).sources()).containsExactly(new RemoteSlice(0, 0, BATCH));
+        }
+    }
+
     @Test
     void whatIsAdjacentIsReadInOnePiece() throws Exception {
-        Slab slab = new Slab(path("1"), (shuffleId, entry) -> true);
+        FetchBatch batch = new FetchBatch(path("1"), it -> true);
         RemoteSlice[] pieces = {
             new RemoteSlice(0, 100, 20),
             new RemoteSlice(0, 120, 5),
@@ -310,12 +382,14 @@ class SlabReadsTest {
         };
         for (int i = 0; i < pieces.length; i++) {
             BlockRange range = new BlockRange(List.of(pieces[i]), new long[] {pieces[i].lengthBytes()}, new int[1]);
-            slab.add(block(i), DirectoryEntry.file(i, 1, 1), range);
+            batch.add(block(i), DirectoryEntry.file(i, 1, 1), range);
         }
-        assertThat(slab.lengthBytes()).isEqualTo(40);
-        assertThat(slab.parts()).extracting(Slab.Part::offset).containsExactly(0L, 20L, 25L, 30L, 35L);
+        assertThat(batch.lengthBytes()).isEqualTo(40);
+        assertThat(batch.requests())
+                .extracting(request -> ((FetchBatch.Copied) request.location()).offset())
+                .containsExactly(0L, 20L, 25L, 30L, 35L);
         try (Lease target = TestPools.reserve(pool, Purpose.RECEIVE, 40)) {
-            assertThat(slab.into(target).sources())
+            assertThat(batch.into(target).sources())
                     .containsExactly(new RemoteSlice(0, 100, 25), pieces[2], pieces[3], pieces[4]);
         }
     }

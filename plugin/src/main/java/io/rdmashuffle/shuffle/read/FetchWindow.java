@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.read;
+
+import io.rdmashuffle.fabric.ReadBatch;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.lifecycle.Unchecked;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.peer.PeerPath;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import io.rdmashuffle.text.Quantities;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Queue;
+import java.util.Set;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.LongConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads the batches of one reduce task ahead of it, in the order in which it consumes them, within the bytes that a
+ * task may have in flight. The one place where a task leases memory for bytes of peers, posts their reads and waits.
+ *
+ * <p>A failed batch does not fail the task: Spark's block transfer fetches its blocks. The path of a failed batch is
+ * abandoned, so that a dead peer costs a task one timeout, however many batches it has.
+ *
+ * <p><b>Threading:</b> one thread at a time; {@link #cancel} any.
+ *
+ * <p><b>Ownership:</b> owns the leases of its batches. A batch's lease is released when the next batch is awaited.
+ */
+final class FetchWindow implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(FetchWindow.class);
+    /** Between two attempts at a fabric that has no room in flight. */
+    private static final long RETRY_MILLIS = 1;
+
+    private final PeerPaths paths;
+    private final ReceiveLeases leases;
+    private final Duration timeout;
+    private final long windowBytes;
+    private final ShuffleCounters counters;
+    private final LongConsumer waitedMillis;
+    private final Deque<FetchBatch> queued = new ArrayDeque<>();
+    private final Queue<FetchBatch> started = new ConcurrentLinkedQueue<>();
+    private final Set<String> broken = new HashSet<>();
+    /** For the first batch in the queue, which the fabric had no room for. */
+    private @Nullable Lease reserved;
+
+    private long turns;
+    private long awaited = -1;
+    /** The first turn whose batch has not been counted as arrived. */
+    private long uncounted;
+
+    private long windowUsed;
+    private long unreportedNanos;
+    private volatile boolean cancelled;
+
+    /**
+     * Creates an empty window.
+     *
+     * @param timeout of a read
+     * @param windowBytes bytes in flight or not consumed yet; a larger batch is read alone
+     * @param counters count batches that have arrived
+     * @param waitedMillis receives the time that the task waited
+     */
+    FetchWindow(
+            PeerPaths paths,
+            ReceiveLeases leases,
+            Duration timeout,
+            long windowBytes,
+            ShuffleCounters counters,
+            LongConsumer waitedMillis) {
+        this.paths = paths;
+        this.leases = leases;
+        this.timeout = timeout;
+        this.windowBytes = windowBytes;
+        this.counters = counters;
+        this.waitedMillis = waitedMillis;
+    }
+
+    /** Queues batches behind earlier ones, and starts what may be started. */
+    void addAll(List<FetchBatch> batches) {
+        for (FetchBatch batch : batches) {
+            batch.turn(turns++);
+            queued.add(batch);
+        }
+        start();
+    }
+
+    /**
+     * Waits for the bytes of a batch, which stay there until another batch is awaited. Throws, undeclared, an {@link
+     * IOException} if the task has ended.
+     *
+     * @return null if the read failed
+     */
+    @Nullable
+    MemorySlice await(FetchBatch batch) {
+        releaseBefore(batch);
+        if (batch.turn() != awaited) {
+            awaited = batch.turn();
+            start();
+        }
+        if (!batch.arrival().isDone()) {
+            long before = System.nanoTime();
+            try {
+                await(batch, before + timeout.toNanos());
+            } catch (InterruptedException e) {
+                throw Unchecked.raise(e);
+            } finally {
+                report(System.nanoTime() - before);
+            }
+        }
+        return arrived(batch);
+    }
+
+    private void await(FetchBatch batch, long deadline) throws InterruptedException {
+        while (batch.isQueued() && !cancelled) {
+            if (System.nanoTime() - deadline >= 0) {
+                drop(
+                        batch,
+                        new ReadFailedException(
+                                Reason.NO_ROOM, "no room in flight for " + Quantities.duration(timeout)));
+                return;
+            }
+            Thread.sleep(RETRY_MILLIS);
+            start();
+        }
+        if (cancelled) {
+            return;
+        }
+        try {
+            // The fabric ends it at its deadline; this is in case that it does not.
+            batch.arrival().get(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (ExecutionException e) {
+            LOG.trace("A batch did not arrive", e);
+        } catch (TimeoutException e) {
+            fail(batch, Reason.TIMED_OUT, "no completion within " + Quantities.duration(timeout));
+        }
+    }
+
+    private @Nullable MemorySlice arrived(FetchBatch batch) {
+        if (cancelled) {
+            throw Unchecked.raise(new IOException("the task that read these blocks has ended"));
+        }
+        try {
+            MemorySlice bytes = batch.arrival().join().memory();
+            if (batch.turn() >= uncounted) {
+                uncounted = batch.turn() + 1;
+                counters.add(ShuffleCounter.SLABS, 1);
+                counters.add(ShuffleCounter.SLAB_BYTES, batch.lengthBytes());
+                counters.add(ShuffleCounter.DISK_READ_BYTES, batch.bytesOnDisk());
+            }
+            return bytes;
+        } catch (CompletionException e) {
+            if (e.getCause() instanceof ReadFailedException failure) {
+                abandon(batch.path(), failure);
+            }
+            return null;
+        }
+    }
+
+    private void abandon(PeerPath path, ReadFailedException failure) {
+        boolean isFirst = failure.reason().concernsPath() && broken.add(path.executorId());
+        if (isFirst && failure.reason().isFaultOfPath()) {
+            paths.failed(path, failure);
+        } else {
+            LOG.debug("Fetching blocks of executor {} over Spark's block transfer", path.executorId(), failure);
+        }
+    }
+
+    private void report(long nanos) {
+        unreportedNanos += nanos;
+        long millis = TimeUnit.NANOSECONDS.toMillis(unreportedNanos);
+        if (millis > 0) {
+            unreportedNanos -= TimeUnit.MILLISECONDS.toNanos(millis);
+            waitedMillis.accept(millis);
+        }
+    }
+
+    /** Starts what the window, the pool and the fabric have room for. */
+    private void start() {
+        while (!cancelled) {
+            FetchBatch next = queued.peek();
+            if (next == null || (windowUsed > 0 && windowUsed + next.lengthBytes() > windowBytes)) {
+                return;
+            }
+            ReadFailedException obstacle = obstacle(next);
+            if (obstacle != null) {
+                drop(next, obstacle);
+                continue;
+            }
+            Lease target = reserved == null ? reserve(next.lengthBytes()) : reserved;
+            reserved = null;
+            if (target == null) {
+                if (windowUsed > 0) {
+                    return;
+                }
+                drop(
+                        next,
+                        new ReadFailedException(
+                                Reason.NO_ROOM, "no receive lease of " + next.lengthBytes() + " bytes in the pool"));
+            } else if (read(next, target)) {
+                queued.remove();
+                next.started();
+                started.add(next);
+                windowUsed += next.lengthBytes();
+                if (cancelled) {
+                    fail(next, Reason.CLOSED, "the task has ended");
+                }
+            } else {
+                reserved = target;
+                return;
+            }
+        }
+    }
+
+    /** Returns the known reason why a batch cannot be read; null if there is none. */
+    private @Nullable ReadFailedException obstacle(FetchBatch batch) {
+        String executorId = batch.path().executorId();
+        if (broken.contains(executorId)) {
+            return new ReadFailedException(Reason.CLOSED, "an earlier read from executor " + executorId + " failed");
+        }
+        try {
+            return batch.refresh()
+                    ? null
+                    : new ReadFailedException(
+                            Reason.UNREADABLE, "map outputs of executor " + executorId + " were removed or changed");
+        } catch (ReadFailedException e) {
+            return e;
+        } catch (IOException e) {
+            return new ReadFailedException(
+                    Reason.UNREADABLE, "cannot locate the map outputs of executor " + executorId, e);
+        }
+    }
+
+    /** Waits for memory only if no read in flight will bring the task on meanwhile. */
+    private @Nullable Lease reserve(long bytes) {
+        try {
+            return windowUsed > 0 ? leases.tryReserve(bytes) : leases.reserve(bytes);
+        } catch (InterruptedException e) {
+            throw Unchecked.raise(e);
+        }
+    }
+
+    private boolean read(FetchBatch batch, Lease target) {
+        ReadBatch posted =
+                new ReadBatch(List.of(batch.into(target)), System.nanoTime() + timeout.toNanos(), batch.listener());
+        try {
+            return batch.path().peer().read(posted);
+        } catch (RuntimeException | Error failure) {
+            target.close();
+            throw failure;
+        }
+    }
+
+    /** Fails a batch that has not been started. */
+    private void drop(FetchBatch batch, ReadFailedException failure) {
+        if (batch.equals(queued.peek())) {
+            releaseReserved();
+        }
+        queued.remove(batch);
+        batch.arrival().completeExceptionally(failure);
+    }
+
+    private static void fail(FetchBatch batch, Reason reason, String message) {
+        batch.arrival().completeExceptionally(new ReadFailedException(reason, message));
+    }
+
+    /** Releases the batches before this one, whose blocks have been consumed or never will be. */
+    private void releaseBefore(FetchBatch batch) {
+        for (FetchBatch first = started.peek(); first != null && first.turn() < batch.turn(); first = started.peek()) {
+            started.remove();
+            release(first);
+        }
+    }
+
+    private void release(FetchBatch batch) {
+        windowUsed -= batch.lengthBytes();
+        if (!batch.arrival().cancel(false) && !batch.arrival().isCompletedExceptionally()) {
+            batch.arrival().join().close();
+        }
+    }
+
+    private void releaseReserved() {
+        Lease lease = reserved;
+        reserved = null;
+        if (lease != null) {
+            lease.close();
+        }
+    }
+
+    /** Wakes a thread that waits, which fails; no further batch is started. */
+    void cancel() {
+        cancelled = true;
+        started.forEach(batch -> fail(batch, Reason.CLOSED, "the task has ended"));
+    }
+
+    /** Releases all leases, those of reads in flight when these end. Idempotent. */
+    @Override
+    public void close() {
+        cancelled = true;
+        queued.clear();
+        releaseReserved();
+        for (FetchBatch batch = started.poll(); batch != null; batch = started.poll()) {
+            release(batch);
+        }
+    }
+}

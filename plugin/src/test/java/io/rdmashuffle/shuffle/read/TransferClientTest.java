@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.shuffle.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.stream.IntStream;
+import org.apache.spark.network.buffer.NioManagedBuffer;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Tag("unit")
+@Timeout(60)
+class TransferClientTest {
+    private static final Duration LONG = Duration.ofMinutes(10);
+
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final Answered answered = new Answered();
+
+    /** A client that answers nothing by itself. */
+    private static final class Silent extends BlockStoreClient {
+        private final AtomicReference<BlockFetchingListener> listener = new AtomicReference<>();
+
+        @Override
+        public void fetchBlocks(
+                String host,
+                int port,
+                String execId,
+                String[] ids,
+                BlockFetchingListener answers,
+                DownloadFileManager downloads) {
+            listener.set(answers);
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    private static NioManagedBuffer block() {
+        return new NioManagedBuffer(ByteBuffer.allocate(10));
+    }
+
+    private BlockFetchingListener fetch(TransferClient client, Silent transfer, List<String> ids) throws IOException {
+        try (BlockStoreClient forTask = client.client(id -> id.startsWith("file"))) {
+            forTask.fetchBlocks("host", 1, "1", ids.toArray(String[]::new), answered, null);
+        }
+        return Objects.requireNonNull(transfer.listener.get());
+    }
+
+    @Test
+    void relaysFirstAnswerToEachBlock() throws Exception {
+        long seed = System.nanoTime();
+        System.out.println("TransferClientTest seed " + seed);
+        List<String> ids = IntStream.range(0, 500).mapToObj(i -> "b" + i).toList();
+        Silent transfer = new Silent();
+        try (TransferClient client = new TransferClient(transfer, counters, LONG)) {
+            BlockFetchingListener answers = fetch(client, transfer, ids);
+            CompletableFuture<?>[] threads = IntStream.range(0, 4)
+                    .mapToObj(t -> CompletableFuture.runAsync(() -> answerAll(answers, ids, new Random(seed + t))))
+                    .toArray(CompletableFuture[]::new);
+            CompletableFuture.allOf(threads).join();
+            ids.forEach(id -> answers.onBlockFetchFailure(id, new IOException("late")));
+        }
+        assertThat(answered.answersById())
+                .containsOnlyKeys(ids)
+                .allSatisfy((id, count) -> assertThat(count).isOne());
+        assertThat(counters.snapshot().get(ShuffleCounter.NETTY_BYTES))
+                .as("bytes of relayed blocks only")
+                .isEqualTo(10L * answered.successes());
+    }
+
+    private static void answerAll(BlockFetchingListener answers, List<String> ids, Random random) {
+        for (int i = 0; i < 2000; i++) {
+            String id = ids.get(random.nextInt(ids.size()));
+            if (random.nextBoolean()) {
+                answers.onBlockFetchSuccess(id, block());
+            } else {
+                answers.onBlockFetchFailure(id, new IOException("no luck"));
+            }
+        }
+    }
+
+    @Test
+    void ignoresBlocksThatWereNotRequested() throws Exception {
+        Silent transfer = new Silent();
+        try (TransferClient client = new TransferClient(transfer, counters, LONG)) {
+            fetch(client, transfer, List.of("a")).onBlockFetchSuccess("b", block());
+        }
+        assertThat(answered.answersById()).isEmpty();
+    }
+
+    @Test
+    void countsBlocksOfFilesApart() throws Exception {
+        Silent transfer = new Silent();
+        try (TransferClient client = new TransferClient(transfer, counters, LONG)) {
+            BlockFetchingListener answers = fetch(client, transfer, List.of("a", "file", "file2"));
+            List.of("a", "file", "file2").forEach(id -> answers.onBlockFetchSuccess(id, block()));
+        }
+        assertThat(counters.snapshot())
+                .containsEntry(ShuffleCounter.NETTY_BYTES, 10L)
+                .containsEntry(ShuffleCounter.FILE_BYTES, 20L);
+    }
+
+    @Test
+    void failsBlocksThatDoNotArriveInTime() throws Exception {
+        Silent transfer = new Silent();
+        try (TransferClient client = new TransferClient(transfer, counters, Duration.ofMillis(20))) {
+            BlockFetchingListener answers = fetch(client, transfer, List.of("a", "b"));
+            answers.onBlockFetchSuccess("a", block());
+            answered.await(2);
+            assertThat(answered.failure("b")).hasMessageContaining("spark.shuffle.rdma.fetch.timeout");
+            answers.onBlockFetchSuccess("b", block());
+        }
+        assertThat(answered.answersById()).containsEntry("b", 1);
+    }
+
+    @Test
+    void failsAllBlocksWhenTheTransferThrows() throws Exception {
+        BlockStoreClient broken = new BlockStoreClient() {
+            @Override
+            public void fetchBlocks(
+                    String host,
+                    int port,
+                    String execId,
+                    String[] ids,
+                    BlockFetchingListener answers,
+                    DownloadFileManager downloads) {
+                throw new IllegalStateException("closed");
+            }
+
+            @Override
+            public void close() {}
+        };
+        try (TransferClient client = new TransferClient(broken, counters, LONG);
+                BlockStoreClient forTask = client.client(id -> false)) {
+            forTask.fetchBlocks("host", 1, "1", new String[] {"a", "b"}, answered, null);
+        }
+        assertThat(answered.failure("a")).hasMessage("closed");
+        assertThat(answered.failure("b")).hasMessage("closed");
+    }
+}
