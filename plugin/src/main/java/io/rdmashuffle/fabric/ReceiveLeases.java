@@ -42,6 +42,11 @@ public final class ReceiveLeases {
         this.patience = new Patience(true, timeout);
     }
 
+    /** Returns the length of the longest lease. */
+    public long longestBytes() {
+        return pool.longestLease();
+    }
+
     /** Leases so many bytes; null when the pool has no room. */
     public @Nullable Lease reserve(long bytes) throws InterruptedException {
         long before = System.nanoTime();

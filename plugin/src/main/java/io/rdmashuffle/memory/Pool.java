@@ -163,6 +163,16 @@ public final class Pool implements AutoCloseable {
         return reserve(purpose, minimum, preferred, new Patience(true, timeout));
     }
 
+    /** Returns the length in bytes of the longest lease that map outputs and reads can have. */
+    public long longestLease() {
+        lock.lock();
+        try {
+            return regions.longestLease();
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /**
      * Leases {@code preferred} bytes, or fewer but at least {@code minimum} when no free range is as long as that.
      *

@@ -16,9 +16,11 @@ import io.rdmashuffle.shuffle.read.FetchBatch.Copied;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.apache.spark.storage.ShuffleBlockId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -86,17 +88,19 @@ final class CopiedBlocks implements BlockSource {
     /** Reads indexes, all at once; one by one if that fails, so that a bad entry does not cost others their path. */
     private List<@Nullable BlockRange> ranges(List<Candidate> candidates) throws IOException {
         List<WantedRange> wanted = candidates.stream().map(Candidate::range).toList();
+        List<@Nullable BlockRange> ranges = new ArrayList<>(Collections.nCopies(wanted.size(), null));
         try {
-            return path.directory().ranges(wanted);
+            ranges = new ArrayList<>(path.directory().ranges(wanted));
         } catch (ReadFailedException e) {
             if (!concernsOneOutput(e)) {
                 throw e;
             }
             LOG.debug("Looking up blocks of executor {} one by one", path.executorId(), e);
         }
-        List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
-        for (WantedRange each : wanted) {
-            ranges.add(range(each));
+        for (int i = 0; i < ranges.size(); i++) {
+            if (ranges.get(i) == null) {
+                ranges.set(i, range(wanted.get(i)));
+            }
         }
         return ranges;
     }
@@ -130,8 +134,7 @@ final class CopiedBlocks implements BlockSource {
         for (BlockRequest each : requests) {
             if (each.id().mapId() != mapId) {
                 mapId = each.id().mapId();
-                Located located = path.directory().locate(each.id().shuffleId(), mapId);
-                entry = located == null ? null : located.entry();
+                entry = locate(each.id());
             }
             if (entry != null && isReadable(entry)) {
                 candidates.add(new Candidate(each, entry));
@@ -140,6 +143,22 @@ final class CopiedBlocks implements BlockSource {
             }
         }
         return candidates;
+    }
+
+    /** Looks up a map output; null if it is unknown, or its entry is damaged. */
+    private @Nullable DirectoryEntry locate(ShuffleBlockId id) throws ReadFailedException {
+        try {
+            Located located = path.directory().locate(id.shuffleId(), id.mapId());
+            return located == null ? null : located.entry();
+        } catch (ReadFailedException e) {
+            if (!concernsOneOutput(e)) {
+                throw e;
+            }
+            LOG.debug("Cannot locate {} of executor {}", id, path.executorId(), e);
+        } catch (IOException e) {
+            LOG.warn("Fetching {} of executor {} over Spark's block transfer", id, path.executorId(), e);
+        }
+        return null;
     }
 
     private boolean isReadable(DirectoryEntry entry) {
@@ -157,13 +176,14 @@ final class CopiedBlocks implements BlockSource {
         }
         List<FetchBatch> batches = new ArrayList<>();
         FetchBatch filled = null;
+        long now = System.nanoTime();
         for (int i = 0; i < ranges.size(); i++) {
             BlockRange range = ranges.get(i);
             if (range == null || refused.contains(candidates.get(i).entry().mapId())) {
                 continue;
             }
             if (filled == null || filled.lengthBytes() + range.lengthBytes() > BATCH_BYTES) {
-                filled = new FetchBatch(path, this::refresh);
+                filled = new FetchBatch(path, this::refresh, now);
                 batches.add(filled);
             }
             filled.add(candidates.get(i).request(), candidates.get(i).entry(), range);

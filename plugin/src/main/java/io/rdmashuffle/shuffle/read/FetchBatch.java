@@ -38,7 +38,7 @@ final class FetchBatch {
     private long bytesOnDisk;
     private long turn;
     private boolean started;
-    private long refreshedNanos = System.nanoTime() - TRUST_NANOS;
+    private long refreshedNanos;
 
     /**
      * A block in a batch.
@@ -60,9 +60,16 @@ final class FetchBatch {
         boolean refresh(FetchBatch batch) throws IOException;
     }
 
-    FetchBatch(PeerPath path, Refresh refresh) {
+    /**
+     * Creates an empty batch.
+     *
+     * @param refresh looks up its map outputs again
+     * @param plannedNanos when they were looked up, {@link System#nanoTime()}
+     */
+    FetchBatch(PeerPath path, Refresh refresh, long plannedNanos) {
         this.path = path;
         this.refresh = refresh;
+        this.refreshedNanos = plannedNanos;
     }
 
     /** Sets the position among the batches of the task. */

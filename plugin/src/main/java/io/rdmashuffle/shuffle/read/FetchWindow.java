@@ -38,7 +38,8 @@ import org.slf4j.LoggerFactory;
  * <p>A failed batch does not fail the task: Spark's block transfer fetches its blocks. The path of a failed batch is
  * abandoned, so that a dead peer costs a task one timeout, however many batches it has.
  *
- * <p><b>Threading:</b> one thread at a time; {@link #cancel} any.
+ * <p><b>Threading:</b> thread-safe: a task may end while a thread of it reads, as that of {@code RDD.pipe} does. {@link
+ * #cancel} waits for nothing.
  *
  * <p><b>Ownership:</b> owns the leases of its batches. A batch's lease is released when the next batch is awaited.
  */
@@ -92,7 +93,7 @@ final class FetchWindow implements AutoCloseable {
     }
 
     /** Queues batches behind earlier ones, and starts what may be started. */
-    void addAll(List<FetchBatch> batches) {
+    synchronized void addAll(List<FetchBatch> batches) {
         for (FetchBatch batch : batches) {
             batch.turn(turns++);
             queued.add(batch);
@@ -107,9 +108,10 @@ final class FetchWindow implements AutoCloseable {
      * @return null if the read failed
      */
     @Nullable
-    MemorySlice await(FetchBatch batch) {
+    synchronized MemorySlice await(FetchBatch batch) {
         releaseBefore(batch);
-        if (batch.turn() != awaited) {
+        boolean isNext = batch.turn() != awaited;
+        if (isNext) {
             awaited = batch.turn();
             start();
         }
@@ -122,6 +124,10 @@ final class FetchWindow implements AutoCloseable {
             } finally {
                 report(System.nanoTime() - before);
             }
+        }
+        if (isNext) {
+            // It may be larger than the window, which has room for another one now.
+            start();
         }
         return arrived(batch);
     }
@@ -194,7 +200,7 @@ final class FetchWindow implements AutoCloseable {
     private void start() {
         while (!cancelled) {
             FetchBatch next = queued.peek();
-            if (next == null || (windowUsed > 0 && windowUsed + next.lengthBytes() > windowBytes)) {
+            if (next == null || !fits(next)) {
                 return;
             }
             ReadFailedException obstacle = obstacle(next);
@@ -205,7 +211,8 @@ final class FetchWindow implements AutoCloseable {
             Lease target = reserved == null ? reserve(next.lengthBytes()) : reserved;
             reserved = null;
             if (target == null) {
-                if (windowUsed > 0) {
+                // Later batches wait for memory until they are needed: tasks release theirs all the time.
+                if (windowUsed > 0 || next.turn() > awaited) {
                     return;
                 }
                 drop(
@@ -227,6 +234,14 @@ final class FetchWindow implements AutoCloseable {
         }
     }
 
+    /** Returns whether the window has room for a batch: one of any length beside the one that is being consumed. */
+    private boolean fits(FetchBatch batch) {
+        FetchBatch first = started.peek();
+        return first == null
+                || windowUsed + batch.lengthBytes() <= windowBytes
+                || (started.size() == 1 && first.arrival().isDone());
+    }
+
     /** Returns the known reason why a batch cannot be read; null if there is none. */
     private @Nullable ReadFailedException obstacle(FetchBatch batch) {
         String executorId = batch.path().executorId();
@@ -239,6 +254,7 @@ final class FetchWindow implements AutoCloseable {
                     : new ReadFailedException(
                             Reason.UNREADABLE, "map outputs of executor " + executorId + " were removed or changed");
         } catch (ReadFailedException e) {
+            abandon(batch.path(), e);
             return e;
         } catch (IOException e) {
             return new ReadFailedException(
@@ -311,11 +327,13 @@ final class FetchWindow implements AutoCloseable {
     /** Releases all leases, those of reads in flight when these end. Idempotent. */
     @Override
     public void close() {
-        cancelled = true;
-        queued.clear();
-        releaseReserved();
-        for (FetchBatch batch = started.poll(); batch != null; batch = started.poll()) {
-            release(batch);
+        cancel();
+        synchronized (this) {
+            queued.clear();
+            releaseReserved();
+            for (FetchBatch batch = started.poll(); batch != null; batch = started.poll()) {
+                release(batch);
+            }
         }
     }
 }

@@ -51,6 +51,9 @@ final class MappedBlocks implements BlockSource {
 
     /** Looks up the map output of a block in the peer's directory. */
     BlockLocation locate(ShuffleBlockId id) {
+        if (broken) {
+            return Elsewhere.UNKNOWN;
+        }
         try {
             Located located = path.directory().locate(id.shuffleId(), id.mapId());
             if (located == null) {
@@ -61,8 +64,20 @@ final class MappedBlocks implements BlockSource {
             }
             return isReadable(located) ? new Mapped(located) : Elsewhere.UNKNOWN;
         } catch (IOException e) {
-            LOG.debug("Cannot locate {} of executor {}", id, path.executorId(), e);
+            failed(id, e);
             return Elsewhere.UNKNOWN;
+        }
+    }
+
+    private void failed(ShuffleBlockId id, IOException cause) {
+        if (!(cause instanceof ReadFailedException failure)) {
+            LOG.warn("Fetching {} of executor {} over Spark's block transfer", id, path.executorId(), cause);
+            return;
+        }
+        // A released region contained freed outputs; nothing is wrong with the peer.
+        broken = failure.reason() != Reason.REGION_ABSENT;
+        if (failure.reason().isFaultOfPath()) {
+            paths.failed(path, failure);
         }
     }
 
@@ -78,16 +93,10 @@ final class MappedBlocks implements BlockSource {
         ShuffleBlockId id = request.id();
         try {
             return find(id, request.location());
-        } catch (ReadFailedException e) {
-            // A released region contained freed outputs; nothing is wrong with the peer.
-            broken = e.reason() != Reason.REGION_ABSENT;
-            if (e.reason().isFaultOfPath()) {
-                paths.failed(path, e);
-            }
         } catch (IOException e) {
-            LOG.warn("Fetching {} of executor {} over Spark's block transfer", id, path.executorId(), e);
+            failed(id, e);
+            return null;
         }
-        return null;
     }
 
     private @Nullable Block find(ShuffleBlockId id, BlockLocation location) throws IOException {

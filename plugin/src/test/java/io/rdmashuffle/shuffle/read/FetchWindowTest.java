@@ -59,6 +59,8 @@ import scala.Tuple3;
 class FetchWindowTest {
     private static final int BATCH = 4096;
     private static final Duration TIMEOUT = Duration.ofSeconds(20);
+    private static final long LONG_AGO =
+            System.nanoTime() - Duration.ofMinutes(1).toNanos();
     private static final BlockManagerId OWNER = BlockManagerId.apply("1", "localhost", 7337, scala.Option.empty());
 
     @TempDir(factory = ShmTempDirs.class)
@@ -122,7 +124,7 @@ class FetchWindowTest {
     }
 
     private static FetchBatch batch(PeerPath path, int number, FetchBatch.Refresh refresh) {
-        FetchBatch batch = new FetchBatch(path, refresh);
+        FetchBatch batch = new FetchBatch(path, refresh, LONG_AGO);
         batch.add(
                 block(number),
                 DirectoryEntry.file(number, 1, BATCH),
@@ -248,15 +250,59 @@ class FetchWindowTest {
         }
     }
 
+    /** Later ones wait until they are needed: by then there may be room. */
     @Test
-    void withoutRoomInThePoolBatchesDoNotCome() throws Exception {
+    void failsOnlyTheAwaitedBatchWhenThePoolIsFull() throws Exception {
         filling.addAll(TestPools.fill(pool));
         List<FetchBatch> batches = batches(path("1"), 2);
         reads.addAll(batches);
         assertThat(reads.await(batches.get(0))).isNull();
         filling.forEach(Lease::close);
         filling.clear();
-        assertThat(reads.await(batches.get(1))).as("given up, too").isNull();
+        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batches.get(1)));
+        arrive();
+        assertThat(waiting.get(20, TimeUnit.SECONDS)).isNotNull();
+    }
+
+    @Test
+    void waitsOnceForPeerThatDoesNotAnswerLookups() throws Exception {
+        AtomicInteger lookups = new AtomicInteger();
+        PeerPath silent = path("1");
+        List<FetchBatch> batches = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            batches.add(batch(silent, i, it -> {
+                lookups.incrementAndGet();
+                throw new ReadFailedException(Reason.TIMED_OUT, "as the test wishes");
+            }));
+        }
+        reads.addAll(batches);
+        for (FetchBatch each : batches) {
+            assertThat(reads.await(each)).isNull();
+        }
+        assertThat(lookups).hasValue(1);
+    }
+
+    @Test
+    void readsOneLargerBatchWhileAnotherIsConsumed() throws Exception {
+        List<FetchBatch> batches = new ArrayList<>();
+        PeerPath peer = path("1");
+        for (int i = 0; i < 4; i++) {
+            FetchBatch large = new FetchBatch(peer, it -> true, LONG_AGO);
+            long bytes = 3L * BATCH;
+            large.add(
+                    block(i),
+                    DirectoryEntry.file(i, 1, bytes),
+                    new BlockRange(
+                            List.of(new RemoteSlice(0, i * 4L * BATCH, bytes)), new long[] {bytes}, new int[] {i}));
+            batches.add(large);
+        }
+        reads.addAll(batches);
+        assertThat(begun).as("larger than the window").hasSize(1);
+        for (int i = 0; i < 4; i++) {
+            arrive();
+            assertThat(reads.await(batches.get(i))).isNotNull();
+            assertThat(begun).as("while batch %d is consumed", i).hasSize(i == 3 ? 0 : 1);
+        }
     }
 
     @Test
@@ -372,7 +418,7 @@ class FetchWindowTest {
 
     @Test
     void whatIsAdjacentIsReadInOnePiece() throws Exception {
-        FetchBatch batch = new FetchBatch(path("1"), it -> true);
+        FetchBatch batch = new FetchBatch(path("1"), it -> true, LONG_AGO);
         RemoteSlice[] pieces = {
             new RemoteSlice(0, 100, 20),
             new RemoteSlice(0, 120, 5),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPaths;
@@ -12,9 +14,9 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.spark.executor.TempShuffleReadMetrics;
 import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.shuffle.BlockStoreClient;
@@ -46,7 +48,7 @@ record TaskRead(
 
     /** Reads blocks of one executor into {@code answered}; returns those that the block transfer was asked for. */
     List<String> read(String executorId, List<String> ids, Answered answered) throws IOException {
-        Map<String, byte[]> here = new LinkedHashMap<>();
+        List<Map.Entry<String, byte[]>> here = new ArrayList<>();
         List<BlockRequest> left = new ArrayList<>();
         try (FetchWindow window = new FetchWindow(paths, leases, LONG, 1 << 20, counters, wait -> {})) {
             BlockLookup lookup = new BlockLookup("reader", store, paths, lookups, window, 1 << 20);
@@ -57,13 +59,17 @@ record TaskRead(
             try (BlockReader reader =
                     new BlockReader(lookup.direct(), lookup.sources(), window::cancel, tally, true, null)) {
                 for (Begun begun = reader.begin(buffer); begun != null; begun = reader.begin(buffer)) {
-                    here.put(begun.wanted().id().name(), begun.bytes().readAllBytes());
+                    here.add(Map.entry(begun.wanted().id().name(), begun.bytes().readAllBytes()));
                 }
                 left.addAll(reader.takeMissed());
             }
         }
-        here.forEach((id, bytes) -> answered.onBlockFetchSuccess(id, new NioManagedBuffer(ByteBuffer.wrap(bytes))));
         List<String> names = left.stream().map(each -> each.id().name()).toList();
+        assertThat(Stream.concat(here.stream().map(Map.Entry::getKey), names.stream()))
+                .as("each block once")
+                .containsExactlyInAnyOrderElementsOf(ids);
+        here.forEach(block ->
+                answered.onBlockFetchSuccess(block.getKey(), new NioManagedBuffer(ByteBuffer.wrap(block.getValue()))));
         if (!names.isEmpty()) {
             try (BlockStoreClient client = transfer.client(SparkFetch.inFiles(left))) {
                 client.fetchBlocks("host", 1, executorId, names.toArray(String[]::new), answered, null);
