@@ -13,14 +13,19 @@ import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.ShuffleBlockId;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import scala.Option;
+import scala.Tuple3;
 
 @Tag("unit")
 @Timeout(60)
@@ -112,6 +117,16 @@ class TransferClientTest {
         assertThat(counters.snapshot())
                 .containsEntry(ShuffleCounter.NETTY_BYTES, 10L)
                 .containsEntry(ShuffleCounter.FILE_BYTES, 20L);
+    }
+
+    @Test
+    void recognizesBatchesOfBlocksInFiles() {
+        BlockManagerId owner = BlockManagerId.apply("1", "host", 1, Option.empty());
+        BlockRequest inFile = new BlockRequest(owner, new Tuple3<>(new ShuffleBlockId(4, 99, 0), 1L, 0));
+        BlockRequest other = new BlockRequest(owner, new Tuple3<>(new ShuffleBlockId(4, 98, 0), 1L, 0));
+        inFile.locate(BlockLocation.Elsewhere.FILE);
+        Predicate<String> inFiles = SparkFetch.inFiles(List.of(other, inFile));
+        assertThat(inFiles).accepts("shuffle_4_99_0", "shuffle_4_99_0_5").rejects("shuffle_4_98_0", "shuffle_4_98_0_5");
     }
 
     @Test
