@@ -13,7 +13,7 @@ import java.nio.file.Path;
  * @param problem why no file can be created in it; empty if one can
  * @param type of its file system, as /proc/mounts has it
  * @param freeBytes that this user may use
- * @param exposed whether other users may rename and delete what lies in it: it is writable by others and has no sticky
+ * @param exposed whether other users may rename and delete its entries: it is writable by others and has no sticky
  *     bit
  */
 record Place(boolean exists, String problem, String type, long freeBytes, boolean exposed) {

@@ -46,7 +46,7 @@ record TaskRead(
     /** Some blocks of the tests fit into it, others are read in pieces. */
     private static final int BUFFER_BYTES = 1000;
 
-    /** Reads blocks of one executor into {@code answered}; returns those that the block transfer was asked for. */
+    /** Reads blocks of one executor into {@code answered}; returns the blocks that the block transfer fetched. */
     List<String> read(String executorId, List<String> ids, Answered answered) throws IOException {
         List<Map.Entry<String, byte[]>> here = new ArrayList<>();
         List<BlockRequest> left = new ArrayList<>();
