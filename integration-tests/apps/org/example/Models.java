@@ -45,7 +45,9 @@ public final class Models {
                                     "pmod(xxhash64(id, 2), 1000) / 1000D + id % 3 AS y",
                                     "pmod(xxhash64(id, 3), 1000) / 1000D AS z",
                                     "cast(id % 4 > 1 AS double) AS label"))
-                    .repartition(8);
+                    .repartition(8)
+                    // Rows arrive in any order, with sort shuffle too, and samples depend on it.
+                    .sortWithinPartitions("id");
             points.cache();
             findings.add(
                     "k-means",
