@@ -8,6 +8,7 @@ import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
@@ -121,10 +122,7 @@ final class CopiedBlocks implements BlockSource {
 
     /** Returns whether other outputs of the peer can be read; an entry outside its regions is damaged or very old. */
     private static boolean concernsOneOutput(ReadFailedException failure) {
-        return switch (failure.reason()) {
-            case UNREADABLE, REGION_ABSENT, OUT_OF_BOUNDS -> true;
-            default -> false;
-        };
+        return !failure.reason().concernsPath() || failure.reason() == Reason.OUT_OF_BOUNDS;
     }
 
     private List<Candidate> locate(List<BlockRequest> requests) throws IOException {

@@ -134,7 +134,7 @@ final class FetchBatch {
         return bytesOnDisk;
     }
 
-    /** Returns the completion of the read; its lease belongs to the caller that completes or joins it. */
+    /** Returns the completion of the read, with its lease. */
     CompletableFuture<Lease> arrival() {
         return arrival;
     }

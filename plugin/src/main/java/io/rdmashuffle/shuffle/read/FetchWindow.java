@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
  * abandoned, so that a dead peer costs a task one timeout, however many batches it has.
  *
  * <p><b>Threading:</b> thread-safe: a task may end while a thread of it reads, as that of {@code RDD.pipe} does. {@link
- * #cancel} waits for nothing.
+ * #cancel} waits for nothing; {@link #close} waits for a lookup in progress, at most its timeout.
  *
  * <p><b>Ownership:</b> owns the leases of its batches. A batch's lease is released when the next batch is awaited.
  */
@@ -73,7 +73,7 @@ final class FetchWindow implements AutoCloseable {
      * Creates an empty window.
      *
      * @param timeout of a read
-     * @param windowBytes bytes in flight or not consumed yet; a larger batch is read alone
+     * @param windowBytes bytes in flight or not consumed yet; of larger batches one is read ahead
      * @param counters count batches that have arrived
      * @param waitedMillis receives the time that the task waited
      */

@@ -78,6 +78,8 @@ final class MappedBlocks implements BlockSource {
         broken = failure.reason() != Reason.REGION_ABSENT;
         if (failure.reason().isFaultOfPath()) {
             paths.failed(path, failure);
+        } else {
+            LOG.debug("Cannot read {} of executor {}", id, path.executorId(), failure);
         }
     }
 

@@ -73,8 +73,8 @@ public record ReadServices(
     }
 
     /**
-     * Returns the longest block that is copied into the pool: the longest lease, or {@code
-     * spark.network.maxRemoteBlockSizeFetchToMem}. Spark's block transfer writes longer ones to a file.
+     * Returns the longest block that is copied into the pool: the longest lease, but at most {@code
+     * spark.network.maxRemoteBlockSizeFetchToMem}, above which Spark's block transfer writes blocks to a file.
      */
     long maxCopiedBytes() {
         return Math.min(leases.longestBytes(), (Long) conf.get(package$.MODULE$.MAX_REMOTE_BLOCK_SIZE_FETCH_TO_MEM()));

@@ -84,12 +84,12 @@ public final class TransferClient implements AutoCloseable {
                 BlockFetchingListener listener,
                 @Nullable DownloadFileManager downloads) {
             Answers answers = new Answers(blockIds, listener, isInFile);
-            // Downloads to disk may take longer than any fixed time; Spark's transport ends them when no data arrives
-            // (spark.shuffle.io.connectionTimeout).
-            if (downloads == null) {
-                answers.checkAfter(timeout.toNanos());
-            }
             try {
+                // Downloads to disk may take longer than any fixed time; Spark's transport ends them when no data
+                // arrives (spark.shuffle.io.connectionTimeout).
+                if (downloads == null) {
+                    answers.checkAfter(timeout.toNanos());
+                }
                 transfer.fetchBlocks(host, port, execId, blockIds, answers, downloads);
             } catch (RuntimeException e) {
                 answers.failRest(e);

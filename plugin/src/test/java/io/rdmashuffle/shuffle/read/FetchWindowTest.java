@@ -100,7 +100,7 @@ class FetchWindowTest {
         return new FetchWindow(paths, leases, timeout, BATCH * 5 / 2, counters, waits::add);
     }
 
-    /** A peer that takes what is to be read, and leaves it to the test. */
+    /** Returns a path to a peer whose reads the test completes. */
     private PeerPath path(String executorId) {
         Peer peer = (Peer) Proxy.newProxyInstance(
                 Peer.class.getClassLoader(), new Class<?>[] {Peer.class}, (proxy, method, arguments) -> {
@@ -144,6 +144,12 @@ class FetchWindowTest {
             batches.add(batch(path, i));
         }
         return batches;
+    }
+
+    private void awaitRefusals(int count) throws InterruptedException {
+        while (refusals.get() < count) {
+            Thread.sleep(1);
+        }
     }
 
     private ReadRequest arrive() throws InterruptedException {
@@ -193,7 +199,7 @@ class FetchWindowTest {
         while (reader.get() == null || reader.get().getState() != Thread.State.TIMED_WAITING) {
             Thread.sleep(1);
         }
-        // What is reported are whole milliseconds.
+        // Only whole milliseconds are reported.
         Thread.sleep(5);
         arrive();
         assertThat(waiting.get(20, TimeUnit.SECONDS)).isNotNull();
@@ -362,6 +368,8 @@ class FetchWindowTest {
         List<FetchBatch> batches = batches(path("1"), 1);
         reads.addAll(batches);
         CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batches.get(0)));
+        // One attempt when it was queued, one when it is awaited, and the others in the wait.
+        awaitRefusals(4);
         reads.cancel();
         assertThatThrownBy(() -> waiting.get(TIMEOUT.toMillis() / 2, TimeUnit.MILLISECONDS))
                 .rootCause()
@@ -378,9 +386,7 @@ class FetchWindowTest {
         reads.addAll(List.of(batch));
         long leases = pool.usage().leases();
         CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batch));
-        while (refusals.get() < 20) {
-            Thread.onSpinWait();
-        }
+        awaitRefusals(20);
         assertThat(pool.usage().leases()).isEqualTo(leases).isOne();
         assertThat(lookups).hasValueLessThan(10);
         hasRoom = true;

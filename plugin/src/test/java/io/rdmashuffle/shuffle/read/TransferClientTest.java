@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
 import java.util.stream.IntStream;
@@ -38,6 +39,7 @@ class TransferClientTest {
     /** A client that answers nothing by itself. */
     private static final class Silent extends BlockStoreClient {
         private final AtomicReference<BlockFetchingListener> listener = new AtomicReference<>();
+        private boolean isClosed;
 
         @Override
         public void fetchBlocks(
@@ -48,6 +50,9 @@ class TransferClientTest {
                 BlockFetchingListener answers,
                 DownloadFileManager downloads) {
             listener.set(answers);
+            if (isClosed) {
+                throw new IllegalStateException("closed");
+            }
         }
 
         @Override
@@ -143,25 +148,22 @@ class TransferClientTest {
     }
 
     @Test
-    void failsAllBlocksWhenTheTransferThrows() throws Exception {
-        BlockStoreClient broken = new BlockStoreClient() {
-            @Override
-            public void fetchBlocks(
-                    String host,
-                    int port,
-                    String execId,
-                    String[] ids,
-                    BlockFetchingListener answers,
-                    DownloadFileManager downloads) {
-                throw new IllegalStateException("closed");
-            }
+    void failsAllBlocksAfterClose() throws Exception {
+        Silent transfer = new Silent();
+        TransferClient client = new TransferClient(transfer, counters, LONG);
+        client.close();
+        try (BlockStoreClient forTask = client.client(id -> false)) {
+            forTask.fetchBlocks("host", 1, "1", new String[] {"a"}, answered, null);
+        }
+        assertThat(answered.failure("a")).isInstanceOf(RejectedExecutionException.class);
+    }
 
-            @Override
-            public void close() {}
-        };
-        try (TransferClient client = new TransferClient(broken, counters, LONG);
-                BlockStoreClient forTask = client.client(id -> false)) {
-            forTask.fetchBlocks("host", 1, "1", new String[] {"a", "b"}, answered, null);
+    @Test
+    void failsAllBlocksWhenTheTransferThrows() throws Exception {
+        Silent transfer = new Silent();
+        transfer.isClosed = true;
+        try (TransferClient client = new TransferClient(transfer, counters, LONG)) {
+            fetch(client, transfer, List.of("a", "b"));
         }
         assertThat(answered.failure("a")).hasMessage("closed");
         assertThat(answered.failure("b")).hasMessage("closed");
