@@ -27,6 +27,7 @@ import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.store.TestStores;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -235,6 +236,22 @@ class DemotedBlocksTest {
             demoteAndReuse(1, random);
             byte[] tail = read(reader, Integer.MAX_VALUE);
             assertThat(join(head, tail)).isEqualTo(join(content));
+            assertThat(reader.takeMissed()).isEmpty();
+        }
+    }
+
+    /** As a block of rows that is larger than the buffer of {@link BlockStreams}. */
+    @Test
+    void aStreamIsReadOnOnDiskAfterItsBlockHasMoved() throws Exception {
+        Random random = new Random(seed);
+        byte[][] content = large(random);
+        write(1, content);
+        try (BlockReader reader = reader(List.of(want(1, 2)))) {
+            InputStream stream =
+                    Objects.requireNonNull(reader.begin(new byte[TARGET_BYTES])).bytes();
+            byte[] head = stream.readNBytes(3_000);
+            demoteAndReuse(1, random);
+            assertThat(join(head, stream.readAllBytes())).isEqualTo(content[2]);
             assertThat(reader.takeMissed()).isEmpty();
         }
     }
