@@ -78,6 +78,19 @@ class ConnectionStateTest {
         region.close();
     }
 
+    /** As of a device that was taken away. */
+    @Test
+    void outstandingOperationsEndThoughTheDeviceFlushesNothing() {
+        CompletableFuture<Void> read = read();
+        state.fail(new IOException("lost"));
+        long deadline = state.tick(0);
+        assertThat(read).isNotDone();
+        assertThat(state.tick(deadline)).isEqualTo(deadline);
+        assertThat(read).isCompletedExceptionally();
+        assertThat(ended).isOne();
+        region.close();
+    }
+
     /** Invariant I7: a queue pair that could not be destroyed may still write. */
     @Test
     void memoryOfOutstandingOperationsStaysInUseWhileTheQueuePairLives() {

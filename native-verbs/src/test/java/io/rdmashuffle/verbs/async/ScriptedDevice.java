@@ -26,9 +26,11 @@ import java.net.InetAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -64,6 +66,9 @@ final class ScriptedDevice implements AutoCloseable {
     private final Queue<long[]> deviceEvents = new ArrayDeque<>();
     private final Map<Long, Long> queuesOfPairs = new HashMap<>();
     private final Map<Long, Queue<long[]>> completions = new HashMap<>();
+    /** Requests and receives that have not completed, by queue pair. */
+    private final Map<Long, Set<Long>> outstanding = new HashMap<>();
+
     private final NativeBuffer counter = allocate(Long.BYTES);
     private int nextPort = 1000;
     private int nextPair = 1;
@@ -231,6 +236,7 @@ final class ScriptedDevice implements AutoCloseable {
 
     /** Completes something. */
     synchronized void complete(long pair, long id, int status, int opcode, int lengthBytes) {
+        outstanding.getOrDefault(pair, new LinkedHashSet<>()).remove(id);
         completions
                 .computeIfAbsent(queuesOfPairs.getOrDefault(pair, 0L), queue -> new ArrayDeque<>())
                 .add(new long[] {id, status, opcode, lengthBytes, RawMemory.getInt(pair + ibv_qp.qp_num)});
@@ -290,13 +296,28 @@ final class ScriptedDevice implements AutoCloseable {
 
     private Number modifyPair(Object[] arguments) {
         long attributes = (Long) arguments[1];
+        int state = RawMemory.getInt(attributes + ibv_qp_attr.qp_state);
+        if (state == VerbsConstants.IBV_QPS_ERR) {
+            flush((Long) arguments[0]);
+        }
         transitions.add(new Transition(
                 (Long) arguments[0],
-                RawMemory.getInt(attributes + ibv_qp_attr.qp_state),
+                state,
                 RawMemory.getInt(attributes + ibv_qp_attr.qp_access_flags),
                 RawMemory.getByte(attributes + ibv_qp_attr.max_rd_atomic),
                 RawMemory.getByte(attributes + ibv_qp_attr.max_dest_rd_atomic)));
         return 0;
+    }
+
+    /** As a device does with whatever is outstanding when a queue pair fails. */
+    private synchronized void flush(long pair) {
+        for (long id : List.copyOf(outstanding.getOrDefault(pair, Set.of()))) {
+            complete(pair, id, VerbsConstants.IBV_WC_WR_FLUSH_ERR, 0, 0);
+        }
+    }
+
+    private synchronized void isOutstanding(long pair, long id) {
+        outstanding.computeIfAbsent(pair, any -> new LinkedHashSet<>()).add(id);
     }
 
     private Number postSend(Object[] arguments) {
@@ -324,6 +345,7 @@ final class ScriptedDevice implements AutoCloseable {
                     pieces,
                     length));
         }
+        chain.forEach(each -> isOutstanding(each.pair(), each.id()));
         posted.addAll(chain);
         return 0;
     }
@@ -331,11 +353,13 @@ final class ScriptedDevice implements AutoCloseable {
     private Number postReceive(Object[] arguments) {
         long at = (Long) arguments[1];
         long piece = RawMemory.getLong(at + ibv_recv_wr.sg_list);
-        receives.add(new Receive(
+        Receive receive = new Receive(
                 (Long) arguments[0],
                 RawMemory.getLong(at + ibv_recv_wr.wr_id),
                 RawMemory.getLong(piece + ibv_sge.addr),
-                RawMemory.getInt(piece + ibv_sge.length)));
+                RawMemory.getInt(piece + ibv_sge.length));
+        isOutstanding(receive.queue(), receive.id());
+        receives.add(receive);
         return 0;
     }
 
