@@ -151,9 +151,11 @@ final class FetchBatch {
         if (now - refreshedNanos < TRUST_NANOS) {
             return true;
         }
-        boolean readable = refresh.refresh(this);
+        if (!refresh.refresh(this)) {
+            return false;
+        }
         refreshedNanos = now;
-        return readable;
+        return true;
     }
 
     /** Returns whether it would be read from these entries, one for each request. */

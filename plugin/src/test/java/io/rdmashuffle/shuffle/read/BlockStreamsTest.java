@@ -117,12 +117,16 @@ class BlockStreamsTest {
     }
 
     private BlockReader reader() {
+        return reader(true);
+    }
+
+    private BlockReader reader(boolean verify) {
         return new BlockReader(
                 here,
                 new HashMap<>(Map.of(OWNER, source)),
                 () -> {},
                 new ReadTally(metrics, counters, false, false),
-                true,
+                verify,
                 null);
     }
 
@@ -240,6 +244,27 @@ class BlockStreamsTest {
         InputStream begun = streams.next()._2();
         assertThatThrownBy(begun::readAllBytes).isInstanceOf(FetchFailedException.class);
         assertThatThrownBy(streams::hasNext).isInstanceOf(FetchFailedException.class);
+        reader.close();
+    }
+
+    /** Without checksums, decoding is what finds damage; Spark has the map output made again. */
+    @Test
+    void withoutChecksumsDamageIsAFetchFailureWhereDecodingFindsIt() throws IOException {
+        BlockRequest unpacked = store(write(100_000), 1);
+        ByteArrayOutputStream packed = new ByteArrayOutputStream();
+        try (GZIPOutputStream out = new GZIPOutputStream(packed)) {
+            out.write(new byte[1_000]);
+        }
+        byte[] broken = packed.toByteArray();
+        broken[0]++;
+        BlockRequest undecodable = store(write(broken), 1);
+        here.addAll(List.of(unpacked, undecodable));
+        BlockReader reader = reader(false);
+        BlockStreams streams = streams(reader, (id, in) -> id.equals(undecodable.id()) ? unpack(in) : in);
+        assertThat(streams.next()._2().readAllBytes()).isEqualTo(bytesOf(unpacked));
+        assertThatThrownBy(streams::hasNext)
+                .isInstanceOf(FetchFailedException.class)
+                .hasMessageContaining("cannot be read to its end");
         reader.close();
     }
 

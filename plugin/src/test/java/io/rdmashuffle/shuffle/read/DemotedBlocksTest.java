@@ -306,6 +306,58 @@ class DemotedBlocksTest {
         }
     }
 
+    /** As a task whose window is full while outputs of the batches that it has planned move. */
+    @Test
+    void aPlannedBatchIsReadFromWhereItsOutputsHaveMoved() throws Exception {
+        Random random = new Random(seed);
+        byte[][] content = large(random);
+        write(1, content);
+        List<BlockRequest> requests = List.of(want(1, 0), want(1, 1), want(1, 4));
+        try (FetchWindow window = window();
+                CopiedBlocks source = new CopiedBlocks(paths, path(), window, Long.MAX_VALUE)) {
+            List<FetchBatch> batches = source.plan(requests);
+            assertThat(batches).singleElement().returns(0L, FetchBatch::bytesOnDisk);
+            demoteAndReuse(1, random);
+            path().directory().outdated(1);
+            awaitLookup(batches.get(0), true);
+            assertThat(batches.get(0).bytesOnDisk()).isEqualTo(3L * LARGEST_BYTES);
+            window.addAll(batches);
+            for (BlockRequest request : requests) {
+                assertThat(bytesOnDisk(source, request, content[request.id().reduceId()]))
+                        .as("what was copied is in memory")
+                        .isZero();
+            }
+        }
+    }
+
+    @Test
+    void aPlannedBatchOfRemovedOutputsIsNotRead() throws Exception {
+        Random random = new Random(seed);
+        write(1, large(random));
+        try (FetchWindow window = window();
+                CopiedBlocks source = new CopiedBlocks(paths, path(), window, Long.MAX_VALUE)) {
+            BlockRequest request = want(1, 2);
+            List<FetchBatch> batches = source.plan(List.of(request));
+            store.removeShuffle(1);
+            path().directory().outdated(1);
+            awaitLookup(batches.get(0), false);
+            window.addAll(batches);
+            assertThat(source.find(request)).isNull();
+        }
+    }
+
+    private FetchWindow window() {
+        return new FetchWindow(
+                paths, new ReceiveLeases(readerPool, Duration.ZERO), LONG, 1 << 20, counters, millis -> {});
+    }
+
+    /** A lookup is trusted for a while; waits until the batch was looked up again, with that result. */
+    private static void awaitLookup(FetchBatch batch, boolean readable) throws Exception {
+        while (batch.refresh() != readable || (readable && batch.bytesOnDisk() == 0)) {
+            Thread.sleep(10);
+        }
+    }
+
     /** As a task that looks all of its map outputs up, and reads the last of them a while later. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
