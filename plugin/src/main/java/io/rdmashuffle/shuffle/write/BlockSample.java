@@ -17,11 +17,14 @@ final class BlockSample {
     private static final int BLOCKS = 4;
 
     private final CompressionCodec codec;
+    private final long headerBytes;
+    private long blocks;
     private long rawBytes;
     private long compressedBytes;
 
-    BlockSample(CompressionCodec codec) {
+    BlockSample(CompressionCodec codec) throws IOException {
         this.codec = codec;
+        this.headerBytes = Math.max(0, compressed(new byte[1], 1) - 1);
     }
 
     /** Takes a block that has records in memory from each of four to seven equal parts of the partitions. */
@@ -38,27 +41,42 @@ final class BlockSample {
     }
 
     private void add(byte[] block, int length) throws IOException {
-        CloseOnFailure.use(codec.compressedOutputStream(new Counting()), stream -> stream.write(block, 0, length));
+        blocks++;
         rawBytes += length;
+        compressedBytes += compressed(block, length);
+    }
+
+    private long compressed(byte[] block, int length) throws IOException {
+        Counting counting = new Counting();
+        CloseOnFailure.use(codec.compressedOutputStream(counting), stream -> stream.write(block, 0, length));
+        return counting.bytes;
+    }
+
+    /** Returns what the codec adds to each block, however short. */
+    long headerBytes() {
+        return headerBytes;
     }
 
     long rawBytes() {
         return rawBytes;
     }
 
+    /** Returns the compressed bytes without the headers of the blocks. */
     long compressedBytes() {
-        return compressedBytes;
+        return Math.max(0, compressedBytes - blocks * headerBytes);
     }
 
-    private final class Counting extends OutputStream {
+    private static final class Counting extends OutputStream {
+        private long bytes;
+
         @Override
         public void write(int b) {
-            compressedBytes++;
+            bytes++;
         }
 
         @Override
-        public void write(byte[] bytes, int offset, int length) {
-            compressedBytes += length;
+        public void write(byte[] source, int offset, int length) {
+            bytes += length;
         }
     }
 }

@@ -195,7 +195,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         if (services.sizes().wantsSample(shuffleId)) {
             BlockSample sample = new BlockSample(CompressionCodec$.MODULE$.createCodec(services.conf()));
             sample.take(gathered, partitions, buffer());
-            services.sizes().add(shuffleId, sample.rawBytes(), sample.compressedBytes());
+            services.sizes().add(shuffleId, sample.headerBytes(), sample.rawBytes(), sample.compressedBytes());
         }
         return services.sizes().of(shuffleId, lengths);
     }

@@ -19,9 +19,6 @@ public final class ReportedSizes {
     private static final int INTERVAL = 64;
     /** What the first outputs of more shuffles looked like is forgotten; the next one measures again. */
     private static final int MAX_SHUFFLES = 512;
-    /** A block that does not compress has the headers of its codec besides; tiny ones more than doubles. */
-    private static final double MOST = 2;
-
     /**
      * Spark's transfer sends no more than 2 GiB at once. It sends a larger block in pieces to a reader that was told
      * that it is large.
@@ -39,8 +36,14 @@ public final class ReportedSizes {
 
     private static final class Measured {
         private long outputs;
+        private long headerBytes;
         private long rawBytes;
         private long compressedBytes;
+
+        /** A block that does not compress grows by the headers only. */
+        double ratio() {
+            return rawBytes == 0 ? 1 : Math.min(1, (double) compressedBytes / rawBytes);
+        }
     }
 
     /** Returns whether the next map output of a shuffle is to be measured. */
@@ -49,28 +52,28 @@ public final class ReportedSizes {
         return output < FIRST_OUTPUTS || output % INTERVAL == 0;
     }
 
-    /** Takes what blocks of a map output have, and would have compressed. */
-    synchronized void add(int shuffleId, long rawBytes, long compressedBytes) {
+    /**
+     * Adds a sample of the blocks of a map output.
+     *
+     * @param headerBytes what the codec adds to each block
+     * @param compressedBytes without those
+     */
+    synchronized void add(int shuffleId, long headerBytes, long rawBytes, long compressedBytes) {
         Measured measured = shuffles.computeIfAbsent(shuffleId, id -> new Measured());
+        measured.headerBytes = headerBytes;
         measured.rawBytes += rawBytes;
         measured.compressedBytes += compressedBytes;
     }
 
     /** Returns the sizes to report: none is 0 that has a record, and none of a large block is very small. */
-    long[] of(int shuffleId, long[] lengths) {
-        double ratio = ratio(shuffleId);
+    synchronized long[] of(int shuffleId, long[] lengths) {
+        Measured measured = shuffles.getOrDefault(shuffleId, new Measured());
+        double ratio = measured.ratio();
         long[] reported = new long[lengths.length];
         for (int i = 0; i < lengths.length; i++) {
             long least = lengths[i] > LARGE_BYTES ? lengths[i] / DirectShuffleHandle.SIZE_FACTOR : 1;
-            reported[i] = lengths[i] == 0 ? 0 : Math.max(least, Math.round(lengths[i] * ratio));
+            reported[i] = lengths[i] == 0 ? 0 : Math.max(least, measured.headerBytes + Math.round(lengths[i] * ratio));
         }
         return reported;
-    }
-
-    private synchronized double ratio(int shuffleId) {
-        Measured measured = shuffles.get(shuffleId);
-        return measured == null || measured.rawBytes == 0
-                ? 1
-                : Math.min(MOST, (double) measured.compressedBytes / measured.rawBytes);
     }
 }

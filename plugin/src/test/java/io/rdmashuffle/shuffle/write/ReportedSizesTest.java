@@ -17,9 +17,9 @@ class ReportedSizesTest {
 
     @Test
     void followWhatWasMeasuredOfThisShuffle() {
-        sizes.add(1, 1_000, 200);
-        sizes.add(1, 1_000, 300);
-        sizes.add(2, 1_000, 900);
+        sizes.add(1, 0, 1_000, 200);
+        sizes.add(1, 0, 1_000, 300);
+        sizes.add(2, 0, 1_000, 900);
         assertThat(sizes.of(1, new long[] {0, 400, 4_000})).containsExactly(0, 100, 1_000);
         assertThat(sizes.of(2, new long[] {100})).containsExactly(90);
     }
@@ -27,22 +27,29 @@ class ReportedSizesTest {
     /** Readers do not ask for a block of which they are told that it is empty. */
     @Test
     void noBlockThatHasARecordIsReportedAsEmpty() {
-        sizes.add(1, 1_000_000, 1);
+        sizes.add(1, 0, 1_000_000, 1);
         assertThat(sizes.of(1, new long[] {0, 1, 1_000})).containsExactly(0, 1, 1);
     }
 
     /** Readers multiply by four, and have what is larger than Spark's transfer sends at once put into a file. */
     @Test
     void aBlockThatIsTooLargeForOneTransferIsReportedAsLarge() {
-        sizes.add(1, 1_000_000, 1);
+        sizes.add(1, 0, 1_000_000, 1);
         long large = 3L << 30;
         assertThat(sizes.of(1, new long[] {large, 1_000_000})).containsExactly(large / 4, 1);
     }
 
+    /** As in 2,000 x 2,000 blocks of one row each, of which a codec's headers are the larger part. */
     @Test
-    void blocksThatGrowByCompressionAtMostDouble() {
-        sizes.add(1, 10, 60);
-        assertThat(sizes.of(1, new long[] {10})).containsExactly(20);
+    void everyBlockHasTheHeadersOfItsCodec() {
+        sizes.add(1, 42, 1_000, 500);
+        assertThat(sizes.of(1, new long[] {0, 1, 20, 1_000_000})).containsExactly(0, 43, 52, 500_042);
+    }
+
+    @Test
+    void blocksThatDoNotCompressGrowByHeadersOnly() {
+        sizes.add(1, 42, 10, 60);
+        assertThat(sizes.of(1, new long[] {10})).containsExactly(52);
     }
 
     @Test
@@ -57,9 +64,9 @@ class ReportedSizesTest {
 
     @Test
     void onlySoManyShufflesAreKept() {
-        sizes.add(0, 1_000, 500);
+        sizes.add(0, 0, 1_000, 500);
         for (int i = 1; i <= 512; i++) {
-            sizes.add(i, 1_000, 100);
+            sizes.add(i, 0, 1_000, 100);
         }
         assertThat(sizes.of(0, new long[] {100})).containsExactly(100);
         assertThat(sizes.of(1, new long[] {100})).containsExactly(10);
