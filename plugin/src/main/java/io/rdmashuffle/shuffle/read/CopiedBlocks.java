@@ -4,7 +4,6 @@ package io.rdmashuffle.shuffle.read;
 import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.DirectoryEntry.Place;
-import io.rdmashuffle.directory.Located;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.fabric.ReadFailedException;
@@ -21,7 +20,6 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.apache.spark.storage.ShuffleBlockId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,6 +49,13 @@ final class CopiedBlocks implements BlockSource {
             int partition = request.id().reduceId();
             return new WantedRange(request.id().shuffleId(), entry, partition, partition + 1);
         }
+    }
+
+    /** A read of the peer's directory. */
+    @FunctionalInterface
+    private interface Lookup<T> {
+        @Nullable
+        T run() throws IOException;
     }
 
     /**
@@ -100,22 +105,24 @@ final class CopiedBlocks implements BlockSource {
         }
         for (int i = 0; i < ranges.size(); i++) {
             if (ranges.get(i) == null) {
-                ranges.set(i, range(wanted.get(i)));
+                WantedRange each = wanted.get(i);
+                ranges.set(i, orNull(each, () -> path.directory().range(each)));
             }
         }
         return ranges;
     }
 
-    private @Nullable BlockRange range(WantedRange wanted) throws IOException {
+    /** Reads from the directory; null if the entry or index of that one output is damaged or cannot be read. */
+    private <T> @Nullable T orNull(Object output, Lookup<T> lookup) throws ReadFailedException {
         try {
-            return path.directory().range(wanted);
+            return lookup.run();
         } catch (ReadFailedException e) {
             if (!concernsOneOutput(e)) {
                 throw e;
             }
-            LOG.debug("Cannot read the index of {} of executor {}", wanted, path.executorId(), e);
+            LOG.debug("Cannot look up {} of executor {}", output, path.executorId(), e);
         } catch (IOException e) {
-            LOG.warn("Fetching {} of executor {} over Spark's block transfer", wanted, path.executorId(), e);
+            LOG.warn("Fetching {} of executor {} over Spark's block transfer", output, path.executorId(), e);
         }
         return null;
     }
@@ -132,7 +139,10 @@ final class CopiedBlocks implements BlockSource {
         for (BlockRequest each : requests) {
             if (each.id().mapId() != mapId) {
                 mapId = each.id().mapId();
-                entry = locate(each.id());
+                entry = orNull(
+                        each.id(),
+                        () -> path.directory()
+                                .find(each.id().shuffleId(), each.id().mapId()));
             }
             if (entry != null && isReadable(entry)) {
                 candidates.add(new Candidate(each, entry));
@@ -141,22 +151,6 @@ final class CopiedBlocks implements BlockSource {
             }
         }
         return candidates;
-    }
-
-    /** Looks up a map output; null if it is unknown, or its entry is damaged. */
-    private @Nullable DirectoryEntry locate(ShuffleBlockId id) throws ReadFailedException {
-        try {
-            Located located = path.directory().locate(id.shuffleId(), id.mapId());
-            return located == null ? null : located.entry();
-        } catch (ReadFailedException e) {
-            if (!concernsOneOutput(e)) {
-                throw e;
-            }
-            LOG.debug("Cannot locate {} of executor {}", id, path.executorId(), e);
-        } catch (IOException e) {
-            LOG.warn("Fetching {} of executor {} over Spark's block transfer", id, path.executorId(), e);
-        }
-        return null;
     }
 
     private boolean isReadable(DirectoryEntry entry) {

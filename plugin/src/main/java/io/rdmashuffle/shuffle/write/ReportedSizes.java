@@ -66,13 +66,18 @@ public final class ReportedSizes {
     }
 
     /** Returns the sizes to report: none is 0 that has a record, and none of a large block is very small. */
-    synchronized long[] of(int shuffleId, long[] lengths) {
-        Measured measured = shuffles.getOrDefault(shuffleId, new Measured());
-        double ratio = measured.ratio();
+    long[] of(int shuffleId, long[] lengths) {
+        long headerBytes;
+        double ratio;
+        synchronized (this) {
+            Measured measured = shuffles.getOrDefault(shuffleId, new Measured());
+            headerBytes = measured.headerBytes;
+            ratio = measured.ratio();
+        }
         long[] reported = new long[lengths.length];
         for (int i = 0; i < lengths.length; i++) {
             long least = lengths[i] > LARGE_BYTES ? lengths[i] / DirectShuffleHandle.SIZE_FACTOR : 1;
-            reported[i] = lengths[i] == 0 ? 0 : Math.max(least, measured.headerBytes + Math.round(lengths[i] * ratio));
+            reported[i] = lengths[i] == 0 ? 0 : Math.max(least, headerBytes + Math.round(lengths[i] * ratio));
         }
         return reported;
     }

@@ -247,7 +247,7 @@ class BlockStreamsTest {
         reader.close();
     }
 
-    /** Without checksums, decoding is what finds damage; Spark has the map output made again. */
+    /** Without checksums only decoding finds damage; Spark has the map output made again. */
     @Test
     void withoutChecksumsDamageIsAFetchFailureWhereDecodingFindsIt() throws IOException {
         BlockRequest unpacked = store(write(100_000), 1);

@@ -324,7 +324,7 @@ class DemotedBlocksTest {
             window.addAll(batches);
             for (BlockRequest request : requests) {
                 assertThat(bytesOnDisk(source, request, content[request.id().reduceId()]))
-                        .as("what was copied is in memory")
+                        .as("copied bytes are in memory")
                         .isZero();
             }
         }

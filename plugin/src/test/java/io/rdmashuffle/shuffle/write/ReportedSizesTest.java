@@ -3,6 +3,8 @@ package io.rdmashuffle.shuffle.write;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import org.apache.spark.SparkConf;
+import org.apache.spark.io.LZ4CompressionCodec;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -44,6 +46,13 @@ class ReportedSizesTest {
     void everyBlockHasTheHeadersOfItsCodec() {
         sizes.add(1, 42, 1_000, 500);
         assertThat(sizes.of(1, new long[] {0, 1, 20, 1_000_000})).containsExactly(0, 43, 52, 500_042);
+    }
+
+    /** A block of n bytes that do not compress has n + 42 with LZ4: header of a block, end mark of the stream. */
+    @Test
+    void headersAreThoseOfTheCodec() throws Exception {
+        assertThat(new BlockSample(new LZ4CompressionCodec(new SparkConf(false))).headerBytes())
+                .isEqualTo(42);
     }
 
     @Test
