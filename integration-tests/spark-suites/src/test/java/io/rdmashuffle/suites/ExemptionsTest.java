@@ -57,8 +57,8 @@ class ExemptionsTest {
 
     /** The list is to become shorter. */
     @Test
-    void thereAreElevenAtMost() {
-        assertThat(all.tests()).hasSizeLessThanOrEqualTo(11).doesNotHaveDuplicates();
+    void thereAreTenAtMost() {
+        assertThat(all.tests()).hasSizeLessThanOrEqualTo(10).doesNotHaveDuplicates();
     }
 
     @Test
@@ -66,7 +66,7 @@ class ExemptionsTest {
         String adaptive = "org.apache.spark.sql.execution.adaptive.AdaptiveQueryExecSuite";
         Suite suite = SuiteReplacement.of(adaptive, ShuffleMode.AUTO).get(0);
         assertThat(suite.className()).isEqualTo(adaptive);
-        assertThat(all.of(ShuffleMode.AUTO).testsOf(suite)).hasSize(2);
+        assertThat(all.of(ShuffleMode.AUTO).testsOf(suite)).hasSize(1);
         assertThat(SuiteReplacement.of(adaptive, ShuffleMode.NETTY)).isEmpty();
         assertThat(all.of(ShuffleMode.NETTY).testsOf(suite)).isEmpty();
         assertThat(all.of(ShuffleMode.SORT)).isEqualTo(new Exemptions(List.of(), List.of()));
