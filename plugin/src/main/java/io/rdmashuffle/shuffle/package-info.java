@@ -4,7 +4,7 @@
  * their blocks.
  *
  * <p>May use Spark. Must never look things up in {@code SparkEnv}: whatever this package and those below it need is
- * handed to them by {@code io.rdmashuffle.spark}.
+ * handed to them by {@code io.rdmashuffle.spark.executor}.
  */
 @NullMarked
 package io.rdmashuffle.shuffle;

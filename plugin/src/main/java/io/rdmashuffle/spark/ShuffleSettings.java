@@ -8,7 +8,7 @@ import org.apache.spark.SparkConf;
 import scala.Tuple2;
 
 /** Reads this plugin's keys from Spark's configuration. */
-final class ShuffleSettings {
+public final class ShuffleSettings {
     private ShuffleSettings() {}
 
     /**
@@ -16,7 +16,7 @@ final class ShuffleSettings {
      *
      * @throws IllegalArgumentException naming every key that is wrong, with its value, range and unit
      */
-    static ShuffleConfig read(SparkConf conf) {
+    public static ShuffleConfig read(SparkConf conf) {
         Map<String, String> settings = new HashMap<>();
         for (Tuple2<String, String> setting : conf.getAll()) {
             settings.put(setting._1(), setting._2());

@@ -5,6 +5,8 @@ import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.ffi.NativeAccess;
+import io.rdmashuffle.spark.support.ExecutorClassPath;
+import io.rdmashuffle.spark.support.SparkSupport;
 import java.nio.ByteOrder;
 import java.util.Optional;
 import java.util.regex.Matcher;

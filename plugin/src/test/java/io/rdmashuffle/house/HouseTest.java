@@ -143,11 +143,12 @@ class HouseTest {
     @Test
     void onlySparkKnowsWhichProvidersThereAre() {
         noClasses()
-                .that(not(resideInAnyPackage(ROOT + "fabric.*..", ROOT + "spark", ROOT + "doctor.host")))
+                .that(not(resideInAnyPackage(
+                        ROOT + "fabric.*..", ROOT + "spark.driver", ROOT + "spark.executor", ROOT + "doctor.host")))
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("io.rdmashuffle.fabric.*..")
-                .because("spark chooses the fabrics, and the doctor says what it would choose")
+                .because("executors choose fabrics, the driver and the doctor say what follows from them")
                 .check(CLASSES);
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle;
 
-import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -15,12 +15,12 @@ import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
  * A listener of the user's that stands still at the first event of an executor: Spark keeps back, and at last drops,
  * events for all that are in one queue with it.
  */
-final class StandingListener extends SparkListener implements AutoCloseable {
+public final class StandingListener extends SparkListener implements AutoCloseable {
     private final CountDownLatch stands = new CountDownLatch(1);
     private final CountDownLatch end = new CountDownLatch(1);
 
     /** Starts a driver without executors. */
-    static SparkContext driver() {
+    public static SparkContext driver() {
         return new SparkContext(new SparkConf(false)
                 .setMaster("local[1]")
                 .setAppName("test")
@@ -50,7 +50,7 @@ final class StandingListener extends SparkListener implements AutoCloseable {
     }
 
     /** Waits until it stands. */
-    void awaitStanding() throws InterruptedException {
+    public void awaitStanding() throws InterruptedException {
         assertThat(stands.await(20, TimeUnit.SECONDS)).isTrue();
     }
 

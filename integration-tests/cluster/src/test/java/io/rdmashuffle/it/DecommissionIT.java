@@ -7,7 +7,7 @@ import io.rdmashuffle.harness.ShuffleMode;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.harness.spark.SparkCalls;
-import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.it;
 
-import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
 import java.util.HashMap;

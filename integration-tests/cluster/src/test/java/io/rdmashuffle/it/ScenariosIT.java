@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.harness.spark.SparkCalls;
-import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
 import java.util.HashMap;

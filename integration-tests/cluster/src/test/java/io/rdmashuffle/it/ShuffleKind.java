@@ -4,7 +4,7 @@ package io.rdmashuffle.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.harness.ShuffleMode;
-import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.HashMap;
 import java.util.Map;

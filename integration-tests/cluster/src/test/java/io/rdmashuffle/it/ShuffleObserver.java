@@ -3,9 +3,9 @@ package io.rdmashuffle.it;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmashuffle.spark.ClusterStatistics;
 import io.rdmashuffle.spark.RdmaShuffleManager;
 import io.rdmashuffle.spark.compat.ScalaCollections;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.time.Duration;
 import java.util.ArrayList;

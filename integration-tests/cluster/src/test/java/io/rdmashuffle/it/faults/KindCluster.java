@@ -8,7 +8,7 @@ import io.rdmashuffle.it.ShuffleKind;
 import io.rdmashuffle.it.ShuffleObserver;
 import io.rdmashuffle.it.TaskRecorder;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
-import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.Map;

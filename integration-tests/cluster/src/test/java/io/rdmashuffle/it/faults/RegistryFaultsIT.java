@@ -9,7 +9,7 @@ import io.rdmashuffle.harness.fixture.SparkCluster;
 import io.rdmashuffle.it.GroupedBytes;
 import io.rdmashuffle.it.ShuffleObserver;
 import io.rdmashuffle.it.TaskRecorder;
-import io.rdmashuffle.spark.ClusterStatistics;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;

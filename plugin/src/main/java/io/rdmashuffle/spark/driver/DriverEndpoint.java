@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.driver;
+
+import io.rdmashuffle.lifecycle.DaemonThreads;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.MemberChannel;
+import io.rdmashuffle.registry.RegistryCodec;
+import io.rdmashuffle.registry.RegistryMessage;
+import io.rdmashuffle.registry.RegistryMessage.Announce;
+import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
+import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryMessage.Taken;
+import io.rdmashuffle.registry.RegistryServer;
+import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.shuffle.NetworkCompression;
+import io.rdmashuffle.spark.compat.ScalaCollections;
+import io.rdmashuffle.spark.compat.ScalaFutures;
+import io.rdmashuffle.spark.rpc.RegistryAsk;
+import io.rdmashuffle.spark.rpc.RegistryEndpoint;
+import io.rdmashuffle.spark.rpc.RegistryEnvelope;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.text.Quantities;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkContext;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.rpc.RpcEnv;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.storage.BlockManagerId;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.concurrent.Future;
+
+/**
+ * The registry's place on the driver: an RPC endpoint that executors announce themselves to, and a listener for those
+ * that Spark loses.
+ *
+ * <p><b>Threading:</b> thread-safe. What members must know of changes is encoded and sent by one daemon thread, never
+ * by Spark's.
+ *
+ * <p><b>Ownership:</b> owns endpoint, listener and thread; {@link #close()} takes all away.
+ */
+public final class DriverEndpoint implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DriverEndpoint.class);
+
+    private final SparkContext context;
+    private final RpcEnv rpcEnv;
+    private final RegistryCodec codec = new RegistryCodec();
+    private final RegistryServer registry;
+    private final Map<String, RpcEndpointRef> endpoints = new ConcurrentHashMap<>();
+    private final RegistryWire wire;
+    private final Consumer<Report> reports;
+    /** Encodes updates and sends them. */
+    private final ScheduledExecutorService flusher =
+            Executors.newSingleThreadScheduledExecutor(new DaemonThreads("registry"));
+
+    private final MapOutputTrackerMaster tracker;
+    private final TransferCompression compression;
+    private final RpcEndpointRef self;
+    private final RemovalListener removals = new RemovalListener();
+
+    /**
+     * Starts.
+     *
+     * @param reports takes what executors report
+     */
+    public DriverEndpoint(SparkContext context, RpcEnv rpcEnv, RegistryWire wire, Consumer<Report> reports) {
+        this.wire = wire;
+        this.reports = reports;
+        this.context = context;
+        this.rpcEnv = rpcEnv;
+        this.tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
+        this.registry =
+                new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
+        this.compression = new TransferCompression(registry::members, this::executorHosts);
+        this.self = rpcEnv.setupEndpoint(RegistryEndpoint.DRIVER, new RegistryEndpoint(rpcEnv, codec, this::handle));
+        // Not among the user's listeners: behind a slow one events come late, and the queue drops what it cannot hold.
+        context.listenerBus().addToManagementQueue(removals);
+    }
+
+    long messagesReceived() {
+        return registry.messagesReceived();
+    }
+
+    /** Asks all members at once for their counters and waits for those that answer in time. */
+    public ClusterStatistics collectStatistics(Duration timeout) {
+        Map<String, Future<byte[]>> answers = askAll(new StatisticsRequest(), timeout);
+        Map<String, Map<ShuffleCounter, Long>> counters = new HashMap<>();
+        Set<String> silent = new HashSet<>(answers.keySet());
+        answers.forEach((executorId, answer) -> {
+            try {
+                if (RegistryAsk.await(answer, codec, timeout) instanceof StatisticsReply reply) {
+                    counters.put(executorId, byCounter(reply.counters()));
+                    silent.remove(executorId);
+                }
+            } catch (Exception e) {
+                // Scala throws RpcTimeoutException and SparkException without declaring them.
+                LOG.info("No statistics of executor {} within {}", executorId, Quantities.duration(timeout), e);
+            }
+        });
+        return new ClusterStatistics(counters, silent, messagesReceived());
+    }
+
+    /** Asks all members at once for their reports, and passes on those that come in time. */
+    public void collectReports(Duration timeout) {
+        long deadline = System.nanoTime() + timeout.toNanos();
+        askAll(new ReportRequest(), timeout).forEach((executorId, answer) -> {
+            Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+            try {
+                if (RegistryAsk.await(answer, codec, left) instanceof Report report) {
+                    reports.accept(report);
+                }
+            } catch (Exception e) {
+                // Scala throws RpcTimeoutException and SparkException without declaring them.
+                LOG.debug("No report of executor {}: it has stopped, or does not answer", executorId, e);
+            }
+        });
+    }
+
+    private Map<String, Future<byte[]>> askAll(RegistryMessage question, Duration timeout) {
+        Map<String, Future<byte[]>> answers = new LinkedHashMap<>();
+        for (Member member : registry.members()) {
+            RpcEndpointRef endpoint = endpoints.get(member.executorId());
+            if (endpoint != null) {
+                answers.put(member.executorId(), RegistryAsk.start(endpoint, codec, question, null, timeout));
+            }
+        }
+        return answers;
+    }
+
+    private static Map<ShuffleCounter, Long> byCounter(Map<String, Long> named) {
+        return named.entrySet().stream()
+                .collect(Collectors.toMap(entry -> ShuffleCounter.valueOf(entry.getKey()), Map.Entry::getValue));
+    }
+
+    @Override
+    public void close() {
+        context.removeSparkListener(removals);
+        rpcEnv.stop(self);
+        flusher.shutdownNow();
+    }
+
+    private void flushSoon() {
+        try {
+            var unused =
+                    flusher.schedule(this::flushOrLog, RegistryServer.FLUSH_DELAY.toMillis(), TimeUnit.MILLISECONDS);
+        } catch (RejectedExecutionException e) {
+            LOG.debug("The application ends; a change of its members is not sent", e);
+        }
+    }
+
+    private void flushOrLog() {
+        try {
+            registry.flush();
+        } catch (RuntimeException | Error e) {
+            LOG.warn("Cannot send a change of the members; executors find out at their next sweep", e);
+            // What was not taken out yet would wait for ever: the next change is not the first.
+            flushSoon();
+        }
+    }
+
+    /** Returns whether a new shuffle is compressed for the network, or that its writers have to ask. */
+    public NetworkCompression compressionOf(int shuffleId) {
+        return compression.atRegistration(shuffleId);
+    }
+
+    /** Drops what was decided for a shuffle that has been removed. */
+    public void forgetShuffle(int shuffleId) {
+        compression.forget(shuffleId);
+    }
+
+    /** Asks Spark, whose answer comes from a thread of its own, for all executors that it knows, announced or not. */
+    private Map<String, String> executorHosts() {
+        Map<String, String> hosts = new HashMap<>();
+        try {
+            for (BlockManagerId id : ScalaCollections.list(
+                    context.env().blockManager().master().getMemoryStatus().keysIterator())) {
+                if (!id.isDriver()) {
+                    hosts.put(id.executorId(), id.host());
+                }
+            }
+        } catch (Exception e) {
+            // Scala throws RpcTimeoutException and SparkException without declaring them.
+            LOG.debug("Spark's executors are not known now", e);
+        }
+        return hosts;
+    }
+
+    private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
+        if (message instanceof Report report) {
+            reports.accept(report);
+            return new Taken();
+        }
+        if (message instanceof CompressionRequest request) {
+            // Of one that has been removed nothing is kept, whatever its stragglers write.
+            return new CompressionReply(
+                    tracker.containsShuffle(request.shuffleId()) && compression.decide(request.shuffleId()));
+        }
+        if (message instanceof Announce announce && replyTo != null) {
+            String executorId = announce.member().executorId();
+            endpoints.put(executorId, replyTo);
+            RegistryMessage answer = registry.handle(message, wire.toMember(new RpcMember(replyTo)));
+            if (answer instanceof AnnounceRefused) {
+                // Spark has removed it, and will not say so again.
+                endpoints.remove(executorId, replyTo);
+            }
+            return answer;
+        }
+        return registry.handle(message, wire.toMember(new RpcMember(replyTo)));
+    }
+
+    /** Pushes to an executor over Spark's RPC, along the connection that the executor opened. */
+    private record RpcMember(@Nullable RpcEndpointRef endpoint) implements MemberChannel {
+        /** An executor that does not take a message by then is passed over. */
+        private static final Duration DELIVERY_TIMEOUT = Duration.ofSeconds(5);
+
+        @Override
+        public void send(byte[] message) {
+            if (endpoint != null) {
+                endpoint.send(new RegistryEnvelope(message, null).toWire());
+            }
+        }
+
+        @Override
+        public CompletableFuture<Void> deliver(byte[] message) {
+            if (endpoint == null) {
+                return CompletableFuture.failedFuture(new IllegalStateException("no way back to the executor"));
+            }
+            return ScalaFutures.toJava(RegistryAsk.start(endpoint, message, DELIVERY_TIMEOUT))
+                    .thenAccept(answer -> {});
+        }
+    }
+
+    private final class RemovalListener extends SparkListener {
+        @Override
+        public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+            endpoints.remove(event.executorId());
+            registry.memberRemoved(event.executorId());
+        }
+    }
+}

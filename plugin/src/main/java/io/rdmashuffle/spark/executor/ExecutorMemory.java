@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.executor;
+
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.RemoteDirectory;
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricLoad;
+import io.rdmashuffle.fabric.FabricWork;
+import io.rdmashuffle.fabric.Latencies;
+import io.rdmashuffle.lifecycle.CloseOnFailure;
+import io.rdmashuffle.memory.DiskSettings;
+import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.DiskUsage;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.memory.PoolUsage;
+import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
+import io.rdmashuffle.spark.support.ApplicationSettings;
+import io.rdmashuffle.store.Demotion;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.PoolLimits;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import io.rdmashuffle.text.Quantities;
+import java.io.File;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.package$;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one process holds in registered memory: pool, fabrics that know its regions, directory and map outputs.
+ *
+ * <p>Exists, or fails with a remedy, before the first task. Where the host cannot hold the pool and it may shrink, the
+ * pool is what can be had: with no room for the directory's table it refuses everything, map outputs become Spark's
+ * files, and peers read them over Spark's block transfer.
+ *
+ * <p><b>Threading:</b> its parts are thread-safe.
+ *
+ * <p><b>Ownership:</b> owns its parts; {@link #close()} ends them in the order in which they depend on one another.
+ */
+public final class ExecutorMemory implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorMemory.class);
+
+    private static final String MIGRATED_DISK_LIMIT = "spark.storage.decommission.shuffleBlocks.maxDiskSize";
+
+    /** So much is reserved on disk at a time: few system calls, and little that a small job leaves unused. */
+    private static final long DISK_GROWTH_BYTES = 16 << 20;
+
+    /** In each local directory: as many as an executor usually has cores. */
+    private static final int DISK_FILES = 8;
+
+    private final UUID incarnation = UUID.randomUUID();
+    private final List<Fabric> fabrics;
+    private final @Nullable String whyNotRdma;
+    private final TieredPool pool;
+    private final Path poolDirectory;
+    private final PoolLimits limits;
+    private final MapOutputDirectory directory;
+    private final MapOutputStore store;
+    private final IncomingOutputs incoming;
+    private final @Nullable Demotion demotion;
+    private boolean closed;
+
+    private ExecutorMemory(
+            FabricChoice.Opened opened,
+            TieredPool pool,
+            PoolSizing sizing,
+            SparkConf conf,
+            ShuffleConfig config,
+            ShuffleCounters counters)
+            throws InterruptedException {
+        this.fabrics = opened.fabrics();
+        this.whyNotRdma = opened.whyNotRdma();
+        this.pool = pool;
+        PoolSettings settings = sizing.settings();
+        this.poolDirectory = settings.directory();
+        this.limits = new PoolLimits(settings.capBytes(), settings.regionBytes(), config.directCompressAbove());
+        this.directory = directory(config.directoryMaxShuffles(), sizing);
+        boolean copies = fabrics.stream().anyMatch(Fabric::copies);
+        pool.memory()
+                .setAside(
+                        copies ? config.fabricMaxBytesInFlight() : 0,
+                        copies && pool.disk() != null ? config.fabricMaxBytesStaged() : 0);
+        fabrics.forEach(fabric -> fabric.serve(pool));
+        this.store = new MapOutputStore(directory, counters);
+        this.incoming = new IncomingOutputs(
+                // Who limits the bytes on disk that may be taken over means Spark's files, whose sizes Spark knows.
+                conf.contains(MIGRATED_DISK_LIMIT) ? TieredPool.of(pool.memory()) : pool,
+                config.poolChunkSizeBytes(),
+                limits,
+                store,
+                config.migrationTimeout());
+        Duration grace = RemoteDirectory.TRUST.plus(config.fabricReadTimeout().multipliedBy(2));
+        this.demotion =
+                pool.disk() == null ? null : new Demotion(pool, store, counters, config.poolHighWaterMark(), grace);
+    }
+
+    private MapOutputDirectory directory(int slots, PoolSizing sizing) throws InterruptedException {
+        try {
+            return MapOutputDirectory.create(pool.memory(), slots, incarnation);
+        } catch (IllegalArgumentException e) {
+            if (!sizing.mayShrink()) {
+                throw e;
+            }
+            sizing.addShortage(String.valueOf(e.getMessage()));
+            pool.retire();
+            return MapOutputDirectory.absent(pool.memory());
+        }
+    }
+
+    /**
+     * Returns what a pool of this configuration can be asked for, as the driver decides by it which shuffles are
+     * direct. An executor whose pool is smaller may refuse more of them: their outputs become files, as when the pool
+     * is full.
+     */
+    public static PoolLimits limits(ShuffleConfig config) {
+        return new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes(), config.directCompressAbove());
+    }
+
+    /**
+     * Creates the pool of a process.
+     *
+     * @param hasPeers false in local mode, where no peer ever reads
+     * @throws IllegalArgumentException if this host cannot hold the pool and it may not shrink, saying what to raise
+     */
+    static ExecutorMemory create(SparkConf conf, ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
+        PoolSizing sizing = PoolSizing.on(conf, config);
+        DiskTier disk = config.diskEnabled() ? diskTier(config) : null;
+        FabricChoice.Opened opened =
+                hasPeers ? FabricChoice.open(conf, config, sizing.settings(), disk) : FabricChoice.Opened.nothing();
+        List<Fabric> fabrics = opened.fabrics();
+        Pool pool = null;
+        try {
+            AtomicReference<@Nullable String> whyNotRdma = new AtomicReference<>(opened.whyNotRdma());
+            pool = sizing.create(new FabricRegions(config.fabricMode(), fabrics, whyNotRdma::set));
+            TieredPool tiers = new TieredPool(pool, disk);
+            opened = new FabricChoice.Opened(List.copyOf(fabrics), whyNotRdma.get());
+            ExecutorMemory memory = new ExecutorMemory(opened, tiers, sizing, conf, config, counters);
+            memory.announce(sizing, config);
+            return memory;
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            CloseOnFailure.close(e, () -> fabrics.forEach(Fabric::close), pool);
+            throw new IllegalStateException("interrupted while creating the pool", e);
+        } catch (Throwable failure) {
+            CloseOnFailure.close(failure, () -> fabrics.forEach(Fabric::close), pool);
+            throw failure;
+        }
+    }
+
+    private static DiskTier diskTier(ShuffleConfig config) {
+        // Asked for later: on a Spark that creates the shuffle manager first there is no block manager yet.
+        return new DiskTier(
+                new DiskSettings(DISK_GROWTH_BYTES, config.diskMinFreeBytes(), DISK_FILES),
+                () -> Arrays.stream(
+                                SparkEnv.get().blockManager().diskBlockManager().localDirs())
+                        .map(File::toPath)
+                        .toList());
+    }
+
+    private void announce(PoolSizing sizing, ShuffleConfig config) {
+        String shortage = sizing.shortage().orElse(null);
+        long most = directory.isAbsent() ? 0 : Math.min(pool.memory().usage().capBytes(), sizing.freeBytes());
+        LOG.info(
+                "RDMA shuffle {} on Spark {}: pool of up to {} in {}, disk tier {}, fabrics {}",
+                ApplicationSettings.pluginVersion(),
+                package$.MODULE$.SPARK_VERSION(),
+                Quantities.mebibytes(most),
+                config.poolDirectory(),
+                pool.disk() == null ? "off" : "on",
+                fabrics.stream().map(Fabric::name).toList());
+        if (shortage == null) {
+            return;
+        }
+        LOG.warn(
+                "Pool of up to {} in {} instead of {}: {}. Map outputs that find no room go to disk"
+                        + " (spark.shuffle.rdma.pool.onShortage)",
+                Quantities.mebibytes(most),
+                config.poolDirectory(),
+                Quantities.mebibytes(config.poolMaxSizeBytes()),
+                shortage);
+        pool.memory().shortageReported();
+    }
+
+    /** Gives regions back to the host of which nothing has been in use for so long. */
+    void giveBackIdle(Duration idle) {
+        int regions = pool.memory().giveBackIdle(idle);
+        if (regions > 0) {
+            LOG.info(
+                    "Gave back {} region(s) that were idle: the pool has {} now (spark.shuffle.rdma.pool.idleTimeout)",
+                    regions,
+                    Quantities.mebibytes(pool.memory().usage().capacityBytes()));
+        }
+    }
+
+    /** Looks for files of this pool that another program removed, and removes those that dead processes left. */
+    void tendFiles() {
+        pool.memory().checkFiles();
+        try {
+            int unused = Pool.removeAbandoned(poolDirectory);
+        } catch (UncheckedIOException e) {
+            LOG.debug("Cannot look for files of dead processes", e);
+        }
+    }
+
+    /** Moves the oldest map outputs to disk if the memory is nearly full. */
+    void demote() {
+        if (demotion != null) {
+            demotion.run();
+        }
+    }
+
+    UUID incarnation() {
+        return incarnation;
+    }
+
+    List<Fabric> fabrics() {
+        return fabrics;
+    }
+
+    /** Returns why RDMA is not used, in words for the user; null if it is. */
+    @Nullable
+    String whyNotRdma() {
+        return whyNotRdma;
+    }
+
+    /** Returns how long READs have taken. */
+    Latencies readLatencies() {
+        return fabrics.stream().map(Fabric::readLatencies).reduce(Latencies.NONE, Latencies::plus);
+    }
+
+    TieredPool pool() {
+        return pool;
+    }
+
+    /** Returns what this pool can be asked for. */
+    PoolLimits limits() {
+        return limits;
+    }
+
+    MapOutputStore store() {
+        return store;
+    }
+
+    IncomingOutputs incoming() {
+        return incoming;
+    }
+
+    /** Returns what peers need to read this memory, by fabric; plus where the directory is. Nothing if it is absent. */
+    Map<String, byte[]> addresses() {
+        Map<String, byte[]> addresses = new HashMap<>();
+        if (!directory.isAbsent()) {
+            fabrics.forEach(fabric -> addresses.put(fabric.name(), fabric.localAddress()));
+            addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
+        }
+        return addresses;
+    }
+
+    /** Adds the numbers that are read off the pool and the fabrics. */
+    void addGauges(Map<ShuffleCounter, Long> values) {
+        PoolUsage usage = pool.memory().usage();
+        DiskTier disk = pool.disk();
+        DiskUsage onDisk = disk == null ? DiskUsage.NONE : disk.usage();
+        // The directory's tables are there until it stops; what counts is what shuffles hold.
+        values.put(ShuffleCounter.POOL_USED_BYTES, usage.usedBytes() - directory.tableBytes());
+        values.put(ShuffleCounter.POOL_PEAK_BYTES, usage.peakBytes());
+        values.put(ShuffleCounter.POOL_CAPACITY_BYTES, usage.capacityBytes());
+        values.put(ShuffleCounter.POOL_FILES_REMOVED, pool.memory().removedFiles());
+        values.put(
+                ShuffleCounter.POOL_WAIT_MILLIS,
+                TimeUnit.NANOSECONDS.toMillis(pool.memory().waitedNanos()));
+        values.put(ShuffleCounter.POOL_LEASES, (long) usage.leases() - directory.tables() + onDisk.leases());
+        values.put(ShuffleCounter.DISK_USED_BYTES, onDisk.usedBytes());
+        values.put(ShuffleCounter.DISK_PEAK_BYTES, onDisk.peakBytes());
+        values.put(
+                ShuffleCounter.REGION_REGISTRATIONS,
+                fabrics.stream().mapToLong(Fabric::registrations).sum());
+        FabricWork work = fabrics.stream().map(Fabric::work).reduce(FabricWork.NONE, FabricWork::plus);
+        values.put(ShuffleCounter.READS, work.reads());
+        values.put(ShuffleCounter.DOORBELLS, work.doorbells());
+        values.put(ShuffleCounter.COMPLETIONS, work.completions());
+        values.put(ShuffleCounter.WAKE_UPS, work.wakeUps());
+        values.put(ShuffleCounter.LANES, work.lanes());
+        addPoolGauges(values, usage);
+        addLoad(values, fabrics.stream().map(Fabric::load).reduce(FabricLoad.NONE, FabricLoad::plus));
+    }
+
+    private static void addPoolGauges(Map<ShuffleCounter, Long> values, PoolUsage usage) {
+        values.put(ShuffleCounter.POOL_FULL, usage.refusals());
+        values.put(ShuffleCounter.POOL_CAP_BYTES, usage.capBytes());
+        for (Purpose purpose : Purpose.values()) {
+            ShuffleCounter counter = ShuffleCounter.valueOf("POOL_" + purpose.name() + "_BYTES");
+            values.put(counter, usage.usedByPurpose().getOrDefault(purpose, 0L));
+        }
+    }
+
+    private static void addLoad(Map<ShuffleCounter, Long> values, FabricLoad load) {
+        values.put(ShuffleCounter.READS_IN_FLIGHT, load.readsInFlight());
+        values.put(ShuffleCounter.IN_FLIGHT_BYTES, load.bytesInFlight());
+        values.put(ShuffleCounter.READS_RETRIED, load.readsRetried());
+        values.put(ShuffleCounter.READS_FAILED, load.readsFailed());
+        values.put(ShuffleCounter.CONNECTIONS, load.connections());
+        values.put(ShuffleCounter.CONNECTIONS_OPENED, load.connectionsOpened());
+        values.put(ShuffleCounter.CONNECTIONS_LOST, load.connectionsLost());
+    }
+
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        // Tasks may still run, here and at peers that read this memory: what the outputs leave must not be written to.
+        pool.retire();
+        incoming.close();
+        store.close();
+        fabrics.forEach(Fabric::close);
+        closeTier(pool.memory()::close);
+        DiskTier disk = pool.disk();
+        if (disk != null) {
+            closeTier(disk::close);
+        }
+    }
+
+    private static void closeTier(Runnable close) {
+        try {
+            close.run();
+        } catch (IllegalStateException leaked) {
+            LOG.warn("Blocks were still in use when the shuffle manager stopped", leaked);
+        }
+    }
+}

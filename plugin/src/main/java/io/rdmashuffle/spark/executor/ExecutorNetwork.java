@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.executor;
+
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.peer.PeerLookups;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.registry.DriverChannel;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.PathGroup;
+import io.rdmashuffle.registry.RegistryAgent;
+import io.rdmashuffle.registry.RegistryCodec;
+import io.rdmashuffle.registry.RegistryMessage;
+import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Relay;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
+import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
+import io.rdmashuffle.registry.RegistryMessage.Taken;
+import io.rdmashuffle.registry.RegistryUnavailableException;
+import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.shuffle.read.ReadServices;
+import io.rdmashuffle.shuffle.read.TransferClient;
+import io.rdmashuffle.spark.compat.SparkLine;
+import io.rdmashuffle.spark.rpc.PeerAddress;
+import io.rdmashuffle.spark.rpc.PeerMessages;
+import io.rdmashuffle.spark.rpc.PeerTransfer;
+import io.rdmashuffle.spark.rpc.RegistryAsk;
+import io.rdmashuffle.spark.rpc.RegistryEndpoint;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.network.BlockTransferService;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.rpc.RpcEnv;
+import org.apache.spark.util.RpcUtils;
+import org.jspecify.annotations.Nullable;
+import scala.Option;
+
+/**
+ * How one executor meets the others: announces its memory to the driver, learns of theirs, reads from them.
+ *
+ * <p><b>Threading:</b> its parts are thread-safe.
+ *
+ * <p><b>Ownership:</b> owns its parts; must be closed before the {@link ExecutorMemory} that it announced.
+ */
+final class ExecutorNetwork implements AutoCloseable {
+    private static final String ENDPOINT = "rdma-shuffle-member";
+
+    private final RpcEnv rpcEnv;
+    private final RegistryCodec codec = new RegistryCodec();
+    private final Supplier<Map<ShuffleCounter, Long>> statistics;
+    private final Supplier<Report> report;
+    private final RpcEndpointRef self;
+    private final PeerTransfer transfer;
+    private final PeerMessages messages;
+    private final RegistryAgent agent;
+    private final PeerPaths paths;
+    private final TransferClient client;
+    private final PeerLookups lookups;
+    private final ReadServices readServices;
+    private final Member member;
+    /** What the driver has said of shuffles that were registered before it knew any executor. */
+    private final Map<Integer, Boolean> compressed = new ConcurrentHashMap<>();
+
+    /**
+     * Prepares to join. A driver that does not answer is no failure: later lookups try again, and Spark's block
+     * transfer serves until then.
+     *
+     * @param spark the calls that differ between versions of Spark
+     * @param statistics this executor's counters, for the driver
+     * @param report this executor's, when the driver asks for it
+     * @param wire carries questions to the driver
+     */
+    ExecutorNetwork(
+            SparkLine spark,
+            SparkEnv env,
+            ShuffleConfig config,
+            ExecutorMemory memory,
+            ShuffleCounters counters,
+            Supplier<Map<ShuffleCounter, Long>> statistics,
+            Supplier<Report> report,
+            RegistryWire wire) {
+        this.rpcEnv = env.rpcEnv();
+        this.statistics = statistics;
+        this.report = report;
+        BlockTransferService blocks = env.blockManager().blockTransferService();
+        this.transfer = new PeerTransfer(blocks, codec);
+        this.agent = new RegistryAgent(
+                env.executorId(),
+                wire.toDriver(driver(env)),
+                wire.toPeers(transfer),
+                config.registryTimeout(),
+                wire.directMembers(),
+                System::nanoTime);
+        this.messages = new PeerMessages(agent, codec, transfer.threads());
+        ReceiveLeases leases = new ReceiveLeases(memory.pool().memory(), config.poolReserveTimeout());
+        this.paths = new PeerPaths(
+                memory.fabrics(),
+                new BlockingReads(leases, config.fabricReadTimeout()),
+                new KnownMembers(agent),
+                config.peerQuarantine());
+        agent.addListener(paths);
+        this.client = new TransferClient(env.blockManager().blockStoreClient(), counters, config.fetchTimeout());
+        // Spark would look for peers' files on this host's disks, past their pools.
+        env.blockManager().hostLocalDirManager_$eq(Option.empty());
+        this.lookups = new PeerLookups(config.fetchTimeout());
+        this.readServices = new ReadServices(
+                spark,
+                env.conf(),
+                env.serializerManager(),
+                env.blockManager(),
+                env.mapOutputTracker(),
+                client,
+                memory.store(),
+                paths,
+                lookups,
+                leases,
+                config.fabricReadTimeout(),
+                counters,
+                config.fetchVerifyChecksum());
+        Map<String, byte[]> addresses = new HashMap<>(memory.addresses());
+        addresses.put(PeerAddress.NAME, new PeerAddress(blocks.hostName(), blocks.port()).encode());
+        this.member = new Member(env.executorId(), memory.incarnation(), addresses);
+        this.self = rpcEnv.setupEndpoint(ENDPOINT, new RegistryEndpoint(rpcEnv, codec, this::handle));
+    }
+
+    /** Announces this executor to the driver; not used in local mode, which has no peers. */
+    void announce() {
+        agent.announce(member);
+        messages.repairSoon();
+    }
+
+    /** Gives the driver a report of this executor; returns whether it has taken it in time. */
+    boolean report(Report report, Duration timeout) {
+        return agent.report(report, timeout);
+    }
+
+    /** Returns how many executors are reached in which way. */
+    List<PathGroup> pathGroups() {
+        return paths.executorsByFabric().entrySet().stream()
+                .map(entry -> PathGroup.of(entry.getKey(), entry.getValue()))
+                .toList();
+    }
+
+    /** Returns some of the executors that are not read from one-sidedly for a while. */
+    List<String> someQuarantined() {
+        return paths.quarantined().stream().limit(PathGroup.MAX_NAMED).toList();
+    }
+
+    /** Returns how many executors are known, this one not among them. */
+    int peers() {
+        return agent.peers().size();
+    }
+
+    /** Returns what other executors reach. */
+    PeerMessages messages() {
+        return messages;
+    }
+
+    ReadServices readServices() {
+        return readServices;
+    }
+
+    /** Announces again if the driver has not taken it yet; cheap when it has. */
+    void ensureAnnounced() {
+        agent.ensureAnnounced();
+        messages.repairSoon();
+    }
+
+    /** Asks the driver which of these shuffles have been removed; none if it does not answer. */
+    Set<Integer> removedShuffles(Set<Integer> held) {
+        Set<Integer> removed = agent.removedShuffles(held);
+        // The peers that it asked may have missed the same change.
+        messages.repairSoon();
+        return removed;
+    }
+
+    /** Asks the driver, once, whether a shuffle is compressed; not if it does not answer. */
+    boolean isCompressed(int shuffleId) {
+        Boolean known = compressed.get(shuffleId);
+        if (known != null) {
+            return known;
+        }
+        Optional<Boolean> answer = agent.isCompressed(shuffleId);
+        answer.ifPresent(said -> compressed.put(shuffleId, said));
+        return answer.orElse(false);
+    }
+
+    void forgetShuffle(int shuffleId) {
+        compressed.remove(shuffleId);
+        paths.forgetShuffle(shuffleId);
+    }
+
+    PeerPaths paths() {
+        return paths;
+    }
+
+    @Override
+    public void close() {
+        agent.close();
+        messages.close();
+        transfer.close();
+        client.close();
+        lookups.close();
+        paths.close();
+        rpcEnv.stop(self);
+    }
+
+    /** What the registry knows, as {@link PeerPaths} asks it. */
+    private record KnownMembers(RegistryAgent agent) implements PeerPaths.Members {
+        @Override
+        public Optional<Member> lookup(String executorId) {
+            return agent.lookup(executorId);
+        }
+
+        @Override
+        public void recheck(String executorId) {
+            agent.recheck(executorId);
+        }
+    }
+
+    private DriverChannel driver(SparkEnv env) {
+        return new DriverChannel() {
+            private volatile @Nullable RpcEndpointRef driver;
+
+            @Override
+            public RegistryMessage ask(RegistryMessage request, Duration timeout) throws RegistryUnavailableException {
+                try {
+                    RpcEndpointRef known = driver;
+                    if (known == null) {
+                        known = RpcUtils.makeDriverRef(RegistryEndpoint.DRIVER, env.conf(), rpcEnv);
+                        driver = known;
+                    }
+                    return RegistryAsk.await(RegistryAsk.start(known, codec, request, self, timeout), codec, timeout);
+                } catch (Exception e) {
+                    // Scala throws RpcTimeoutException, SparkException and InterruptedException without declaring them.
+                    if (isInterruption(e)) {
+                        Thread.currentThread().interrupt();
+                    }
+                    throw new RegistryUnavailableException("the driver's registry does not answer", e);
+                }
+            }
+        };
+    }
+
+    private static boolean isInterruption(Throwable e) {
+        return e instanceof InterruptedException || e.getCause() instanceof InterruptedException;
+    }
+
+    private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
+        if (message instanceof MembershipUpdate update) {
+            agent.onMessage(update);
+            messages.repairSoon();
+        } else if (message instanceof Relay relay) {
+            messages.take(relay);
+            return new Taken();
+        } else if (message instanceof StatisticsRequest) {
+            Map<String, Long> named = new HashMap<>();
+            statistics.get().forEach((counter, value) -> named.put(counter.name(), value));
+            return new StatisticsReply(named);
+        } else if (message instanceof ReportRequest) {
+            return report.get();
+        }
+        return null;
+    }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.executor;
+
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import java.time.Duration;
+import java.util.function.Function;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives the driver this executor's report while it changes: at an interval, which grows with the number of executors so
+ * that the driver gets at most 50 reports a second, and once more at the end.
+ *
+ * <p><b>Threading:</b> {@link #run} is called by one thread again and again, {@link #reportLast} by any, once.
+ */
+final class ExecutorReporter implements Runnable {
+    /** How often {@link #run} should be called. */
+    static final Duration TICK = Duration.ofSeconds(1);
+
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorReporter.class);
+    private static final long NANOS_PER_EXECUTOR = Duration.ofMillis(20).toNanos();
+
+    private final Function<Boolean, Report> reports;
+    private final Predicate<Report> driver;
+    private final IntSupplier executors;
+    private final long intervalNanos;
+    private final LongSupplier nanoClock;
+    private @Nullable Report taken;
+    private long lastNanos;
+    private boolean begun;
+    private boolean ended;
+
+    /**
+     * Prepares.
+     *
+     * @param reports makes a report, given whether it is the last
+     * @param driver takes a report; returns whether it has
+     * @param executors how many there are in the application
+     */
+    ExecutorReporter(
+            Function<Boolean, Report> reports,
+            Predicate<Report> driver,
+            IntSupplier executors,
+            Duration interval,
+            LongSupplier nanoClock) {
+        this.reports = reports;
+        this.driver = driver;
+        this.executors = executors;
+        this.intervalNanos = interval.toNanos();
+        this.nanoClock = nanoClock;
+    }
+
+    /** Reports if it is time to, and there is news. */
+    @Override
+    public void run() {
+        long now = nanoClock.getAsLong();
+        synchronized (this) {
+            long interval = Math.max(intervalNanos, NANOS_PER_EXECUTOR * executors.getAsInt());
+            if (ended || (begun && now - lastNanos < interval)) {
+                return;
+            }
+            begun = true;
+            lastNanos = now;
+        }
+        Report report = reports.apply(false);
+        if (!report.equals(taken()) && driver.test(report)) {
+            keep(report);
+        }
+    }
+
+    private synchronized @Nullable Report taken() {
+        return taken;
+    }
+
+    private synchronized void keep(Report report) {
+        taken = report;
+    }
+
+    /** Reports for the last time; a driver that is gone is no failure. */
+    void reportLast() {
+        synchronized (this) {
+            if (ended) {
+                return;
+            }
+            ended = true;
+        }
+        try {
+            if (!driver.test(reports.apply(true))) {
+                LOG.debug("The driver has not taken the last report of this executor");
+            }
+        } catch (RuntimeException e) {
+            LOG.debug("No last report of this executor", e);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.executor;
+
+import io.rdmashuffle.conf.MetricsConfig;
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.fabric.Latencies;
+import io.rdmashuffle.peer.PathProbe;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.shuffle.DirectShuffleHandle;
+import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
+import io.rdmashuffle.shuffle.read.ReadServices;
+import io.rdmashuffle.shuffle.write.CompressionChoice;
+import io.rdmashuffle.shuffle.write.PoolExecutorComponents;
+import io.rdmashuffle.shuffle.write.ReportedSizes;
+import io.rdmashuffle.spark.compat.SparkLine;
+import io.rdmashuffle.spark.metrics.Readings;
+import io.rdmashuffle.spark.metrics.RegisteredSource;
+import io.rdmashuffle.spark.rpc.PeerMessages;
+import io.rdmashuffle.store.MapOutputStore;
+import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.store.ShuffleCounters;
+import java.io.InterruptedIOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.IntConsumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What one process runs for the shuffle: its memory and the upkeep of that, its network, the removal of shuffles that
+ * the driver has forgotten, and what it counts. Each part is created when it is first asked for.
+ *
+ * <p><b>Threading:</b> thread-safe; parts are created once, under this object's lock.
+ *
+ * <p><b>Ownership:</b> owns its parts; {@link #close()} ends them in the order in which they depend on one another.
+ */
+public final class ExecutorRuntime implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
+
+    /**
+     * A pool of some GB fills in a few seconds; a look at how full it is, and whether this process has joined its
+     * peers, costs next to nothing.
+     */
+    private static final Duration DEMOTION_INTERVAL = Duration.ofSeconds(1);
+
+    /** An executor that stops is not held up by a driver that does not answer. */
+    private static final Duration LAST_REPORT_TIMEOUT = Duration.ofSeconds(2);
+
+    private static final int MAX_REASON = 1000;
+
+    private final SparkLine spark;
+    private final SparkConf conf;
+    private final ShuffleConfig config;
+    private final boolean isLocal;
+    private final RegistryWire wire;
+    private final Supplier<Set<Integer>> shufflesInFiles;
+    private final IntConsumer unregister;
+    private final Predicate<Report> ownDriver;
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final RegisteredSource metrics = new RegisteredSource(this::readings);
+    /** One for all writers, since each learns from the others. */
+    private final CompressionChoice compression;
+
+    private final ReportedSizes reportedSizes;
+
+    private volatile @Nullable ExecutorMemory memory;
+    private volatile @Nullable ExecutorNetwork network;
+    private @Nullable RemovedShuffleCleaner cleaner;
+    private @Nullable PoolUpkeep upkeep;
+    private @Nullable PoolUpkeep demotion;
+    private @Nullable PoolUpkeep reports;
+    private @Nullable ExecutorReporter reporter;
+    private boolean closed;
+
+    /**
+     * Prepares; nothing is created yet.
+     *
+     * @param spark the calls that differ between versions of Spark
+     * @param isLocal whether this process is the whole application, so that it has no peers
+     * @param wire carries questions to the driver
+     * @param shufflesInFiles shuffles of which this process has written Spark's files
+     * @param unregister removes a shuffle from this process
+     * @param ownDriver takes reports if this process is the whole application
+     */
+    public ExecutorRuntime(
+            SparkLine spark,
+            SparkConf conf,
+            ShuffleConfig config,
+            boolean isLocal,
+            RegistryWire wire,
+            Supplier<Set<Integer>> shufflesInFiles,
+            IntConsumer unregister,
+            Predicate<Report> ownDriver) {
+        this.spark = spark;
+        this.conf = conf;
+        this.config = config;
+        this.isLocal = isLocal;
+        this.wire = wire;
+        this.shufflesInFiles = shufflesInFiles;
+        this.unregister = unregister;
+        this.ownDriver = ownDriver;
+        this.reportedSizes = new ReportedSizes();
+        this.compression = new CompressionChoice(config.diskCompress(), !conf.contains("spark.io.compression.codec"));
+    }
+
+    /** Returns the calls that differ between versions of Spark. */
+    public SparkLine spark() {
+        return spark;
+    }
+
+    /** Returns what this process counts; there before any other part is. */
+    public ShuffleCounters counters() {
+        return counters;
+    }
+
+    /**
+     * Creates the pool if it does not exist.
+     *
+     * @throws IllegalArgumentException if this host cannot hold it and it may not shrink, saying what to raise
+     */
+    public ExecutorMemory memory() {
+        ExecutorMemory held = memory;
+        if (held == null) {
+            synchronized (this) {
+                held = memory;
+                if (held == null) {
+                    requireOpen();
+                    held = ExecutorMemory.create(conf, config, counters, !isLocal);
+                    memory = held;
+                    upkeep = upkeepOf(held);
+                    demotion = new PoolUpkeep(
+                            "demotion",
+                            List.of(held::demote, this::joinWithOutputs, this::registerMetrics),
+                            DEMOTION_INTERVAL);
+                }
+            }
+        }
+        return held;
+    }
+
+    /** In a local application they are the driver's, which Spark would tell apart by its name only. */
+    private void registerMetrics() {
+        if (!isLocal) {
+            metrics.ensureRegistered();
+        }
+    }
+
+    private PoolUpkeep upkeepOf(ExecutorMemory held) {
+        return new PoolUpkeep(
+                "upkeep",
+                List.of(() -> held.giveBackIdle(config.poolIdleTimeout()), this::releaseAbsentRegions, held::tendFiles),
+                PoolUpkeep.intervalFor(config.poolIdleTimeout()));
+    }
+
+    private void releaseAbsentRegions() {
+        ExecutorNetwork joined = network;
+        if (joined != null) {
+            joined.paths().releaseAbsentRegions();
+        }
+    }
+
+    private ExecutorNetwork network() {
+        ExecutorNetwork joined = network;
+        if (joined == null) {
+            synchronized (this) {
+                joined = network;
+                if (joined == null) {
+                    requireOpen();
+                    joined = new ExecutorNetwork(
+                            spark,
+                            SparkEnv.get(),
+                            config,
+                            memory(),
+                            counters,
+                            this::statistics,
+                            () -> report(false),
+                            wire);
+                    network = joined;
+                    if (!isLocal) {
+                        joined.announce();
+                        cleaner = new RemovedShuffleCleaner(
+                                this::heldShuffles,
+                                joined::removedShuffles,
+                                unregister,
+                                config.registrySweepInterval());
+                    }
+                    beginReports(joined);
+                }
+            }
+        }
+        return joined;
+    }
+
+    private void beginReports(ExecutorNetwork joined) {
+        ExecutorReporter made = new ExecutorReporter(
+                this::report,
+                report -> isLocal
+                        ? ownDriver.test(report)
+                        : joined.report(report, report.last() ? LAST_REPORT_TIMEOUT : config.registryTimeout()),
+                joined::peers,
+                config.get(MetricsConfig.INTERVAL),
+                System::nanoTime);
+        reporter = made;
+        reports = new PoolUpkeep("report", List.of(made), ExecutorReporter.TICK);
+    }
+
+    /** An executor that has outputs only because others gave it theirs has to be found, and to hear of removals. */
+    private void joinWithOutputs() {
+        ExecutorMemory held = memory;
+        if (!isLocal
+                && network == null
+                && held != null
+                && !held.store().shuffleIds().isEmpty()) {
+            ensureAnnounced();
+        }
+    }
+
+    /** Joins the others, or announces this process again if the driver has not taken it yet; cheap when it has. */
+    public void ensureAnnounced() {
+        network().ensureAnnounced();
+    }
+
+    /** Returns what Spark is told of the sizes of blocks. */
+    public ReportedSizes reportedSizes() {
+        return reportedSizes;
+    }
+
+    /** Returns whether map outputs of a shuffle are all compressed. */
+    public boolean isCompressed(DirectShuffleHandle<?, ?, ?> shuffle) {
+        return switch (shuffle.compression()) {
+            case OFF -> false;
+            case ON -> true;
+            case ASK_DRIVER -> network().isCompressed(shuffle.shuffleId());
+        };
+    }
+
+    /** Reads from other executors as tasks do, and says how that went; see {@link PeerPaths#probe}. */
+    public List<PathProbe> probe(List<String> executorIds) throws InterruptedIOException {
+        ensureAnnounced();
+        List<PathProbe> probes = new ArrayList<>();
+        for (String executorId : executorIds) {
+            probes.add(network().paths().probe(executorId));
+        }
+        return probes;
+    }
+
+    /** Returns what reduce tasks read with; joins the other executors if this process has not. */
+    public ReadServices readServices() {
+        return network().readServices();
+    }
+
+    /**
+     * Returns where writers put map outputs.
+     *
+     * @param resolver commits the files of outputs that the pool cannot take
+     */
+    public PoolExecutorComponents executorComponents(IndexShuffleBlockResolver resolver) {
+        ExecutorMemory held = memory();
+        return new PoolExecutorComponents(
+                held.pool(),
+                held.store(),
+                config.poolChunkSizeBytes(),
+                held.limits(),
+                compression,
+                new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));
+    }
+
+    /** Returns the map outputs in the pool; null while there is no pool. */
+    @Nullable
+    public MapOutputStore storeOrNull() {
+        ExecutorMemory held = memory;
+        return held == null ? null : held.store();
+    }
+
+    /** Returns what takes over outputs of other executors; null while there is no pool. */
+    @Nullable
+    public IncomingOutputs incomingOrNull() {
+        ExecutorMemory held = memory;
+        return held == null ? null : held.incoming();
+    }
+
+    /** Returns what other executors reach; null before this one has joined. */
+    @Nullable
+    public PeerMessages messagesOrNull() {
+        ExecutorNetwork joined = network;
+        return joined == null ? null : joined.messages();
+    }
+
+    /** Drops everything that is here, or known of peers, of a shuffle. */
+    public void removeShuffle(int shuffleId) {
+        ExecutorMemory held = memory;
+        if (held != null) {
+            held.store().removeShuffle(shuffleId);
+            held.incoming().removeShuffle(shuffleId);
+        }
+        ExecutorNetwork joined = network;
+        if (joined != null) {
+            joined.forgetShuffle(shuffleId);
+        }
+    }
+
+    private Set<Integer> heldShuffles() {
+        Set<Integer> held = new HashSet<>(memory().store().shuffleIds());
+        held.addAll(network().paths().shuffleIds());
+        held.addAll(shufflesInFiles.get());
+        return held;
+    }
+
+    /** Returns whether there is a pool, so that there is something to count. */
+    public boolean hasMemory() {
+        return memory != null;
+    }
+
+    /** Returns the counters of this process. */
+    public Map<ShuffleCounter, Long> statistics() {
+        Map<ShuffleCounter, Long> values = counters.snapshot();
+        ExecutorMemory held = memory;
+        if (held != null) {
+            held.addGauges(values);
+        }
+        ExecutorNetwork joined = network;
+        if (joined != null) {
+            values.put(ShuffleCounter.PEER_MAPPINGS, joined.paths().openRegions());
+            values.put(ShuffleCounter.INDEX_READS, joined.paths().indexReads());
+            values.put(ShuffleCounter.PEERS_QUARANTINED, (long)
+                    joined.paths().quarantined().size());
+            values.put(ShuffleCounter.QUARANTINES, joined.paths().quarantines());
+        }
+        return values;
+    }
+
+    /** Returns what the metrics of this process show. */
+    Readings readings() {
+        ExecutorMemory held = memory;
+        return Readings.of(statistics(), held == null ? Latencies.NONE : held.readLatencies());
+    }
+
+    /** Returns what this process tells the driver. */
+    public Report report(boolean last) {
+        Readings readings = readings();
+        Map<String, Long> named = new HashMap<>();
+        for (ShuffleCounter counter : ShuffleCounter.values()) {
+            named.put(counter.name(), readings.get(counter));
+        }
+        ExecutorMemory held = memory;
+        ExecutorNetwork joined = network;
+        String whyNotRdma = held == null ? null : held.whyNotRdma();
+        SparkEnv env = SparkEnv.get();
+        return new Report(
+                env.executorId(),
+                env.blockManager().blockManagerId().host(),
+                last,
+                named,
+                Arrays.stream(readings.readLatencies().counts()).boxed().toList(),
+                joined == null ? List.of() : joined.pathGroups(),
+                joined == null ? List.of() : joined.someQuarantined(),
+                whyNotRdma == null ? "" : whyNotRdma.substring(0, Math.min(MAX_REASON, whyNotRdma.length())));
+    }
+
+    private void requireOpen() {
+        if (closed) {
+            throw new IllegalStateException("the shuffle manager has been stopped");
+        }
+    }
+
+    /** Ends everything; idempotent. */
+    @Override
+    public synchronized void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        if (memory != null) {
+            LOG.info("RDMA shuffle statistics: {}", ShuffleCounter.format(statistics()));
+        }
+        closeOrWarn(metrics);
+        closeOrWarn(reports);
+        if (reporter != null) {
+            reporter.reportLast();
+        }
+        closeOrWarn(cleaner);
+        closeOrWarn(upkeep);
+        closeOrWarn(demotion);
+        closeOrWarn(network);
+        closeOrWarn(memory);
+    }
+
+    /** One part that fails to close must not keep the others open. */
+    public static void closeOrWarn(@Nullable AutoCloseable part) {
+        try {
+            if (part != null) {
+                part.close();
+            }
+        } catch (Exception e) {
+            LOG.warn("A part of the RDMA shuffle did not close cleanly", e);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.executor;
+
+import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.SparkSettings;
+import io.rdmashuffle.conf.VerbsConfig;
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FabricProvider;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.fabric.verbs.VerbsFabric;
+import io.rdmashuffle.fabric.verbs.VerbsSettings;
+import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.HostLimits;
+import io.rdmashuffle.memory.PoolSettings;
+import io.rdmashuffle.verbs.DeviceList;
+import io.rdmashuffle.verbs.QueuePairTuning;
+import io.rdmashuffle.verbs.RdmaUnavailableException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.ServiceLoader;
+import org.apache.spark.SecurityManager;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.internal.config.package$;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+
+/**
+ * Opens the fabrics that configuration and machine allow, best first; says in one line why RDMA is not among them.
+ *
+ * <p>A machine without RDMA is no error, even if RDMA was asked for: shared memory and Netty serve the job.
+ *
+ * <p><b>Threading:</b> stateless.
+ */
+final class FabricChoice {
+    private static final Logger LOG = LoggerFactory.getLogger(FabricChoice.class);
+
+    private FabricChoice() {}
+
+    /**
+     * What was opened.
+     *
+     * @param fabrics best first; the caller's, to change and to close
+     * @param whyNotRdma in words for the user; null if RDMA is among them
+     */
+    record Opened(List<Fabric> fabrics, @Nullable String whyNotRdma) {
+        /** Of a process without peers. */
+        static Opened nothing() {
+            return new Opened(new ArrayList<>(), "this application has one process");
+        }
+    }
+
+    /**
+     * Opens the fabrics of an executor; the caller closes them.
+     *
+     * @param disk what peers of the same host may read beside memory; null if there is no disk tier
+     */
+    static Opened open(SparkConf conf, ShuffleConfig config, PoolSettings pool, @Nullable DiskTier disk) {
+        String whyNotRdma = null;
+        List<Fabric> fabrics = new ArrayList<>();
+        FabricMode mode = config.fabricMode();
+        if (mode != FabricMode.NETTY) {
+            fabrics.addAll(provided(conf, config, disk));
+        }
+        if (mode == FabricMode.AUTO || mode == FabricMode.SHM) {
+            fabrics.add(new ShmFabric(
+                    config.fabricShmThreads(), config.fabricMaxBytesInFlight(), config.fabricShmInPlace(), disk));
+        }
+        if (mode == FabricMode.AUTO || mode == FabricMode.VERBS) {
+            try {
+                fabrics.add(verbs(conf, config, pool));
+            } catch (RdmaUnavailableException | RuntimeException e) {
+                explain(mode, e);
+                whyNotRdma = String.valueOf(e.getMessage());
+            }
+        } else {
+            whyNotRdma = "spark.shuffle.rdma.fabric.mode=" + mode.name().toLowerCase(Locale.ROOT);
+        }
+        return new Opened(fabrics, whyNotRdma);
+    }
+
+    private static List<Fabric> provided(SparkConf conf, ShuffleConfig config, @Nullable DiskTier disk) {
+        List<Fabric> fabrics = new ArrayList<>();
+        // Beside the plugin's own jar, not on the class path of whatever thread comes first.
+        ServiceLoader.load(FabricProvider.class, FabricChoice.class.getClassLoader())
+                .forEach(provider -> provider.open(key -> conf.get(key, null), config.fabricMaxBytesInFlight(), disk)
+                        .ifPresent(fabric -> {
+                            LOG.info(
+                                    "Using the fabric {} of {}",
+                                    fabric.name(),
+                                    provider.getClass().getName());
+                            fabrics.add(fabric);
+                        }));
+        return fabrics;
+    }
+
+    /** Says why RDMA is not used: as a warning where it was asked for, or the machine has a device that is idle now. */
+    static void explain(FabricMode mode, Exception why) {
+        if (mode == FabricMode.VERBS || !DeviceList.ofKernel().isEmpty()) {
+            LOG.warn("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode)", why.getMessage());
+        } else {
+            LOG.info("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode)", why.getMessage());
+        }
+        LOG.debug("RDMA is not used", why);
+    }
+
+    private static Fabric verbs(SparkConf conf, ShuffleConfig config, PoolSettings pool)
+            throws RdmaUnavailableException {
+        String reason = reasonAgainstRdma(conf)
+                .or(() -> withoutDevice(config, DeviceList.ofKernel()))
+                .orElse(null);
+        if (reason != null) {
+            throw new RdmaUnavailableException(reason);
+        }
+        return affordable(VerbsFabric.open(settings(config, secret(conf))), HostLimits.read(pool, 0), pool);
+    }
+
+    /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
+    static Optional<String> reasonAgainstRdma(SparkConf conf) {
+        return new SparkSettings(key -> conf.get(key, null)).reasonAgainstRdma();
+    }
+
+    /**
+     * Returns that the kernel has no device, where one is neither asked for nor waited for; empty otherwise. Most
+     * machines have none, and there the libraries of RDMA need not be loaded to find that out.
+     */
+    static Optional<String> withoutDevice(ShuffleConfig config, List<String> devicesOfKernel) {
+        return config.fabricMode() == FabricMode.AUTO
+                        && config.verbs().devices().isEmpty()
+                        && devicesOfKernel.isEmpty()
+                ? Optional.of("this machine has no RDMA device")
+                : Optional.empty();
+    }
+
+    /** Returns the fabric if this process may lock as much memory as it will pin; if not, closes it. */
+    static Fabric affordable(Fabric fabric, HostLimits limits, PoolSettings pool) throws RdmaUnavailableException {
+        String shortage = limits.pinShortage(pool, fabric.pinnings()).orElse(null);
+        if (shortage != null) {
+            fabric.close();
+            throw new RdmaUnavailableException(shortage);
+        }
+        return fabric;
+    }
+
+    /** Returns the application's secret, empty if Spark does not authenticate. */
+    static Optional<byte[]> secret(SparkConf conf) {
+        SecurityManager security = security(conf);
+        return security.isAuthenticationEnabled()
+                ? Optional.of(security.getSecretKey().getBytes(StandardCharsets.UTF_8))
+                : Optional.empty();
+    }
+
+    /**
+     * Spark 3.5 creates the shuffle manager before its environment; what an executor's environment gets is made of the
+     * same settings.
+     */
+    private static SecurityManager security(SparkConf conf) {
+        SparkEnv env = SparkEnv.get();
+        return env == null
+                ? new SecurityManager(conf, Option.empty(), package$.MODULE$.AUTH_SECRET_FILE_EXECUTOR())
+                : env.securityManager();
+    }
+
+    private static VerbsSettings settings(ShuffleConfig config, Optional<byte[]> secret) {
+        VerbsConfig verbs = config.verbs();
+        QueuePairTuning tuning = new QueuePairTuning(
+                verbs.ackTimeout(),
+                verbs.retryCount(),
+                orProposed(verbs.mtuBytes()),
+                orProposed(verbs.serviceLevel()),
+                orProposed(verbs.trafficClass()));
+        return new VerbsSettings(
+                verbs.devices(),
+                verbs.deviceTimeout(),
+                verbs.threads(),
+                verbs.pollTime(),
+                verbs.initiatorDepth(),
+                verbs.queueDepth(),
+                verbs.readBytes(),
+                tuning,
+                verbs.connectTimeout(),
+                verbs.idleTimeout(),
+                config.fabricMaxBytesInFlight(),
+                config.fabricMaxBytesStaged(),
+                config.fabricReadTimeout(),
+                verbs.onDemandPaging(),
+                verbs.relaxedOrdering(),
+                verbs.completionVector(),
+                secret);
+    }
+
+    private static int orProposed(int value) {
+        return value == 0 ? QueuePairTuning.AS_PROPOSED : value;
+    }
+}

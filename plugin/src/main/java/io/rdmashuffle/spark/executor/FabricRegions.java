@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.executor;
+
+import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.RegionListener;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * Registers the pool's regions with every fabric. One that refuses the very first is not used at all; one that refuses
+ * a later region ends the pool's growth.
+ *
+ * <p><b>Threading:</b> as {@link RegionListener}.
+ *
+ * <p><b>Ownership:</b> a fabric that is not used is closed here, and taken out of the list.
+ *
+ * @param fabrics may be shortened
+ * @param whyNot told why, in words for the user
+ */
+record FabricRegions(FabricMode mode, List<Fabric> fabrics, Consumer<String> whyNot) implements RegionListener {
+    @Override
+    public void regionAdded(Region region) {
+        for (Fabric fabric : List.copyOf(fabrics)) {
+            try {
+                fabric.regionAdded(region);
+            } catch (NativeException e) {
+                if (region.id() > 0) {
+                    throw e;
+                }
+                FabricChoice.explain(mode, e);
+                whyNot.accept(String.valueOf(e.getMessage()));
+                fabrics.remove(fabric);
+                fabric.close();
+            }
+        }
+    }
+
+    @Override
+    public void regionRemoved(Region region) {
+        fabrics.forEach(fabric -> fabric.regionRemoved(region));
+    }
+}

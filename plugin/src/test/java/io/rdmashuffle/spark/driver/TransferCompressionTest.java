@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.driver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.shuffle.NetworkCompression;
+import io.rdmashuffle.spark.rpc.PeerAddress;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Tag("unit")
+@Timeout(60)
+class TransferCompressionTest {
+    @TempDir(factory = ShmTempDirs.class)
+    Path shared;
+
+    @TempDir
+    Path elsewhere;
+
+    private Node node;
+    private Node apart;
+    private final List<Member> members = new ArrayList<>();
+    private final Map<String, String> hosts = new HashMap<>();
+    private final TransferCompression compression = new TransferCompression(() -> members, () -> hosts);
+
+    @BeforeEach
+    void open() {
+        node = new Node(shared, new ShmFabric(1, 1 << 20, true));
+        apart = new Node(elsewhere, new ShmFabric(1, 1 << 20, true));
+    }
+
+    @AfterEach
+    void close() {
+        node.close();
+        apart.close();
+    }
+
+    private static Map<String, byte[]> addresses(Node of) {
+        Map<String, byte[]> addresses = new HashMap<>();
+        addresses.put(ShmFabric.NAME, of.fabric().localAddress());
+        addresses.put(PeerAddress.NAME, new PeerAddress("host", 1).encode());
+        addresses.put(PeerPaths.DIRECTORY_ADDRESS, new byte[] {1});
+        return addresses;
+    }
+
+    private void announce(String executorId, String host, Map<String, byte[]> addresses) {
+        hosts.put(executorId, host);
+        members.add(new Member(executorId, UUID.randomUUID(), addresses));
+    }
+
+    private void announceRdma(String executorId, String host, Node of) {
+        Map<String, byte[]> addresses = addresses(of);
+        addresses.put("verbs", new byte[] {1});
+        announce(executorId, host, addresses);
+    }
+
+    @Test
+    void sharedMemoryReachesAllOfOneHost() {
+        announce("0", "a", addresses(node));
+        announce("1", "a", addresses(node));
+        assertThat(compression.decide(7)).isFalse();
+    }
+
+    @Test
+    void memoryThatIsNotSharedReachesNoOne() {
+        announce("0", "a", addresses(node));
+        announce("1", "a", addresses(apart));
+        assertThat(compression.decide(7)).isTrue();
+    }
+
+    @Test
+    void anAddressThatCannotBeReadReachesNoOne() {
+        for (String executorId : List.of("0", "1")) {
+            Map<String, byte[]> addresses = addresses(node);
+            addresses.put(ShmFabric.NAME, new byte[] {1, 2, 3});
+            announce(executorId, "a", addresses);
+        }
+        assertThat(compression.decide(7)).isTrue();
+    }
+
+    @Test
+    void rdmaReachesOtherHosts() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        assertThat(compression.decide(7)).isFalse();
+    }
+
+    @Test
+    void oneExecutorWithoutRdmaAmongTenDoesNotDecide() {
+        for (int i = 0; i < 9; i++) {
+            announceRdma("rdma " + i, "host " + i, node);
+        }
+        announce("without", "c", addresses(apart));
+        assertThat(compression.decide(7)).isFalse();
+    }
+
+    @Test
+    void twoHostsOfFourExecutorsReachFewerThanHalf() {
+        for (int i = 0; i < 4; i++) {
+            announce("a" + i, "a", addresses(node));
+            announce("b" + i, "b", addresses(apart));
+        }
+        // 12 of 28 pairs.
+        assertThat(compression.decide(7)).isTrue();
+    }
+
+    @Test
+    void executorsThatAreStillSilentAreLikeTheOthers() {
+        announce("0", "a", addresses(node));
+        hosts.put("1", "a");
+        assertThat(compression.decide(7)).isFalse();
+        hosts.put("2", "b");
+        hosts.put("3", "c");
+        assertThat(compression.decide(8)).isTrue();
+        announceRdma("4", "d", apart);
+        assertThat(compression.decide(9)).isFalse();
+    }
+
+    @Test
+    void aDecisionHoldsUntilTheShuffleIsGone() {
+        announce("0", "a", addresses(node));
+        assertThat(compression.decide(7)).isFalse();
+        announce("1", "b", addresses(apart));
+        assertThat(compression.decide(7)).isFalse();
+        assertThat(compression.decide(8)).isTrue();
+        compression.forget(7);
+        assertThat(compression.decide(7)).isTrue();
+    }
+
+    /** Its handle says so, and most shuffles that adaptive execution registers never run. */
+    @Test
+    void whatIsDecidedAtRegistrationIsNotKept() {
+        announce("0", "a", addresses(node));
+        assertThat(compression.atRegistration(7)).isEqualTo(NetworkCompression.OFF);
+        announce("1", "b", addresses(apart));
+        assertThat(compression.atRegistration(7)).isEqualTo(NetworkCompression.ON);
+    }
+
+    @Test
+    void beforeAnyExecutorIsKnownWritersAsk() {
+        assertThat(compression.atRegistration(7)).isEqualTo(NetworkCompression.ASK_DRIVER);
+        announce("0", "a", addresses(node));
+        hosts.put("1", "b");
+        assertThat(compression.decide(7)).isTrue();
+        assertThat(compression.atRegistration(8)).isEqualTo(NetworkCompression.ON);
+    }
+}
