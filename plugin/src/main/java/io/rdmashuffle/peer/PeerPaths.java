@@ -9,6 +9,7 @@ import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.MembershipListener;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -16,9 +17,7 @@ import io.rdmashuffle.text.Quantities;
 import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -53,7 +52,6 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PeerPaths.class);
 
     /** What the counter of a fabric's bytes is called, after the fabric's name. */
-    private static final String COUNTER_SUFFIX = "_BYTES";
 
     private final List<Fabric> fabrics;
     private final BlockingReads reads;
@@ -125,18 +123,25 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     public PathProbe probe(String executorId) throws InterruptedIOException {
         PeerPath path = to(executorId);
         if (path != null) {
-            String fabric = path.counter().name().replace(COUNTER_SUFFIX, "").toLowerCase(Locale.ROOT);
             return PathProbe.over(
-                    executorId, fabric, path.peer(), path.directory().location(), reads);
+                    executorId,
+                    path.counter().label(),
+                    path.peer(),
+                    path.directory().location(),
+                    reads);
         }
         Route route = routes.get(executorId);
         return PathProbe.none(executorId, route == null ? "this executor has no one-sided fabric" : route.reason());
     }
 
-    /** Gives a path up after it failed. */
-    public void failed(PeerPath path, Exception cause) {
+    /** Reports a failed read: its path is given up if other reads can be expected to fail as well. */
+    public void failed(PeerPath path, ReadFailedException failure) {
+        if (!failure.reason().isFaultOfPath()) {
+            LOG.debug("Cannot read from executor {}", path.executorId(), failure);
+            return;
+        }
         Route route = routes.get(path.executorId());
-        if (route != null && route.quarantine(path, String.valueOf(cause.getMessage()))) {
+        if (route != null && route.quarantine(path, String.valueOf(failure.getMessage()))) {
             quarantines.increment();
             // It may have come back under another address.
             members.recheck(path.executorId());
@@ -145,7 +150,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                             + " (spark.shuffle.rdma.peer.quarantine)",
                     path.executorId(),
                     Quantities.duration(quarantine),
-                    cause);
+                    failure);
         }
     }
 
@@ -255,11 +260,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
     /** Returns what counts a fabric's bytes: those of others than this plugin's own count as verbs'. */
     private static ShuffleCounter counterOf(Fabric fabric) {
-        String name = fabric.name().toUpperCase(Locale.ROOT) + COUNTER_SUFFIX;
-        return Arrays.stream(ShuffleCounter.values())
-                .filter(counter -> counter.name().equals(name))
-                .findFirst()
-                .orElse(ShuffleCounter.VERBS_BYTES);
+        return fabric.name().equals(ShuffleCounter.SHM_BYTES.label())
+                ? ShuffleCounter.SHM_BYTES
+                : ShuffleCounter.VERBS_BYTES;
     }
 
     /** What is known of the way to one executor. <b>Threading:</b> its own lock. */

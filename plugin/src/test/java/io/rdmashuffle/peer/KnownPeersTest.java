@@ -12,6 +12,8 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.LeakCheck;
@@ -190,7 +192,7 @@ class KnownPeersTest {
     void ofAPathThatFailedNothingIsKept() throws Exception {
         PeerPath found = Objects.requireNonNull(paths.to("7"));
         read(found, SHUFFLE);
-        paths.failed(found, new IOException("lost"));
+        paths.failed(found, new ReadFailedException(Reason.PEER_GONE, "lost"));
         assertThat(told).containsExactly("close");
         assertThat(found.directory().shuffleIds()).isEmpty();
         assertThat(paths.shuffleIds()).isEmpty();

@@ -7,13 +7,14 @@ import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.store.ShuffleCounter;
-import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -92,7 +93,7 @@ class PeerPathsTest {
             PeerPath found = Objects.requireNonNull(paths.to("7"));
             assertThat(paths.known()).containsExactly(found);
             assertThat(paths.executorsByFabric()).isEqualTo(Map.of("shm", List.of("7")));
-            paths.failed(found, new IOException("lost"));
+            paths.failed(found, new ReadFailedException(Reason.PEER_GONE, "lost"));
             assertThat(paths.quarantined()).containsExactly("7");
             assertThat(paths.quarantines()).isEqualTo(1);
             assertThat(paths.executorsByFabric()).isEqualTo(Map.of(PeerPaths.NO_FABRIC, List.of("7")));
@@ -107,9 +108,9 @@ class PeerPathsTest {
     void afterAFailureTheRegistryIsAskedAnew() {
         try (PeerPaths paths = paths(Duration.ZERO)) {
             PeerPath found = Objects.requireNonNull(paths.to("7"));
-            paths.failed(found, new IOException("lost"));
+            paths.failed(found, new ReadFailedException(Reason.PEER_GONE, "lost"));
             assertThat(asked).containsExactly("lookup 7", "recheck 7");
-            paths.failed(found, new IOException("told again by another read"));
+            paths.failed(found, new ReadFailedException(Reason.PEER_GONE, "told again by another read"));
             assertThat(paths.to("7")).isNotNull().isNotEqualTo(found);
             assertThat(asked).containsExactly("lookup 7", "recheck 7", "lookup 7");
         }
@@ -175,7 +176,7 @@ class PeerPathsTest {
             assertThat(probe.medianNanos()).isPositive();
             assertThat(probe.bytesPerSecond()).isPositive();
             assertThat(probe.reason()).isEmpty();
-            paths.failed(Objects.requireNonNull(paths.to("7")), new IOException("lost"));
+            paths.failed(Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.PEER_GONE, "lost"));
             assertThat(paths.probe("7"))
                     .isEqualTo(PathProbe.none("7", "given up after it failed: lost"))
                     .extracting(PathProbe::fabric)

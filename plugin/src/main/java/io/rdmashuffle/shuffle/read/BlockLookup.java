@@ -154,7 +154,7 @@ final class BlockLookup {
             return new Way(
                     blocks, path, visible, visible ? CompletableFuture.completedFuture(null) : ask(blocks, path));
         } catch (ReadFailedException e) {
-            failed(path, e);
+            paths.failed(path, e);
             return null;
         }
     }
@@ -195,17 +195,11 @@ final class BlockLookup {
         } catch (CompletionException e) {
             if (e.getCause() instanceof ReadFailedException failure
                     && failure.reason().concernsPath()) {
-                failed(way.path(), failure);
+                paths.failed(way.path(), failure);
                 return false;
             }
             LOG.debug("Asking executor {} again", way.path().executorId(), e);
             return true;
-        }
-    }
-
-    private void failed(PeerPath path, ReadFailedException failure) {
-        if (failure.reason().isFaultOfPath()) {
-            paths.failed(path, failure);
         }
     }
 

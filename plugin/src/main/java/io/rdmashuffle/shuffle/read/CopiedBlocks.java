@@ -80,11 +80,7 @@ final class CopiedBlocks implements BlockSource {
             List<Candidate> candidates = locate(requests);
             return divide(candidates, ranges(candidates));
         } catch (ReadFailedException e) {
-            if (e.reason().isFaultOfPath()) {
-                paths.failed(path, e);
-            } else {
-                LOG.debug("Cannot look up blocks of executor {}", path.executorId(), e);
-            }
+            paths.failed(path, e);
         } catch (IOException e) {
             LOG.warn("Fetching blocks of executor {} over Spark's block transfer", path.executorId(), e);
         }

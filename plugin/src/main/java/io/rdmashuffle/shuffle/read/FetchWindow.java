@@ -179,12 +179,10 @@ final class FetchWindow implements AutoCloseable {
     }
 
     private void abandon(PeerPath path, ReadFailedException failure) {
-        boolean isFirst = failure.reason().concernsPath() && broken.add(path.executorId());
-        if (isFirst && failure.reason().isFaultOfPath()) {
-            paths.failed(path, failure);
-        } else {
-            LOG.debug("Fetching blocks of executor {} over Spark's block transfer", path.executorId(), failure);
+        if (failure.reason().concernsPath() && !broken.add(path.executorId())) {
+            return;
         }
+        paths.failed(path, failure);
     }
 
     private void report(long nanos) {

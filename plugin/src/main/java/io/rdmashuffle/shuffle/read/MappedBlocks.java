@@ -76,11 +76,7 @@ final class MappedBlocks implements BlockSource {
         }
         // A released region contained freed outputs; nothing is wrong with the peer.
         broken = failure.reason() != Reason.REGION_ABSENT;
-        if (failure.reason().isFaultOfPath()) {
-            paths.failed(path, failure);
-        } else {
-            LOG.debug("Cannot read {} of executor {}", id, path.executorId(), failure);
-        }
+        paths.failed(path, failure);
     }
 
     private boolean isReadable(Located located) {

@@ -306,9 +306,18 @@ public final class ExecutorMemory implements AutoCloseable {
         values.put(ShuffleCounter.POOL_FULL, usage.refusals());
         values.put(ShuffleCounter.POOL_CAP_BYTES, usage.capBytes());
         for (Purpose purpose : Purpose.values()) {
-            ShuffleCounter counter = ShuffleCounter.valueOf("POOL_" + purpose.name() + "_BYTES");
-            values.put(counter, usage.usedByPurpose().getOrDefault(purpose, 0L));
+            values.put(counterOf(purpose), usage.usedByPurpose().getOrDefault(purpose, 0L));
         }
+    }
+
+    private static ShuffleCounter counterOf(Purpose purpose) {
+        return switch (purpose) {
+            case DIRECTORY -> ShuffleCounter.POOL_DIRECTORY_BYTES;
+            case INDEX -> ShuffleCounter.POOL_INDEX_BYTES;
+            case MAP_OUTPUT -> ShuffleCounter.POOL_MAP_OUTPUT_BYTES;
+            case RECEIVE -> ShuffleCounter.POOL_RECEIVE_BYTES;
+            case STAGING -> ShuffleCounter.POOL_STAGING_BYTES;
+        };
     }
 
     private static void addLoad(Map<ShuffleCounter, Long> values, FabricLoad load) {
