@@ -178,7 +178,7 @@ class PeerPathsTest {
             assertThat(probe.reason()).isEmpty();
             paths.failed(Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.PEER_GONE, "lost"));
             assertThat(paths.probe("7"))
-                    .isEqualTo(PathProbe.none("7", "given up after it failed: lost"))
+                    .isEqualTo(PathProbe.none("7", "given up after it failed: PEER_GONE: lost"))
                     .extracting(PathProbe::fabric)
                     .isEqualTo(PathProbe.NETTY);
         }

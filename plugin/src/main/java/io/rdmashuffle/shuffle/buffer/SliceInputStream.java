@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.buffer;
 
+import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.StoredSlice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Iterator;
+import java.util.List;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Reads slices one after another as a stream.
+ * Reads slices one after another as a stream. A block that its owner moves meanwhile is read on at its new place.
  *
- * <p><b>Threading:</b> none; for one thread.
+ * <p><b>Threading:</b> one thread.
  *
- * <p>A block that its owner moves while it is read is read on at its new place.
- *
- * <p><b>Ownership:</b> owns nothing; the buffer that it came from keeps the memory, and reads fail once that is given
- * back.
+ * <p><b>Ownership:</b> owns nothing; the caller keeps the memory, or reads of a map output retain it.
  */
 public final class SliceInputStream extends InputStream {
-    private final BlockMemory memory;
+    private final MovingBytes bytes;
+    private final @Nullable MapOutput retained;
     private MovingBytes.Place place;
     private Iterator<StoredSlice> rest;
     private StoredSlice current = new MemorySlice(0, 0);
     private long position;
     private long available;
 
-    SliceInputStream(MovingBytes.Place place, BlockMemory memory) {
-        this.memory = memory;
+    private SliceInputStream(MovingBytes.Place place, MovingBytes bytes, @Nullable MapOutput retained) {
+        this.bytes = bytes;
+        this.retained = retained;
         this.place = place;
         this.rest = place.pieces().iterator();
         this.available = place.lengthBytes();
@@ -39,7 +41,12 @@ public final class SliceInputStream extends InputStream {
      * @param bytes says where the block is if it is not at the place any more
      */
     public static SliceInputStream over(MovingBytes.Place place, MovingBytes bytes) {
-        return new SliceInputStream(place, new BlockMemory.Counted(() -> true, () -> {}, bytes));
+        return new SliceInputStream(place, bytes, null);
+    }
+
+    /** Reads slices of a map output of this executor, which every read retains: after its removal reads fail. */
+    static SliceInputStream of(List<StoredSlice> slices, MapOutput output) {
+        return new SliceInputStream(MovingBytes.Place.lasting(slices), from -> null, output);
     }
 
     @Override
@@ -85,7 +92,7 @@ public final class SliceInputStream extends InputStream {
      * unmapped. Returns how many bytes that was.
      */
     private int copy(byte[] target, int offset, int length) throws IOException {
-        if (!memory.retain()) {
+        if (retained != null && !retained.retain()) {
             throw new IOException("the block's memory has been given back");
         }
         try {
@@ -107,13 +114,15 @@ public final class SliceInputStream extends InputStream {
                 }
             }
         } finally {
-            memory.release();
+            if (retained != null) {
+                retained.release();
+            }
         }
     }
 
     private void goOnElsewhere() throws IOException {
         long done = place.lengthBytes() - available;
-        MovingBytes.Place moved = memory.moved(place);
+        MovingBytes.Place moved = bytes.moved(place);
         if (moved == null || moved.lengthBytes() != place.lengthBytes()) {
             throw new IOException("the block was removed by its owner while it was read");
         }

@@ -17,13 +17,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.network.buffer.ManagedBuffer;
 
 /**
- * A block in mapped memory or in files of the disk tier, as Spark hands blocks around.
+ * A block of this executor, in memory or in files of the disk tier, as Spark hands blocks around.
  *
  * <p><b>Threading:</b> thread-safe reference count; the bytes do not change.
  *
- * <p><b>Ownership:</b> begins with one reference, which belongs to the receiver of the buffer, except where
- * {@link #unheld} says otherwise; the last release gives the memory back. Buffers made from it are valid until then;
- * streams fail after it.
+ * <p><b>Ownership:</b> has no reference to the map output until one is taken: Spark drops such buffers unreleased when
+ * it makes several for one request and one of them fails, and its fetch iterator retains a local block once and
+ * releases it once, since files need no more. Streams fail once the map output has been freed.
+ *
+ * <p><b>Source:</b> {@code NettyBlockRpcServer.receive}, {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
  */
 public final class SliceManagedBuffer extends ManagedBuffer {
     /** What one Netty buffer can hold; larger blocks, and those on disk, are sent as a file region. */
@@ -32,41 +34,16 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     private static final int SSL_CHUNK_BYTES = 1 << 20;
 
     private final List<StoredSlice> slices;
-    private final MovingBytes.Place place;
     private final long sizeBytes;
-    private final BlockMemory memory;
-    private final boolean lazy;
+    private final MapOutput output;
     /** References that were taken through this buffer and not given back. */
-    private final AtomicInteger held;
+    private final AtomicInteger held = new AtomicInteger();
 
-    /** Wraps slices; {@code onLastRelease} runs once, after the last release. */
-    public SliceManagedBuffer(List<StoredSlice> slices, Runnable onLastRelease) {
-        this(MovingBytes.Place.lasting(slices), onLastRelease, from -> null);
-    }
-
-    /** Wraps a place that its owner may reuse; streams go on where {@code bytes} says that the block is, or fail. */
-    public SliceManagedBuffer(MovingBytes.Place place, Runnable onLastRelease, MovingBytes bytes) {
-        this(place, BlockMemory.of(onLastRelease, bytes), false);
-    }
-
-    private SliceManagedBuffer(MovingBytes.Place place, BlockMemory memory, boolean lazy) {
-        this.slices = List.copyOf(place.pieces());
-        this.place = place;
-        this.sizeBytes = place.lengthBytes();
-        this.memory = memory;
-        this.lazy = lazy;
-        this.held = new AtomicInteger(lazy ? 0 : 1);
-    }
-
-    /**
-     * Wraps a block of this executor, without a reference until one is taken: Spark drops such buffers unreleased when
-     * it makes several for one request and one of them fails, and its fetch iterator retains a local block once and
-     * releases it once, since files need no more.
-     *
-     * <p><b>Source:</b> {@code NettyBlockRpcServer.receive}, {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
-     */
-    public static SliceManagedBuffer unheld(List<StoredSlice> slices, MapOutput output) {
-        return new SliceManagedBuffer(MovingBytes.Place.lasting(slices), BlockMemory.of(output), true);
+    /** Wraps slices of a map output, without a reference to it. */
+    public SliceManagedBuffer(List<StoredSlice> slices, MapOutput output) {
+        this.slices = List.copyOf(slices);
+        this.sizeBytes = MovingBytes.Place.lasting(slices).lengthBytes();
+        this.output = output;
     }
 
     @Override
@@ -74,12 +51,9 @@ public final class SliceManagedBuffer extends ManagedBuffer {
         return sizeBytes;
     }
 
-    /** Returns the bytes: without a copy if they are held and in one piece of memory, else copied, 2 GiB at most. */
+    /** Returns a copy of the bytes, 2 GiB at most. */
     @Override
     public ByteBuffer nioByteBuffer() throws IOException {
-        if (!lazy && slices.size() == 1 && slices.get(0) instanceof MemorySlice memorySlice) {
-            return memorySlice.asByteBuffer().order(ByteOrder.BIG_ENDIAN);
-        }
         take();
         try {
             byte[] copy = new byte[Math.toIntExact(sizeBytes)];
@@ -98,25 +72,23 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     /** Returns a stream that takes a reference for each read, so that one used too long fails instead of crashing. */
     @Override
     public InputStream createInputStream() {
-        return new SliceInputStream(place, memory);
+        return SliceInputStream.of(slices, output);
     }
 
     @Override
     public ManagedBuffer retain() {
-        if (!memory.retain()) {
+        if (!output.retain()) {
             throw new IllegalStateException("the block's memory has been given back");
         }
         held.incrementAndGet();
         return this;
     }
 
-    /** Gives one reference back; a buffer of {@link #unheld} that has none ignores it, as Spark's files do. */
+    /** Gives one reference back; a buffer that has none ignores it, as Spark's files do. */
     @Override
     public ManagedBuffer release() {
         if (held.getAndUpdate(count -> Math.max(0, count - 1)) > 0) {
-            memory.release();
-        } else if (!lazy) {
-            throw new IllegalStateException("released more often than retained");
+            output.release();
         }
         return this;
     }
@@ -129,14 +101,14 @@ public final class SliceManagedBuffer extends ManagedBuffer {
      */
     @Override
     public Object convertToNetty() throws IOException {
-        takeIfLazy();
+        take();
         return fitsByteBuf() ? byteBuf() : new SliceFileRegion(slices, sizeBytes);
     }
 
     /** As above, where Spark encrypts its connections with TLS (from 4.0 on, so that it overrides nothing on 3.5). */
     @SuppressWarnings("MissingOverride")
     public Object convertToNettyForSsl() throws IOException {
-        takeIfLazy();
+        take();
         return fitsByteBuf() ? byteBuf() : new ChunkedStream(createInputStream(), SSL_CHUNK_BYTES);
     }
 
@@ -144,14 +116,8 @@ public final class SliceManagedBuffer extends ManagedBuffer {
         return sizeBytes <= MAX_BYTE_BUF && slices.stream().allMatch(MemorySlice.class::isInstance);
     }
 
-    private void takeIfLazy() throws IOException {
-        if (lazy) {
-            take();
-        }
-    }
-
     private void take() throws IOException {
-        if (!memory.retain()) {
+        if (!output.retain()) {
             throw new IOException("the block has been removed");
         }
         held.incrementAndGet();

@@ -70,7 +70,7 @@ public record DepartingOutputs(MapOutputStore store) {
             Duration age = Duration.ofNanos(store.ageNanos(key.shuffleId(), key.mapId()));
             List<Tuple2<BlockId, ManagedBuffer>> blocks = new ArrayList<>(2);
             if (!bytes.isEmpty()) {
-                blocks.add(new Tuple2<>(dataBlockId(key), SliceManagedBuffer.unheld(bytes, output)));
+                blocks.add(new Tuple2<>(dataBlockId(key), new SliceManagedBuffer(bytes, output)));
             }
             blocks.add(new Tuple2<>(indexBlockId(key), new NioManagedBuffer(MigratedIndex.encode(all.range(), age))));
             return blocks;

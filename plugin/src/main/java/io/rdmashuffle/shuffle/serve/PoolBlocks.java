@@ -129,7 +129,7 @@ public final class PoolBlocks implements ShuffleBlocks {
                 counters.add(ShuffleCounter.CHECKSUM_FAILURES, 1);
                 throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
             }
-            return SliceManagedBuffer.unheld(block.pieces(), output);
+            return new SliceManagedBuffer(block.pieces(), output);
         } catch (IOException e) {
             throw Unchecked.raise(e);
         } finally {

@@ -8,6 +8,8 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.handler.stream.ChunkedStream;
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
@@ -129,10 +131,9 @@ class DiskBlockBufferTest {
         try (DiskTier left = TestPools.diskTier(0, disk)) {
             Lease lease = onDisk(left, 0);
             List<StoredSlice> before = List.of(lease.bytes().slice(0, ON_DISK));
-            SliceManagedBuffer buffer =
-                    new SliceManagedBuffer(new MovingBytes.Place(before, current::get), () -> {}, moving);
-            try (InputStream in = buffer.createInputStream();
-                    InputStream other = buffer.createInputStream()) {
+            MovingBytes.Place place = new MovingBytes.Place(before, current::get);
+            try (InputStream in = SliceInputStream.over(place, moving);
+                    InputStream other = SliceInputStream.over(place, moving)) {
                 byte[] head = in.readNBytes(100);
                 lease.close();
                 assertThatThrownBy(other::read)
@@ -142,13 +143,13 @@ class DiskBlockBufferTest {
                 assertThat(head).isEqualTo(Arrays.copyOf(block, 100));
                 assertThat(in.readAllBytes()).isEqualTo(Arrays.copyOfRange(block, 100, ON_DISK));
             }
-            buffer.release();
         }
     }
 
     @Test
     void everyFormHasTheSameBytes() throws Exception {
-        SliceManagedBuffer buffer = new SliceManagedBuffer(slices, () -> {});
+        MapOutput output = TestOutput.random(memory, 1, 1, 10, new Random(7)).output();
+        SliceManagedBuffer buffer = new SliceManagedBuffer(slices, output);
         assertThat(buffer.nioByteBuffer().array()).isEqualTo(content);
         try (InputStream in = buffer.createInputStream()) {
             assertThat(in.readAllBytes()).isEqualTo(content);
@@ -165,6 +166,9 @@ class DiskBlockBufferTest {
         SliceFileRegion region = (SliceFileRegion) buffer.convertToNetty();
         assertThat(sendAll(region)).isEqualTo(content);
         region.release();
+        buffer.release();
+        buffer.release();
+        output.close();
     }
 
     /** Files are opened one after another for sending, apart from the one that the tier has open. */

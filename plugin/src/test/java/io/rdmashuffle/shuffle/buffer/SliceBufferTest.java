@@ -50,6 +50,7 @@ class SliceBufferTest {
     private final Random random = new Random(seed);
     private Pool pool;
     private Lease lease;
+    private MapOutput output;
     private byte[] content;
 
     @BeforeEach
@@ -57,11 +58,13 @@ class SliceBufferTest {
         System.out.println("SliceBufferTest seed " + seed);
         pool = TestPools.create(directory, 1 << 20, 1 << 20);
         lease = TestPools.filled(pool, BYTES, random);
+        output = TestOutput.random(pool, 2, 1, 10, random).output();
         content = TestPools.bytes(lease.memory().slice(0, BYTES));
     }
 
     @AfterEach
     void close() {
+        output.close();
         lease.close();
         pool.close();
     }
@@ -81,7 +84,7 @@ class SliceBufferTest {
     @Test
     void everyFormHasTheSameBytes() throws Exception {
         for (int count : new int[] {1, 2, 5, 40}) {
-            SliceManagedBuffer buffer = new SliceManagedBuffer(slices(count), () -> {});
+            SliceManagedBuffer buffer = new SliceManagedBuffer(slices(count), output);
             assertThat(buffer.size()).isEqualTo(BYTES);
             ByteBuffer nio = buffer.nioByteBuffer();
             assertThat(nio.order()).isEqualTo(ByteOrder.BIG_ENDIAN);
@@ -95,43 +98,47 @@ class SliceBufferTest {
             assertThat(netty.getInt(0)).isEqualTo(ByteBuffer.wrap(content).getInt());
             assertThat(ByteBufUtil.getBytes(netty)).isEqualTo(content);
             netty.release();
+            buffer.release();
             ByteBuf ssl = (ByteBuf) buffer.convertToNettyForSsl();
             assertThat(ByteBufUtil.getBytes(ssl)).isEqualTo(content);
             ssl.release();
+            buffer.release();
         }
     }
 
     @Test
     void anEmptyBlockIsEmptyInEveryForm() throws Exception {
-        SliceManagedBuffer buffer = new SliceManagedBuffer(List.of(), () -> {});
+        SliceManagedBuffer buffer = new SliceManagedBuffer(List.of(), output);
         assertThat(buffer.size()).isZero();
         assertThat(buffer.nioByteBuffer().hasRemaining()).isFalse();
         try (InputStream in = buffer.createInputStream()) {
             assertThat(in.read()).isEqualTo(-1);
         }
         assertThat(((ByteBuf) buffer.convertToNetty()).readableBytes()).isZero();
+        buffer.release();
     }
 
     @Test
     void memoryGoesBackOnceWithTheLastRelease() {
-        AtomicInteger released = new AtomicInteger();
-        SliceManagedBuffer buffer = new SliceManagedBuffer(slices(2), released::incrementAndGet);
+        SliceManagedBuffer buffer = new SliceManagedBuffer(slices(2), output);
         buffer.retain();
+        buffer.retain();
+        output.close();
         buffer.release();
-        assertThat(released).hasValue(0);
+        assertThat(output.retain()).as("the buffer has a reference").isTrue();
+        output.release();
         buffer.release();
-        assertThat(released).hasValue(1);
-        assertThatThrownBy(buffer::release).isInstanceOf(IllegalStateException.class);
+        assertThat(output.retain()).isFalse();
+        buffer.release();
         assertThatThrownBy(buffer::retain).isInstanceOf(IllegalStateException.class);
-        assertThat(released).hasValue(1);
     }
 
     @Test
     void aStreamThatOutlivesItsBlockFailsInsteadOfReading() throws Exception {
-        SliceManagedBuffer buffer = new SliceManagedBuffer(slices(1), () -> {});
+        SliceManagedBuffer buffer = new SliceManagedBuffer(slices(1), output);
         try (InputStream in = buffer.createInputStream()) {
             assertThat(in.read()).isEqualTo(content[0] & 0xFF);
-            buffer.release();
+            output.close();
             assertThatThrownBy(in::read).isInstanceOf(IOException.class).hasMessageContaining("given back");
         }
     }
@@ -140,15 +147,13 @@ class SliceBufferTest {
     void aStreamFailsOnceTheOwnerHasReusedTheMemory() throws Exception {
         AtomicBoolean current = new AtomicBoolean(true);
         MovingBytes.Place place = new MovingBytes.Place(slices(3), current::get);
-        SliceManagedBuffer buffer = new SliceManagedBuffer(place, () -> {}, from -> null);
-        try (InputStream in = buffer.createInputStream()) {
+        try (InputStream in = SliceInputStream.over(place, from -> null)) {
             assertThat(in.readNBytes(100)).hasSize(100);
             current.set(false);
             assertThatThrownBy(() -> in.readNBytes(100))
                     .isInstanceOf(IOException.class)
                     .hasMessageContaining("removed by its owner");
         }
-        buffer.release();
     }
 
     @Test
@@ -160,11 +165,9 @@ class SliceBufferTest {
             moves.incrementAndGet();
             return MovingBytes.Place.lasting(slices(4));
         };
-        SliceManagedBuffer buffer =
-                new SliceManagedBuffer(new MovingBytes.Place(first, current::get), () -> {}, moving);
         for (int start : new int[] {0, 1, BYTES / 2, BYTES - 1}) {
             current.set(true);
-            try (InputStream in = buffer.createInputStream()) {
+            try (InputStream in = SliceInputStream.over(new MovingBytes.Place(first, current::get), moving)) {
                 byte[] head = in.readNBytes(start);
                 current.set(false);
                 assertThat(in.available()).isEqualTo(BYTES - start);
@@ -176,29 +179,26 @@ class SliceBufferTest {
         assertThat(moves).hasValue(4);
         MovingBytes shorter =
                 from -> MovingBytes.Place.lasting(List.of(lease.memory().slice(0, 10)));
-        SliceManagedBuffer other = new SliceManagedBuffer(new MovingBytes.Place(first, () -> false), () -> {}, shorter);
-        try (InputStream in = other.createInputStream()) {
+        try (InputStream in = SliceInputStream.over(new MovingBytes.Place(first, () -> false), shorter)) {
             assertThatThrownBy(in::read).isInstanceOf(IOException.class);
         }
-        buffer.release();
-        other.release();
     }
 
     @Test
-    void anUnheldBlockTakesItsReferencesWhenItIsUsed() throws Exception {
+    void aBlockTakesItsReferencesWhenItIsUsed() throws Exception {
         TestOutput made = TestOutput.random(pool, 1, 4, 500, random);
-        MapOutput output = made.output();
-        List<StoredSlice> bytes = output.bytes(output.range(0, 4));
-        SliceManagedBuffer dropped = SliceManagedBuffer.unheld(bytes, output);
-        SliceManagedBuffer read = SliceManagedBuffer.unheld(bytes, output);
+        MapOutput used = made.output();
+        List<StoredSlice> bytes = used.bytes(used.range(0, 4));
+        SliceManagedBuffer dropped = new SliceManagedBuffer(bytes, used);
+        SliceManagedBuffer read = new SliceManagedBuffer(bytes, used);
         read.retain();
         read.release();
-        SliceManagedBuffer sent = SliceManagedBuffer.unheld(bytes, output);
+        SliceManagedBuffer sent = new SliceManagedBuffer(bytes, used);
         ByteBuf netty = (ByteBuf) sent.convertToNetty();
-        output.close();
+        used.close();
         assertThat(ByteBufUtil.getBytes(netty)).isEqualTo(made.expected(0, 4));
         sent.release();
-        assertThat(output.retain()).as("freed with the last one sent").isFalse();
+        assertThat(used.retain()).as("freed with the last one sent").isFalse();
         assertThatThrownBy(dropped::convertToNetty).isInstanceOf(IOException.class);
         dropped.release();
     }
@@ -207,7 +207,7 @@ class SliceBufferTest {
     void streamsReadSkipAndCountAsAnArrayStreamDoes() throws Exception {
         for (int round = 0; round < 50; round++) {
             MovingBytes.Place place = MovingBytes.Place.lasting(slices(1 + random.nextInt(12)));
-            InputStream in = new SliceInputStream(place, BlockMemory.of(() -> {}, from -> null));
+            InputStream in = SliceInputStream.over(place, from -> null);
             ByteArrayInputStream model = new ByteArrayInputStream(content);
             for (int step = 0; step < 200; step++) {
                 String where = "seed " + seed + " round " + round + " step " + step;
