@@ -7,8 +7,8 @@ import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.Welcome;
-import io.rdmashuffle.registry.SnapshotSearch.Found;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -223,7 +223,7 @@ final class MembershipSync {
             version = view.repairVersion();
             asked = sources.next(view.table(), directMembers);
         }
-        Found found = search.search(asked, version);
+        SnapshotSearch.Found found = search.search(asked, version);
         Snapshot snapshot = found.snapshot();
         if (snapshot != null) {
             take(snapshot, found.fromDriver());
@@ -259,5 +259,54 @@ final class MembershipSync {
             members = view.members(relay.range());
         }
         duties.passOn(relay, members);
+    }
+
+    /**
+     * Asks peers for a snapshot, one after the other, and the driver if none of them can be reached.
+     *
+     * <p><b>Threading:</b> stateless; waits on the calling thread, no longer than one question to the driver may take for
+     * all peers together, and as long again for the driver.
+     */
+    private static final class SnapshotSearch {
+        private final PeerChannel peers;
+        private final DriverLink driver;
+
+        /**
+         * What came of it.
+         *
+         * @param snapshot null if there was none
+         * @param fromDriver whether the driver was asked
+         */
+        record Found(@Nullable Snapshot snapshot, boolean fromDriver) {}
+
+        SnapshotSearch(PeerChannel peers, DriverLink driver) {
+            this.peers = peers;
+            this.driver = driver;
+        }
+
+        /** Looks for a snapshot of at least a version. A peer that is there but behind saves the driver the question. */
+        Found search(List<Member> sources, long version) {
+            boolean behind = false;
+            for (Member source : sources) {
+                RegistryMessage answer = pull(source, version);
+                if (answer instanceof Snapshot snapshot && snapshot.version() >= version) {
+                    return new Found(snapshot, false);
+                }
+                behind |= answer instanceof SnapshotBehind;
+            }
+            if (behind) {
+                return new Found(null, false);
+            }
+            return new Found(driver.ask(new SnapshotRequest()) instanceof Snapshot snapshot ? snapshot : null, true);
+        }
+
+        private @Nullable RegistryMessage pull(Member source, long version) {
+            try {
+                return peers.pull(source, version, driver.timeout().dividedBy(SnapshotSources.PEERS));
+            } catch (RegistryUnavailableException | RuntimeException e) {
+                LOG.debug("{} did not answer with version {} of the membership", source, version, e);
+                return null;
+            }
+        }
     }
 }

@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -404,5 +405,61 @@ public final class DataThread implements Runnable, AutoCloseable {
         waits.close();
         completions.close();
         poster.close();
+    }
+
+    /**
+     * Reads from many threads for one, chained through themselves; it can be closed for good.
+     *
+     * <p>A stack that is always taken whole, so no entry can leave and come back while another thread compares.
+     *
+     * <p><b>Threading:</b> any thread adds; one thread takes.
+     */
+    private static final class Inbox {
+        private static final PendingRead CLOSED = new PendingRead();
+
+        private final AtomicReference<@Nullable PendingRead> top = new AtomicReference<>();
+
+        /** Adds a read; returns false if the inbox is closed, when the read stays the caller's. */
+        boolean add(PendingRead read) {
+            while (true) {
+                PendingRead before = top.get();
+                if (before == CLOSED) {
+                    return false;
+                }
+                read.next = before;
+                if (top.compareAndSet(before, read)) {
+                    return true;
+                }
+            }
+        }
+
+        boolean isEmpty() {
+            return top.get() == null;
+        }
+
+        /** Takes everything; returns the oldest, chained to the newer ones, or null. */
+        @Nullable
+        PendingRead takeAll() {
+            return top.get() == null ? null : reversed(top.getAndSet(null));
+        }
+
+        /** Takes everything and lets nothing in any more. */
+        @Nullable
+        PendingRead close() {
+            PendingRead rest = top.getAndSet(CLOSED);
+            return rest == CLOSED ? null : reversed(rest);
+        }
+
+        private static @Nullable PendingRead reversed(@Nullable PendingRead newest) {
+            PendingRead oldest = null;
+            PendingRead read = newest;
+            while (read != null) {
+                PendingRead before = read.next;
+                read.next = oldest;
+                oldest = read;
+                read = before;
+            }
+            return oldest;
+        }
     }
 }

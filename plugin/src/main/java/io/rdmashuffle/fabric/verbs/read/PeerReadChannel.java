@@ -9,6 +9,7 @@ import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
 import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.ffi.NativeException;
+import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -445,5 +446,126 @@ public final class PeerReadChannel implements Connection.Owner {
 
     private ReadFailedException closedFailure() {
         return new ReadFailedException(Reason.CLOSED, "the connection to executor " + target.peerId() + " is closed");
+    }
+
+    /**
+     * What becomes of the reads of one channel that cannot go on there: they start again, once and on another lane if there
+     * is one, or fail.
+     *
+     * <p><b>Threading:</b> the data thread.
+     *
+     * <p><b>Ownership:</b> of its {@link PeerReadChannel}.
+     */
+    private static final class FailedReads {
+        private final PendingReads reads;
+        private final String peer;
+        private final int lane;
+
+        /**
+         * Serves a channel.
+         *
+         * @param peer whom the channel is to, for messages
+         * @param lane of the channel
+         */
+        FailedReads(PendingReads reads, String peer, int lane) {
+            this.reads = reads;
+            this.peer = peer;
+            this.lane = lane;
+        }
+
+        /**
+         * Deals with a read that was outstanding on a connection that is gone.
+         *
+         * @param retry whether it may start again
+         * @param released whether the device has let go of its target
+         */
+        void endOutstanding(PendingRead read, ReadFailedException failure, boolean retry, boolean released, long now) {
+            if (released) {
+                restartOrFail(read, failure, retry, now);
+            } else {
+                reads.abandon(read, failure);
+            }
+        }
+
+        /**
+         * Deals with a read of which nothing is under way any more.
+         *
+         * @param retry whether it may start again
+         */
+        void restartOrFail(PendingRead read, ReadFailedException failure, boolean retry, long now) {
+            boolean expired = read.isExpired(now);
+            boolean mayRetry = read.rewindForRetry(now);
+            if (retry && mayRetry) {
+                reads.meter().retried();
+                read.channels().submitAfter(read, lane);
+            } else {
+                boolean late = expired && retry && failure.reason().isFaultOfPath();
+                reads.fail(read, late ? expired() : failure);
+            }
+        }
+
+        /** Has a read go another way while its peer, which did not answer in time, is not asked to connect. */
+        void divert(PendingRead read, long now) {
+            String why = peer + " did not answer in time, and is asked again later"
+                    + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)";
+            restartOrFail(read, new ReadFailedException(Reason.NOT_CONNECTED, why), true, now);
+        }
+
+        /** Returns the failure of reads whose deadline has passed. */
+        ReadFailedException expired() {
+            return StagedReads.expired(peer, false);
+        }
+    }
+
+    /**
+     * How long a channel waits before it connects again: 50 ms after the first failure, twice as long after each further
+     * one, at most 3.2 s; 1 s to 32 s after attempts that ran out of time.
+     *
+     * <p>Reads wait for the end of a short pause. The long ones are for them to go another way at once: each attempt that
+     * runs out of time has held reads up for as long as it lasted, and a peer that never answers must do that ever less.
+     *
+     * <p><b>Threading:</b> the data thread.
+     */
+    private static final class ReconnectPause {
+        private static final long FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
+        private static final int MAX_DOUBLINGS = 6;
+        private static final long FIRST_AFTER_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(1);
+        private static final int MAX_DOUBLINGS_AFTER_TIMEOUT = 5;
+
+        private int failures;
+        private int timeouts;
+        private boolean afterTimeout;
+        private long endNanos;
+
+        /** Begins a pause. */
+        void startAfterFailure(long now) {
+            endNanos = now + (FIRST_NANOS << Math.min(failures, MAX_DOUBLINGS));
+            failures++;
+            afterTimeout = false;
+        }
+
+        /** Begins a pause after an attempt to connect that ran out of time. */
+        void startAfterTimeout(long now) {
+            endNanos = now + (FIRST_AFTER_TIMEOUT_NANOS << Math.min(timeouts, MAX_DOUBLINGS_AFTER_TIMEOUT));
+            timeouts++;
+            afterTimeout = true;
+        }
+
+        /** Returns whether a connection may be tried. */
+        boolean isOver(long now) {
+            return failures + timeouts == 0 || now - endNanos >= 0;
+        }
+
+        /** Returns whether the last attempt ran out of time, so that the pause may be a long one. */
+        boolean isAfterTimeout() {
+            return afterTimeout;
+        }
+
+        /** Has the next pause be the shortest again, after something went well. */
+        void reset() {
+            failures = 0;
+            timeouts = 0;
+            afterTimeout = false;
+        }
     }
 }
