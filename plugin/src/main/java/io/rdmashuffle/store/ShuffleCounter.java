@@ -23,8 +23,8 @@ public enum ShuffleCounter {
             "Of all these, bytes of direct shuffles that tasks read from pools themselves, without Spark's fetch and"
                     + " streams."),
     DISK_READ_BYTES("diskRead", TOTAL, "Of all these, bytes that tasks read themselves and that lay in the disk tier."),
-    SLAB_BYTES("slab", TOTAL, "Bytes that were copied from peers' pools in slabs, ahead of tasks."),
-    SLABS("slabs", TOTAL, "Those slabs."),
+    FETCH_BATCH_BYTES("fetchBatch", TOTAL, "Bytes copied from peers' pools in batches of blocks, ahead of tasks."),
+    FETCH_BATCHES("fetchBatches", TOTAL, "Batches of blocks copied from peers' pools."),
     INDEX_READS("indexReads", TOTAL, "Indexes of peers' map outputs, or parts of them, that were read by copying."),
     READS("reads", TOTAL, "Pieces of peers' memory that devices were told to read: RDMA READs."),
     DOORBELLS("doorbells", TOTAL, "Calls by which they were told, each with one or more READs or a message."),

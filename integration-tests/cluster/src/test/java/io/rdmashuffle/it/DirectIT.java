@@ -161,7 +161,7 @@ class DirectIT {
             assertThat(ShuffleObserver.bytesReadByUs(after)).isEqualTo(observer.bytesReadBySpark());
             assertThat(after.total(ShuffleCounter.SHM_BYTES)).isPositive();
             assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isZero();
-            assertThat(after.total(ShuffleCounter.SLABS) > 0)
+            assertThat(after.total(ShuffleCounter.FETCH_BATCHES) > 0)
                     .as("copied ahead of tasks")
                     .isEqualTo(inPlace.equals("false"));
             boolean isSmall = pool.equals("8m");

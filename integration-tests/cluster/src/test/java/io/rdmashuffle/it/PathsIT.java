@@ -86,7 +86,7 @@ class PathsIT {
                 "zstd");
         runJobs(3, ShuffleMode.SHM, conf, statistics -> {
             assertOnly(statistics, ShuffleCounter.SHM_BYTES);
-            assertThat(statistics.total(ShuffleCounter.SLABS)).isPositive();
+            assertThat(statistics.total(ShuffleCounter.FETCH_BATCHES)).isPositive();
         });
     }
 

@@ -84,7 +84,7 @@ class ScenariosIT {
                                     .sum()));
             ClusterStatistics after = observer.statistics();
             assertThat(after.total(ShuffleCounter.DIRECT_BYTES)).isPositive();
-            assertThat(after.total(ShuffleCounter.SLABS) > 0).isEqualTo(kind == ShuffleKind.COPIED);
+            assertThat(after.total(ShuffleCounter.FETCH_BATCHES) > 0).isEqualTo(kind == ShuffleKind.COPIED);
             observer.assertAllComesBack();
         }
     }

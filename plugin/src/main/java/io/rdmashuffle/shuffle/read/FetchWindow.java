@@ -165,8 +165,8 @@ final class FetchWindow implements AutoCloseable {
             MemorySlice bytes = batch.arrival().join().memory();
             if (batch.turn() >= uncounted) {
                 uncounted = batch.turn() + 1;
-                counters.add(ShuffleCounter.SLABS, 1);
-                counters.add(ShuffleCounter.SLAB_BYTES, batch.lengthBytes());
+                counters.add(ShuffleCounter.FETCH_BATCHES, 1);
+                counters.add(ShuffleCounter.FETCH_BATCH_BYTES, batch.lengthBytes());
                 counters.add(ShuffleCounter.DISK_READ_BYTES, batch.bytesOnDisk());
             }
             return bytes;

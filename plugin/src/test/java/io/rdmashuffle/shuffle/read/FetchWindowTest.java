@@ -183,8 +183,8 @@ class FetchWindowTest {
         assertThat(begun).isEmpty();
         assertThat(pool.usage().leases()).as("the last one is in use").isOne();
         assertThat(counters.snapshot())
-                .containsEntry(ShuffleCounter.SLABS, 6L)
-                .containsEntry(ShuffleCounter.SLAB_BYTES, 6L * BATCH);
+                .containsEntry(ShuffleCounter.FETCH_BATCHES, 6L)
+                .containsEntry(ShuffleCounter.FETCH_BATCH_BYTES, 6L * BATCH);
     }
 
     @Test

@@ -26,7 +26,7 @@ final class RemoteTable {
         table.number("doorbells/task", result -> perTask(result, ShuffleCounter.DOORBELLS));
         table.number("completions/task", result -> perTask(result, ShuffleCounter.COMPLETIONS));
         table.number("wake-ups/task", result -> perTask(result, ShuffleCounter.WAKE_UPS));
-        table.number("slabs/task", result -> perTask(result, ShuffleCounter.SLABS));
+        table.number("batches/task", result -> perTask(result, ShuffleCounter.FETCH_BATCHES));
         table.number(
                 "READs of indexes", result -> Long.toString(Math.round(gained(result, ShuffleCounter.INDEX_READS))));
         table.number(

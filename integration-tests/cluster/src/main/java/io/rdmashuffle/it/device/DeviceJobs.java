@@ -190,10 +190,10 @@ public final class DeviceJobs extends Tool {
         }
         if (wanted == ShuffleMode.VERBS) {
             check(
-                    "rows in slabs, ahead of tasks",
-                    statistics.total(ShuffleCounter.SLABS) > 0 && statistics.total(ShuffleCounter.READS) > 0,
-                    statistics.total(ShuffleCounter.SLAB_BYTES) + " B in "
-                            + statistics.total(ShuffleCounter.SLABS) + " slabs; "
+                    "rows in fetch batches, ahead of tasks",
+                    statistics.total(ShuffleCounter.FETCH_BATCHES) > 0 && statistics.total(ShuffleCounter.READS) > 0,
+                    statistics.total(ShuffleCounter.FETCH_BATCH_BYTES) + " B in "
+                            + statistics.total(ShuffleCounter.FETCH_BATCHES) + " batches; "
                             + statistics.total(ShuffleCounter.READS) + " READs, "
                             + statistics.total(ShuffleCounter.INDEX_READS) + " of them of indexes, with "
                             + statistics.total(ShuffleCounter.DOORBELLS) + " doorbells");

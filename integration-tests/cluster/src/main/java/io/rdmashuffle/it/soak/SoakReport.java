@@ -66,7 +66,7 @@ final class SoakReport {
         inPlaceBytes += Math.max(
                 0,
                 counted(byLabel, ShuffleCounter.DIRECT_BYTES)
-                        - counted(byLabel, ShuffleCounter.SLAB_BYTES)
+                        - counted(byLabel, ShuffleCounter.FETCH_BATCH_BYTES)
                         - counted(byLabel, ShuffleCounter.DISK_READ_BYTES));
     }
 
@@ -120,7 +120,7 @@ final class SoakReport {
         double total = Math.max(1, PATHS.stream().mapToLong(this::counted).sum());
         Map<Way, Double> shares = new EnumMap<>(Way.class);
         shares.put(Way.IN_PLACE, inPlaceBytes / total);
-        shares.put(Way.COPIED, counted(ShuffleCounter.SLAB_BYTES) / total);
+        shares.put(Way.COPIED, counted(ShuffleCounter.FETCH_BATCH_BYTES) / total);
         shares.put(Way.ON_DISK, counted(ShuffleCounter.DISK_READ_BYTES) / total);
         return shares;
     }

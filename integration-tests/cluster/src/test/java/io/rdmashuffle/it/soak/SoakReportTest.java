@@ -31,7 +31,7 @@ class SoakReportTest {
     private static SoakReport moved(SoakReport report, long copied, long disk) {
         report.compared();
         report.applicationEnded(Map.of(Fault.KILLED, 1));
-        report.moved(Map.of("shm", 60L, "local", 40L, "direct", 100L, "slab", copied, "diskRead", disk));
+        report.moved(Map.of("shm", 60L, "local", 40L, "direct", 100L, "fetchBatch", copied, "diskRead", disk));
         return report;
     }
 

@@ -71,7 +71,7 @@ class WayTest {
                 bytes,
                 "direct",
                 direct,
-                "slab",
+                "fetchBatch",
                 copied ? direct * 3 / 4 : 0,
                 "diskRead",
                 way == Way.ON_DISK ? direct * 9 / 10 : 0));

@@ -42,7 +42,7 @@ public final class ShuffleMeter {
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES,
             ShuffleCounter.DIRECT_BYTES,
-            ShuffleCounter.SLAB_BYTES,
+            ShuffleCounter.FETCH_BATCH_BYTES,
             ShuffleCounter.DISK_READ_BYTES);
 
     private final SparkContext context;
