@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.memory.LeakCheck;
@@ -74,11 +75,9 @@ public abstract class RevocationContract {
         }
     }
 
-    /** Reads until that works, or does not any more: what is revoked takes effect a moment later. */
-    private void await(Peer peer, boolean works) throws Exception {
-        while (reads(reader, peer) != works) {
-            Thread.sleep(20);
-        }
+    /** A revocation takes effect on another thread. */
+    private void await(Peer peer, boolean works) {
+        eventually().until(() -> reads(reader, peer) == works);
     }
 
     @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.conf.PortSelector;
@@ -32,7 +33,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -94,14 +94,6 @@ class RailSlotTest {
         return clock.get();
     }
 
-    private static void await(BooleanSupplier condition) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (!condition.getAsBoolean()) {
-            assertThat(System.nanoTime() - deadline).as("30 s").isNegative();
-            Thread.onSpinWait();
-        }
-    }
-
     private RunningRail running() {
         return Objects.requireNonNull(slot.running(), "lost");
     }
@@ -109,7 +101,7 @@ class RailSlotTest {
     private void lose() {
         RunningRail before = running();
         rdma.asyncEvent(VerbsConstants.IBV_EVENT_DEVICE_FATAL);
-        await(() -> before.whyLost() != null);
+        eventually().until(() -> before.whyLost() != null);
         rdma.fail(BIND, Errno.ENODEV);
         slot.recover();
         assertThat(slot.isLost()).isTrue();

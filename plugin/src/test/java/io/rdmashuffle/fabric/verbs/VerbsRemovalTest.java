@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.conf.PortSelector;
@@ -30,7 +31,6 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
@@ -87,14 +87,6 @@ class VerbsRemovalTest {
         try (RemoteBytes bytes = reads.read(peer, List.of(all))) {
             assertThat(TestPools.bytes(bytes.memory(0)))
                     .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
-        }
-    }
-
-    private static void await(String what, BooleanSupplier state) throws InterruptedException {
-        long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        while (!state.getAsBoolean()) {
-            assertThat(System.nanoTime() - deadline).as(what).isNegative();
-            Thread.sleep(20);
         }
     }
 
@@ -174,9 +166,7 @@ class VerbsRemovalTest {
             } finally {
                 link.add();
             }
-            await(
-                    "both are back",
-                    () -> !fabric(owner).rails().isEmpty()
+            eventually().alias("both are back").until(() -> !fabric(owner).rails().isEmpty()
                             && !fabric(reader).rails().isEmpty());
             assertThat(owner.fabric().localAddress()).isEqualTo(announced);
             assertReadable(reader, peer, lease);
@@ -240,16 +230,14 @@ class VerbsRemovalTest {
                 Background reads = new Background(() -> assertReadable(reader, peer, lease));
                 try {
                     link.delete();
-                    await("one rail is lost", () -> fabric(reader).rails().size() == 1);
+                    eventually().alias("one rail is lost").until(() -> fabric(reader).rails().size() == 1);
                     reads.awaitMore(4);
                 } finally {
                     link.add();
                 }
-                await(
-                        "both rails are back",
-                        () -> fabric(owner).rails().size() == 2
+                eventually().alias("both rails are back").until(() -> fabric(owner).rails().size() == 2
                                 && fabric(reader).rails().size() == 2);
-                await("the channel over the second rail is connected again", () -> {
+                eventually().alias("the channel over the second rail is connected again").until(() -> {
                     var channels = ((VerbsPeer) peer).channels();
                     return channels.get(1)
                                     .target()
@@ -292,7 +280,7 @@ class VerbsRemovalTest {
 
         void awaitMore(int reads) throws InterruptedException {
             int before = done.get();
-            await("reads go on", () -> done.get() - before >= reads || failure != null);
+            eventually().alias("reads go on").until(() -> done.get() - before >= reads || failure != null);
         }
 
         void end() throws InterruptedException {

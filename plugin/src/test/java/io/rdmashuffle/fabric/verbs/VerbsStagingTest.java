@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -114,12 +115,8 @@ class VerbsStagingTest {
         return failure;
     }
 
-    private void awaitNothingStaged(long otherLeases) throws InterruptedException {
-        long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        while (owner.pool().usage().leases() > otherLeases && System.nanoTime() - deadline < 0) {
-            Thread.sleep(10);
-        }
-        assertThat((long) owner.pool().usage().leases()).as("released").isEqualTo(otherLeases);
+    private void awaitNothingStaged(long otherLeases) {
+        eventually().until(() -> owner.pool().usage().leases() == otherLeases);
     }
 
     @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.directory.MapOutputDirectory;
@@ -352,10 +353,8 @@ class DemotedBlocksTest {
     }
 
     /** A lookup is trusted for a while; waits until the batch was looked up again, with that result. */
-    private static void awaitLookup(FetchBatch batch, boolean readable) throws Exception {
-        while (batch.refresh() != readable || (readable && batch.bytesOnDisk() == 0)) {
-            Thread.sleep(10);
-        }
+    private static void awaitLookup(FetchBatch batch, boolean readable) {
+        eventually().until(() -> batch.refresh() == readable && (!readable || batch.bytesOnDisk() > 0));
     }
 
     /** As a task that looks all of its map outputs up, and reads the last of them a while later. */

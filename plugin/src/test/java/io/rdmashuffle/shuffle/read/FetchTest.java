@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.directory.BlockRange;
@@ -172,13 +173,9 @@ class FetchTest {
         return ids.stream().mapToLong(id -> answered.block(id).length).sum();
     }
 
-    /** A block's lease goes back a moment after its answer, on the fabric's thread. */
-    private void awaitNoLeases() throws InterruptedException {
-        long end = System.nanoTime() + LONG.toNanos();
-        while (readerPool.usage().leases() > 0 && System.nanoTime() - end < 0) {
-            Thread.sleep(1);
-        }
-        assertThat(readerPool.usage().leases()).isZero();
+    /** The thread of the fabric releases a block's lease after it has answered. */
+    private void awaitNoLeases() {
+        eventually().until(() -> readerPool.usage().leases() == 0);
     }
 
     private String oneWithBytes() {

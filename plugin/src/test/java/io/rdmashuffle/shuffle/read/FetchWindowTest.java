@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -146,10 +147,8 @@ class FetchWindowTest {
         return batches;
     }
 
-    private void awaitRefusals(int count) throws InterruptedException {
-        while (refusals.get() < count) {
-            Thread.sleep(1);
-        }
+    private void awaitRefusals(int count) {
+        eventually().until(() -> refusals.get() >= count);
     }
 
     private ReadRequest arrive() throws InterruptedException {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
@@ -12,8 +13,6 @@ import io.rdmashuffle.verbs.CmEvent;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -171,10 +170,10 @@ class ControlThreadTest {
                 Handshake.request(ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, Secret.NONE, ConnectRig.ENDS);
         rig.rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, request.encoded());
         thread.start();
-        await(() -> rig.rdma.acceptOf(id) != null);
+        eventually().until(() -> rig.rdma.acceptOf(id) != null);
         int pair = rig.rdma.queues().pairNumbers().get(0);
         revoke();
-        await(() -> rig.rdma.queues().state(pair) == VerbsConstants.IBV_QPS_ERR);
+        eventually().until(() -> rig.rdma.queues().state(pair) == VerbsConstants.IBV_QPS_ERR);
         control.stop();
         thread.join(30_000);
         assertThat(thread.isAlive()).isFalse();
@@ -230,9 +229,9 @@ class ControlThreadTest {
         ran = true;
         Thread thread = new Thread(control, "rdma-control-test");
         thread.start();
-        await(() -> rig.rdma.queues().armed() > 0);
+        eventually().until(() -> rig.rdma.queues().armed() > 0);
         control.connect(rig.target(), rig.listener);
-        await(() -> rig.rdma.calls("rdma_resolve_addr") == 1);
+        eventually().until(() -> rig.rdma.calls("rdma_resolve_addr") == 1);
         control.stop();
         control.awaitConnectingStopped(30_000);
         thread.join(30_000);
@@ -248,15 +247,5 @@ class ControlThreadTest {
         Thread.currentThread().interrupt();
         control.awaitConnectingStopped(30_000);
         assertThat(Thread.interrupted()).as("the interruption is kept").isTrue();
-    }
-
-    private static void await(BooleanSupplier condition) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (!condition.getAsBoolean()) {
-            if (System.nanoTime() - deadline >= 0) {
-                throw new AssertionError("not within 30 s");
-            }
-            Thread.onSpinWait();
-        }
     }
 }

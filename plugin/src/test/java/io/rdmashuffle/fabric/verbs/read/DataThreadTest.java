@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.FabricWork;
@@ -15,8 +16,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -53,16 +52,6 @@ class DataThreadTest {
         return thread;
     }
 
-    private static void await(BooleanSupplier condition) {
-        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
-        while (!condition.getAsBoolean()) {
-            if (System.nanoTime() - deadline >= 0) {
-                throw new AssertionError("not within 30 s");
-            }
-            Thread.onSpinWait();
-        }
-    }
-
     private void stop(Thread thread) throws InterruptedException {
         rig.thread().stop();
         thread.join(30_000);
@@ -73,15 +62,15 @@ class DataThreadTest {
     void sleepingThreadWakesForReadsAndForWhatTheControlThreadSays() throws Exception {
         Thread thread = start();
         try {
-            await(() -> rig.queues().armed() > 0);
+            eventually().until(() -> rig.queues().armed() > 0);
             List<ReadRequest> requests = rig.submit(3);
-            await(rig.control()::hasAttempt);
+            eventually().until(rig.control()::hasAttempt);
             int pair = rig.control().accept();
-            await(() -> !rig.queues().posted(pair).isEmpty());
+            eventually().until(() -> !rig.queues().posted(pair).isEmpty());
             rig.respond(pair);
-            await(() -> rig.queues().posted(pair).size() == requests.size());
+            eventually().until(() -> rig.queues().posted(pair).size() == requests.size());
             rig.queues().succeed(pair, requests.size());
-            await(() -> rig.outcomes().successes() == requests.size());
+            eventually().until(() -> rig.outcomes().successes() == requests.size());
         } finally {
             stop(thread);
         }
@@ -95,7 +84,7 @@ class DataThreadTest {
     void anIdleThreadCountsNothing() throws Exception {
         Thread thread = start();
         try {
-            await(() -> rig.queues().armed() > 2);
+            eventually().until(() -> rig.queues().armed() > 2);
         } finally {
             stop(thread);
         }
