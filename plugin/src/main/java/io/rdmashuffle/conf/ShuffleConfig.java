@@ -487,7 +487,7 @@ public final class ShuffleConfig {
             return Math.max(bounded, maxBytes / MAX_REGIONS);
         }
 
-        /** The room, as {@code what} names it in messages, must hold the directory's slots. */
+        /** The memory, which messages call {@code what}, must hold the directory's slots. */
         static Rule<Integer, Long> directoryIn(String what, ConfigEntry<Integer> slots, ConfigEntry<Long> room) {
             return new Rule<>(
                     slots,

@@ -264,8 +264,8 @@ final class MembershipSync {
     /**
      * Asks peers for a snapshot, one after the other, and the driver if none of them can be reached.
      *
-     * <p><b>Threading:</b> stateless; waits on the calling thread, no longer than one question to the driver may take for
-     * all peers together, and as long again for the driver.
+     * <p><b>Threading:</b> stateless; waits on the calling thread, no longer than one question to the driver may take
+     * for all peers together, and as long again for the driver.
      */
     private static final class SnapshotSearch {
         private final PeerChannel peers;
@@ -284,7 +284,10 @@ final class MembershipSync {
             this.driver = driver;
         }
 
-        /** Looks for a snapshot of at least a version. A peer that is there but behind saves the driver the question. */
+        /**
+         * Returns a snapshot of at least a version: from a peer, or from the driver if no peer answers. If peers answer
+         * but are behind, returns none and spares the driver the question.
+         */
         Found search(List<Member> sources, long version) {
             boolean behind = false;
             for (Member source : sources) {

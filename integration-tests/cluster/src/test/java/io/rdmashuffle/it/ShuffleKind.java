@@ -16,7 +16,7 @@ import java.util.Map;
 public enum ShuffleKind {
     /** Bare rows of Spark SQL, read where their writers put them: the defaults. */
     IN_PLACE(ShuffleMode.AUTO, true, Map.of()),
-    /** Bare records of Kryo, copied in batches of blocks ahead of the task, as over RDMA. */
+    /** Uncompressed records of Kryo, copied in batches of blocks ahead of the task, as over RDMA. */
     COPIED(
             ShuffleMode.SHM,
             false,
@@ -70,7 +70,9 @@ public enum ShuffleKind {
         assertThat(grown(before, after, ShuffleCounter.DIRECT_BYTES) > 0)
                 .as("bare records")
                 .isEqualTo(this != STREAMS && this != OVER_NETTY);
-        assertThat(grown(before, after, ShuffleCounter.FETCH_BATCHES) > 0).as("copied").isEqualTo(this == COPIED);
+        assertThat(grown(before, after, ShuffleCounter.FETCH_BATCHES) > 0)
+                .as("copied")
+                .isEqualTo(this == COPIED);
         assertThat(grown(before, after, ShuffleCounter.DISK_READ_BYTES) > 0)
                 .as("from disk")
                 .isEqualTo(this == ON_DISK);

@@ -144,8 +144,8 @@ public final class HostDoctor {
                             reason,
                             "let java.io.tmpdir (now " + host.property("java.io.tmpdir") + ") be a directory of a file"
                                     + " system that is not mounted noexec: -Djava.io.tmpdir=DIR in"
-                                    + " spark.executor.extraJavaOptions and spark.driver.extraJavaOptions; with Java 24 or"
-                                    + " newer also --enable-native-access=ALL-UNNAMED there");
+                                    + " spark.executor.extraJavaOptions and spark.driver.extraJavaOptions; with Java 24"
+                                    + " or newer also --enable-native-access=ALL-UNNAMED there");
         }
     }
 }

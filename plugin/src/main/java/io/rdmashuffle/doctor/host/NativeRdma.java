@@ -171,8 +171,8 @@ final class NativeRdma implements RdmaSystem {
     }
 
     /**
-     * Asks a host to connect, over RDMA, at a port where nothing listens: the refusal of its connection manager shows that
-     * requests get there and answers back.
+     * Asks a host to connect, over RDMA, at a port where nothing listens: the refusal of its connection manager shows
+     * that requests get there and answers back.
      *
      * <p><b>Threading:</b> stateless.
      *

@@ -84,7 +84,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
         return this;
     }
 
-    /** Gives one reference back; a buffer that has none ignores it, as Spark's files do. */
+    /** Releases one reference; a buffer without references ignores it, as Spark's files do. */
     @Override
     public ManagedBuffer release() {
         if (held.getAndUpdate(count -> Math.max(0, count - 1)) > 0) {

@@ -166,7 +166,9 @@ class VerbsRemovalTest {
             } finally {
                 link.add();
             }
-            eventually().alias("both are back").until(() -> !fabric(owner).rails().isEmpty()
+            eventually()
+                    .alias("both are back")
+                    .until(() -> !fabric(owner).rails().isEmpty()
                             && !fabric(reader).rails().isEmpty());
             assertThat(owner.fabric().localAddress()).isEqualTo(announced);
             assertReadable(reader, peer, lease);
@@ -230,21 +232,27 @@ class VerbsRemovalTest {
                 Background reads = new Background(() -> assertReadable(reader, peer, lease));
                 try {
                     link.delete();
-                    eventually().alias("one rail is lost").until(() -> fabric(reader).rails().size() == 1);
+                    eventually()
+                            .alias("one rail is lost")
+                            .until(() -> fabric(reader).rails().size() == 1);
                     reads.awaitMore(4);
                 } finally {
                     link.add();
                 }
-                eventually().alias("both rails are back").until(() -> fabric(owner).rails().size() == 2
+                eventually()
+                        .alias("both rails are back")
+                        .until(() -> fabric(owner).rails().size() == 2
                                 && fabric(reader).rails().size() == 2);
-                eventually().alias("the channel over the second rail is connected again").until(() -> {
-                    var channels = ((VerbsPeer) peer).channels();
-                    return channels.get(1)
-                                    .target()
-                                    .rail()
-                                    .equals(fabric(reader).rails().get(1))
-                            && channels.get(1).connection() != null;
-                });
+                eventually()
+                        .alias("the channel over the second rail is connected again")
+                        .until(() -> {
+                            var channels = ((VerbsPeer) peer).channels();
+                            return channels.get(1)
+                                            .target()
+                                            .rail()
+                                            .equals(fabric(reader).rails().get(1))
+                                    && channels.get(1).connection() != null;
+                        });
                 reads.end();
             }
         }

@@ -449,8 +449,8 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     /**
-     * What becomes of the reads of one channel that cannot go on there: they start again, once and on another lane if there
-     * is one, or fail.
+     * Retries or fails the reads of a channel that failed: each read is retried once, on another lane if there is
+     * one.
      *
      * <p><b>Threading:</b> the data thread.
      *
@@ -464,7 +464,7 @@ public final class PeerReadChannel implements Connection.Owner {
         /**
          * Serves a channel.
          *
-         * @param peer whom the channel is to, for messages
+         * @param peer name of the peer, for messages
          * @param lane of the channel
          */
         FailedReads(PendingReads reads, String peer, int lane) {
@@ -477,7 +477,7 @@ public final class PeerReadChannel implements Connection.Owner {
          * Deals with a read that was outstanding on a connection that is gone.
          *
          * @param retry whether it may start again
-         * @param released whether the device has let go of its target
+         * @param released whether the device has released its target
          */
         void endOutstanding(PendingRead read, ReadFailedException failure, boolean retry, boolean released, long now) {
             if (released) {
@@ -518,11 +518,11 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     /**
-     * How long a channel waits before it connects again: 50 ms after the first failure, twice as long after each further
-     * one, at most 3.2 s; 1 s to 32 s after attempts that ran out of time.
+     * Back-off before a channel connects again: 50 ms after the first failure, twice as long after each further one,
+     * at most 3.2 s; 1 s to 32 s after attempts that timed out.
      *
-     * <p>Reads wait for the end of a short pause. The long ones are for them to go another way at once: each attempt that
-     * runs out of time has held reads up for as long as it lasted, and a peer that never answers must do that ever less.
+     * <p>Reads wait for the end of a short back-off. During a long one they fail at once and use another path: each
+     * attempt that times out has delayed reads, and a peer that never answers must delay them ever less often.
      *
      * <p><b>Threading:</b> the data thread.
      */

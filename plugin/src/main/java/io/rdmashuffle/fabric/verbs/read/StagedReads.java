@@ -360,8 +360,8 @@ final class StagedReads {
      *
      * <p><b>Threading:</b> the data thread.
      *
-     * <p><b>Ownership:</b> the bytes are the peer's, who keeps them until they are released, the connection ends, or their
-     * time is long over.
+     * <p><b>Ownership:</b> the peer owns the bytes and keeps them until they are released, the connection ends, or they
+     * have expired.
      */
     private static final class StagedBytes {
         private final int id;
