@@ -33,13 +33,10 @@ final class ProcessFamily {
     /** Kills the processes that are left and waits a while for them to end; returns how many there were. */
     int kill() {
         int killed = 0;
-        // A second look for those that were being born at the first.
+        // A process that is being created or executes another program has no environment for a moment.
         for (int round = 0; round < 3; round++) {
             List<ProcessHandle> members =
                     ProcessHandle.allProcesses().filter(this::isMember).toList();
-            if (members.isEmpty()) {
-                break;
-            }
             members.forEach(ProcessHandle::destroyForcibly);
             CompletableFuture<?>[] ends =
                     members.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);

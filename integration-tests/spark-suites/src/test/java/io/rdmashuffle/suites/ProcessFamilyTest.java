@@ -2,8 +2,10 @@
 package io.rdmashuffle.suites;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.BufferedReader;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -13,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class ProcessFamilyTest {
     @Test
-    void killsChildrenWhoseParentHasGoneAndNobodyElse() throws Exception {
+    void killsOrphansOfTheFamilyOnly() throws Exception {
         ProcessFamily family = new ProcessFamily();
         Process stranger = new ProcessBuilder("sleep", "50").start();
         try {
@@ -26,6 +28,8 @@ class ProcessFamilyTest {
             }
             assertThat(parent.waitFor(10, TimeUnit.SECONDS)).isTrue();
             ProcessHandle child = ProcessHandle.of(orphan).orElseThrow();
+            await().until(() ->
+                    List.of(child.info().arguments().orElse(new String[0])).equals(List.of("50")));
 
             assertThat(family.kill()).isPositive();
 
