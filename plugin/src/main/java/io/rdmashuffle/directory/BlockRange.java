@@ -2,7 +2,7 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.util.List;
 

@@ -6,7 +6,7 @@ import io.rdmashuffle.fabric.ImmediateReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
 import java.lang.invoke.VarHandle;

@@ -3,14 +3,14 @@ package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.ffi.NativeBuffer;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Purpose;
-import io.rdmashuffle.memory.ReferenceCount;
-import io.rdmashuffle.memory.StoredSlice;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.disk.TieredPool;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.ReferenceCount;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -100,7 +100,7 @@ public final class MapOutput implements AutoCloseable {
             total += usedBytes[i];
         }
         long indexBytes = MapOutputIndex.lengthBytes(lengths.length, extents.size());
-        boolean onDisk = DiskTier.has(index.region().id());
+        boolean onDisk = Region.isOnDisk(index.region().id());
         if (!onDisk) {
             MapOutputIndex.write(index.memory(), mapId, extents, lengths, checksums);
         } else if (!writeToDisk(pool, index, indexBytes, mapId, extents, lengths, checksums)) {
@@ -108,7 +108,7 @@ public final class MapOutput implements AutoCloseable {
             return null;
         }
         boolean inOnePiece = extents.size() == 1;
-        boolean inMemory = !onDisk && extents.stream().noneMatch(extent -> DiskTier.has(extent.regionId()));
+        boolean inMemory = !onDisk && extents.stream().noneMatch(extent -> Region.isOnDisk(extent.regionId()));
         DirectoryEntry entry = new DirectoryEntry(
                 mapId,
                 inMemory ? DirectoryEntry.Place.POOL : DirectoryEntry.Place.DISK,
@@ -145,7 +145,7 @@ public final class MapOutput implements AutoCloseable {
     /** Returns how many bytes of the memory tier the data takes; the index, in whatever tier, is not counted. */
     public long memoryBytes() {
         return data.stream()
-                .filter(lease -> !DiskTier.has(lease.region().id()))
+                .filter(lease -> !Region.isOnDisk(lease.region().id()))
                 .mapToLong(Lease::lengthBytes)
                 .sum();
     }

@@ -3,8 +3,8 @@ package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.ffi.RawMemory;
-import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

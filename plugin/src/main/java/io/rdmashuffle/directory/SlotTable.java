@@ -3,7 +3,7 @@ package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import java.lang.invoke.VarHandle;
 import java.util.BitSet;
 import java.util.UUID;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.directory;
 
-import io.rdmashuffle.memory.FileSlice;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.FileSlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.util.List;
 

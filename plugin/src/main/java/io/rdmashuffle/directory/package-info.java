@@ -2,8 +2,9 @@
 /**
  * Where an executor's map outputs are: tables in registered memory that peers read one-sidedly.
  *
- * <p>May use {@code fabric}, {@code ffi}, {@code lifecycle}, {@code memory} and {@code text}. Must never ask a peer's
- * processor for anything, or trust a byte that a peer wrote before its checksum has been compared.
+ * <p>May use {@code fabric}, {@code ffi}, {@code lifecycle}, {@code memory}, {@code memory.disk},
+ * {@code memory.slice} and {@code text}. Must never ask a peer's processor for anything, or trust a byte that a peer
+ * wrote before its checksum has been compared.
  */
 @NullMarked
 package io.rdmashuffle.directory;

@@ -2,7 +2,7 @@
 package io.rdmashuffle.fabric;
 
 import io.rdmashuffle.memory.RegionListener;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
 
 /**
  * One way to read the registered memory of other processes.

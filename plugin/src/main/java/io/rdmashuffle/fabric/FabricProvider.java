@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
-import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.disk.DiskTier;
 import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;

@@ -3,8 +3,8 @@ package io.rdmashuffle.fabric;
 
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -2,9 +2,9 @@
 /**
  * The service provider interface of one-sided transport: reach a peer, read its registered memory.
  *
- * <p>May use {@code lifecycle}, {@code memory} and {@code text}. Must never assume that the peer's processor takes part
- * in a read, know what the bytes mean, or mention a native call or a Spark type. Providers live in packages below this
- * one and never import each other.
+ * <p>May use {@code lifecycle}, {@code memory}, {@code memory.disk}, {@code memory.slice} and {@code text}. Must
+ * never assume that the peer's processor takes part in a read, know what the bytes mean, or mention a native call or
+ * a Spark type. Providers live in packages below this one and never import each other.
  */
 @NullMarked
 package io.rdmashuffle.fabric;

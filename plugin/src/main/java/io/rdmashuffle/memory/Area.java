@@ -2,7 +2,7 @@
 package io.rdmashuffle.memory;
 
 /** The parts of a region. Map outputs, of which there is always one more, take the first and no other. */
-enum Area {
+public enum Area {
     /** For everything, and most of a region. */
     OUTPUTS,
     /** For indexes and directory entries: they find room here when map outputs have filled the rest. */

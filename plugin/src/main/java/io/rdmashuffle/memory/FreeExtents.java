@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> none; the lock of its tier guards it.
  */
-final class FreeExtents {
+public final class FreeExtents {
     /** One cache line: the unit of allocation. */
     static final long GRANULE_BYTES = 64;
 
@@ -35,13 +35,13 @@ final class FreeExtents {
     }
 
     /** Forgets all free ranges. */
-    void clear() {
+    public void clear() {
         byOffset.clear();
         byLength.clear();
     }
 
     /** An offset and a length in bytes. */
-    record Extent(long offset, long lengthBytes) {
+    public record Extent(long offset, long lengthBytes) {
         long end() {
             return offset + lengthBytes;
         }
@@ -57,7 +57,7 @@ final class FreeExtents {
      * {@code minimum}; null when there is none. Both are whole granules.
      */
     @Nullable
-    Extent take(long minimum, long preferred) {
+    public Extent take(long minimum, long preferred) {
         Extent free = byLength.ceiling(new Extent(0, preferred));
         if (free == null) {
             free = lowestLongest();
@@ -77,7 +77,7 @@ final class FreeExtents {
     }
 
     /** Takes up to {@code preferred} bytes that start exactly at {@code offset}; returns how many, 0 if none. */
-    long takeAt(long offset, long preferred) {
+    public long takeAt(long offset, long preferred) {
         Extent free = byOffset.get(offset);
         return free == null
                 ? 0
@@ -85,7 +85,7 @@ final class FreeExtents {
     }
 
     /** Gives a range back. */
-    void release(long offset, long lengthBytes) {
+    public void release(long offset, long lengthBytes) {
         long start = offset;
         long end = offset + lengthBytes;
         Map.Entry<Long, Extent> before = byOffset.floorEntry(start);
@@ -105,7 +105,7 @@ final class FreeExtents {
     }
 
     /** Returns whether any byte of a range is free. */
-    boolean overlaps(long offset, long lengthBytes) {
+    public boolean overlaps(long offset, long lengthBytes) {
         Map.Entry<Long, Extent> before = byOffset.lowerEntry(offset + lengthBytes);
         return before != null && before.getValue().end() > offset;
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -20,7 +22,7 @@ public final class Lease implements AutoCloseable {
     private long lengthBytes;
 
     /** The pool that a lease is a part of. */
-    interface Owner {
+    public interface Owner {
         /** Extends a lease in place by up to so many bytes; returns how many were added. */
         long extend(Lease lease, long bytes);
 
@@ -34,7 +36,7 @@ public final class Lease implements AutoCloseable {
         long granuleBytes();
     }
 
-    Lease(Owner owner, Region region, long offset, long lengthBytes, Purpose purpose) {
+    public Lease(Owner owner, Region region, long offset, long lengthBytes, Purpose purpose) {
         this.owner = owner;
         this.region = region;
         this.offset = offset;

@@ -4,6 +4,8 @@ package io.rdmashuffle.memory;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.slice.FileIdentity;
+import io.rdmashuffle.memory.slice.FileStatus;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.DirectoryStream;

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
+import io.rdmashuffle.memory.slice.DiskFile;
+import io.rdmashuffle.memory.slice.FileSlice;
+import io.rdmashuffle.memory.slice.Mapping;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.SharedBytes;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.nio.file.Path;
 
 /**
@@ -14,9 +20,12 @@ import java.nio.file.Path;
  *
  * <p><b>Threading:</b> immutable as others see it; its free ranges belong to the lock of its tier.
  *
- * <p><b>Ownership:</b> {@link Pool} or {@link DiskTier} creates and closes it, the latter after its last lease is back.
+ * <p><b>Ownership:</b> the memory or disk tier creates and closes it, the disk tier after its last lease is released.
  */
 public final class Region {
+    /** The least number of a region of the disk tier. */
+    public static final int FIRST_ON_DISK = 1 << 24;
+
     private final int id;
     private final Path file;
     private final StoredSlice bytes;
@@ -52,13 +61,18 @@ public final class Region {
     }
 
     /** Creates a region of the disk tier, which has no byte yet. */
-    static Region onDisk(int id, DiskFile file) {
+    public static Region onDisk(int id, DiskFile file) {
         return new Region(id, file.path(), FileSlice.all(file), file, 0);
+    }
+
+    /** Returns whether a region with this number is a file of the disk tier. */
+    public static boolean isOnDisk(int regionId) {
+        return regionId >= FIRST_ON_DISK;
     }
 
     /**
      * Returns the number that names this region within its pool: counted from 0 in the memory tier, from
-     * {@link DiskTier#FIRST_REGION} on disk.
+     * {@link #FIRST_ON_DISK} on disk.
      */
     public int id() {
         return id;
@@ -86,12 +100,12 @@ public final class Region {
         throw new IllegalStateException("region " + id + " lies on disk");
     }
 
-    SharedBytes shared() {
+    public SharedBytes shared() {
         return shared;
     }
 
     /** Returns the free ranges of an area. */
-    FreeExtents free(Area area) {
+    public FreeExtents free(Area area) {
         return switch (area) {
             case OUTPUTS -> outputs;
             case METADATA -> metadata;

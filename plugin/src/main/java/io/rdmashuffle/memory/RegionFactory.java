@@ -4,6 +4,8 @@ package io.rdmashuffle.memory;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
+import io.rdmashuffle.memory.host.TmpfsHugepages;
+import io.rdmashuffle.memory.slice.Mapping;
 import java.nio.file.Path;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;

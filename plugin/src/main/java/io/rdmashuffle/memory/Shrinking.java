@@ -27,7 +27,7 @@ final class Shrinking {
     private static final Logger LOG = LoggerFactory.getLogger(Shrinking.class);
 
     /** Leaves, below the ids of the disk tier, one for every mapping that a process may have. */
-    private static final int MAX_IDS = DiskTier.FIRST_REGION - (1 << 16);
+    private static final int MAX_IDS = Region.FIRST_ON_DISK - (1 << 16);
 
     private final int maxIds;
     private final long keptBytes;

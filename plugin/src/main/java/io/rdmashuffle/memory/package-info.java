@@ -2,8 +2,8 @@
 /**
  * The pool: files in shared memory, mapped once, cut into leases under a hard cap.
  *
- * <p>May use {@code ffi}, {@code lifecycle}, {@code text} and SLF4J. Must never know what lies in a lease, who reads
- * it, or that Spark exists.
+ * <p>May use {@code ffi}, {@code lifecycle}, {@code memory.host}, {@code memory.slice}, {@code text} and SLF4J. Must
+ * never know what lies in a lease, who reads it, or that Spark exists.
  */
 @NullMarked
 package io.rdmashuffle.memory;

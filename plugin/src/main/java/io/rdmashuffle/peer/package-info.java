@@ -3,9 +3,9 @@
  * The one-sided ways to other executors: which fabric reaches which of them, what their directories say, and which
  * paths have failed.
  *
- * <p>May use {@code directory}, {@code fabric}, {@code lifecycle}, {@code memory}, {@code registry}, {@code store},
- * {@code text} and SLF4J. Must never import Spark, know which fabrics there are, or report a shuffle as failed because
- * a path did: Spark's block transfer is always left.
+ * <p>May use {@code directory}, {@code fabric}, {@code lifecycle}, {@code memory.slice}, {@code registry},
+ * {@code store}, {@code text} and SLF4J. Must never import Spark, know which fabrics there are, or report a shuffle as
+ * failed because a path did: Spark's block transfer is always left.
  */
 @NullMarked
 package io.rdmashuffle.peer;

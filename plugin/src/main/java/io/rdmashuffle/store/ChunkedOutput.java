@@ -2,14 +2,14 @@
 package io.rdmashuffle.store;
 
 import io.rdmashuffle.directory.MapOutput;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.memory.OutputBuffer;
 import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Purpose;
-import io.rdmashuffle.memory.StoredSlice;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.disk.OutputBuffer;
+import io.rdmashuffle.memory.disk.TieredPool;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
@@ -295,7 +295,7 @@ public final class ChunkedOutput {
         long room = last.lengthBytes() - start;
         windowStart = start;
         position = 0;
-        if (DiskTier.has(last.region().id())) {
+        if (Region.isOnDisk(last.region().id())) {
             OutputBuffer into = buffer;
             if (into == null) {
                 into = pool.lendBuffer();

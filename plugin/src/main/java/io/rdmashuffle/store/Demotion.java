@@ -4,7 +4,7 @@ package io.rdmashuffle.store;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.PoolUsage;
 import io.rdmashuffle.memory.Purpose;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
 import java.io.IOException;
 import java.time.Duration;
 import org.slf4j.Logger;

@@ -4,7 +4,7 @@ package io.rdmashuffle.directory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.ffi.NativeBuffer;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.ffi.NativeBuffer;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;

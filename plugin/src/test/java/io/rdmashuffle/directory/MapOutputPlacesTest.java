@@ -6,17 +6,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.memory.DiskTier;
-import io.rdmashuffle.memory.FileSlice;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.disk.TieredPool;
+import io.rdmashuffle.memory.slice.FileSlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
@@ -144,7 +145,7 @@ class MapOutputPlacesTest {
         try (MapOutput output = create(List.of(first, second), 500, LENGTH - 500)) {
             assertHoldsAll(output);
             assertThat(output.entry().place()).isEqualTo(Place.DISK);
-            assertThat(DiskTier.has(output.entry().indexRegion())).isFalse();
+            assertThat(Region.isOnDisk(output.entry().indexRegion())).isFalse();
             assertThat(output.memoryBytes()).isEqualTo(first.lengthBytes());
             assertThat(output.block(2).bytesOnDisk()).isEqualTo(9_000 - 400);
         }
@@ -157,7 +158,7 @@ class MapOutputPlacesTest {
         try (MapOutput output = create(List.of(data), LENGTH)) {
             assertHoldsAll(output);
             assertThat(output.entry().place()).isEqualTo(Place.DISK);
-            assertThat(DiskTier.has(output.entry().indexRegion())).isTrue();
+            assertThat(Region.isOnDisk(output.entry().indexRegion())).isTrue();
             assertThat(output.memoryBytes()).isEqualTo(data.lengthBytes());
         }
         rest.forEach(Lease::close);
@@ -170,7 +171,7 @@ class MapOutputPlacesTest {
                 Objects.requireNonNull(MapOutput.createOnDisk(pool, MAP, data, LENGTH, LENGTHS, checksums))) {
             assertHoldsAll(output);
             assertThat(output.entry().place()).isEqualTo(Place.DISK);
-            assertThat(output.entry().indexRegion()).isEqualTo(DiskTier.FIRST_REGION);
+            assertThat(output.entry().indexRegion()).isEqualTo(Region.FIRST_ON_DISK);
             assertThat(output.memoryBytes()).isZero();
             assertThat(output.stored(0, 1).pieces()).hasOnlyElementsOfType(FileSlice.class);
             assertThat(disk.usage().leases()).isEqualTo(2);
@@ -210,7 +211,7 @@ class MapOutputPlacesTest {
     void noRegionIsReadThatIsNotTheOutputsOwn() throws Exception {
         try (MapOutput output = create(List.of(inMemory(0, LENGTH)), LENGTH)) {
             BlockRange foreign =
-                    new BlockRange(List.of(new RemoteSlice(DiskTier.FIRST_REGION, 0, 1)), new long[] {1}, new int[1]);
+                    new BlockRange(List.of(new RemoteSlice(Region.FIRST_ON_DISK, 0, 1)), new long[] {1}, new int[1]);
             assertThatThrownBy(() -> output.bytes(foreign))
                     .isInstanceOf(IllegalStateException.class)
                     .hasMessageContaining("map " + MAP);

@@ -9,8 +9,8 @@ import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.shm.ShmFabric;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -31,7 +31,7 @@ class RelocatedOutputTest {
     private static final int SHUFFLE = 5;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
     private static final DirectoryEntry IN_MEMORY = entry(42, 1);
-    private static final DirectoryEntry ON_DISK = entry(42, DiskTier.FIRST_REGION);
+    private static final DirectoryEntry ON_DISK = entry(42, Region.FIRST_ON_DISK);
     private static final DirectoryEntry NEIGHBOUR = entry(43, 1);
 
     @TempDir(factory = ShmTempDirs.class)
@@ -112,7 +112,7 @@ class RelocatedOutputTest {
     @ValueSource(booleans = {true, false})
     void nothingIsLedToAnOutputThatIsNotPublished(boolean inPlace) throws Exception {
         with(inPlace, Duration.ZERO, (directory, remote) -> {
-            directory.relocate(SHUFFLE, entry(44, DiskTier.FIRST_REGION));
+            directory.relocate(SHUFFLE, entry(44, Region.FIRST_ON_DISK));
             directory.relocate(SHUFFLE + 1, ON_DISK);
             assertThat(remote.locate(SHUFFLE, 44)).isNull();
             assertThat(remote.locate(SHUFFLE + 1, 42)).isNull();

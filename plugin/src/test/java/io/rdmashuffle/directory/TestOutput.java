@@ -2,12 +2,12 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
-import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TestPools;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
 import java.util.Arrays;

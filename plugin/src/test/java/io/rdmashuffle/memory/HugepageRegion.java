@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /** Another process that creates a region and says how much of it lies in huge pages before anything is written. */
-final class HugepageRegion {
+public final class HugepageRegion {
     private static final long BYTES = 64 << 20;
 
     private HugepageRegion() {}

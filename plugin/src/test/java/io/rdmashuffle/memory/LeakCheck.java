@@ -4,6 +4,8 @@ package io.rdmashuffle.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.memory.slice.DiskFile;
+import io.rdmashuffle.memory.slice.Mapping;
 import io.rdmashuffle.verbs.ResourceLedger;
 import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.BeforeEachCallback;

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.ffi.LibC;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.slice.FileStatus;
+import io.rdmashuffle.memory.slice.Mapping;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.nio.file.Files;

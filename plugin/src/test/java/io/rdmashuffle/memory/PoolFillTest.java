@@ -4,6 +4,8 @@ package io.rdmashuffle.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.disk.TieredPool;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,7 +64,7 @@ class PoolFillTest {
             while (missing > 0) {
                 Lease lease =
                         pool.reserve(Purpose.MAP_OUTPUT, Math.min(missing, LEAST_LEASE), missing, Patience.GROWTH);
-                if (lease == null || DiskTier.has(lease.region().id())) {
+                if (lease == null || Region.isOnDisk(lease.region().id())) {
                     if (lease != null) {
                         lease.close();
                     }

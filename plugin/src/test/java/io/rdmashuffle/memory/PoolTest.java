@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.slice.Mapping;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;

@@ -4,6 +4,8 @@ package io.rdmashuffle.memory;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.rdmashuffle.memory.slice.FileIdentity;
+import io.rdmashuffle.memory.slice.Mapping;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

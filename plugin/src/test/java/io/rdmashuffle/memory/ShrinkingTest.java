@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.slice.Mapping;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,6 +2,7 @@
 package io.rdmashuffle.memory;
 
 import io.rdmashuffle.ffi.LibC;
+import io.rdmashuffle.memory.slice.Mapping;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;

@@ -2,6 +2,12 @@
 package io.rdmashuffle.memory;
 
 import io.rdmashuffle.ffi.NativeBuffer;
+import io.rdmashuffle.memory.disk.DiskSettings;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.disk.TieredPool;
+import io.rdmashuffle.memory.slice.Mapping;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

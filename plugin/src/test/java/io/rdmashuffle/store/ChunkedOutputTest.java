@@ -9,16 +9,17 @@ import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.ffi.RawMemory;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
-import io.rdmashuffle.memory.StoredSlice;
 import io.rdmashuffle.memory.TestPools;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.disk.TieredPool;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -330,7 +331,7 @@ class ChunkedOutputTest {
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, content.length, false);
         assertThat(append(output, content)).isEqualTo(content.length);
         try (MapOutput made = finish(output, content)) {
-            assertThat(DiskTier.has(made.entry().indexRegion())).isTrue();
+            assertThat(Region.isOnDisk(made.entry().indexRegion())).isTrue();
         }
         full.forEach(Lease::close);
     }

@@ -3,7 +3,7 @@ package io.rdmashuffle.store;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
 import java.io.IOException;
 import java.util.Objects;
 import java.util.Random;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor.host;
 
-import io.rdmashuffle.memory.FreeSpace;
+import io.rdmashuffle.memory.host.FreeSpace;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

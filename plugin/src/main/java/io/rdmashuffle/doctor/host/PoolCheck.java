@@ -6,7 +6,7 @@ import io.rdmashuffle.conf.OnShortage;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import io.rdmashuffle.memory.HostLimits;
-import io.rdmashuffle.memory.TmpfsHugepages;
+import io.rdmashuffle.memory.host.TmpfsHugepages;
 import io.rdmashuffle.text.Quantities;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -2,9 +2,9 @@
 package io.rdmashuffle.fabric.shm;
 
 import io.rdmashuffle.fabric.PeerUnreachableException;
-import io.rdmashuffle.memory.FileIdentity;
 import io.rdmashuffle.memory.PeerFiles;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.slice.FileIdentity;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;

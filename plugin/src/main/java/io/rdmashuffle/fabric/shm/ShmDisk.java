@@ -2,8 +2,9 @@
 package io.rdmashuffle.fabric.shm;
 
 import io.rdmashuffle.fabric.PeerUnreachableException;
-import io.rdmashuffle.memory.DiskTier;
-import io.rdmashuffle.memory.FileIdentity;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.slice.FileIdentity;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -135,6 +136,6 @@ record ShmDisk(UUID token, List<Directory> directories) {
     Path file(int regionId) {
         List<Path> paths = directories.stream().map(Directory::path).toList();
         int regions = paths.size() * DiskTier.MAX_FILES;
-        return regionId - DiskTier.FIRST_REGION < regions ? DiskTier.file(paths, token, regionId) : null;
+        return regionId - Region.FIRST_ON_DISK < regions ? DiskTier.file(paths, token, regionId) : null;
     }
 }

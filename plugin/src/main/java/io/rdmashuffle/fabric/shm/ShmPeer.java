@@ -8,12 +8,12 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.ffi.NativeException;
-import io.rdmashuffle.memory.DiskFile;
-import io.rdmashuffle.memory.DiskTier;
-import io.rdmashuffle.memory.FileSlice;
-import io.rdmashuffle.memory.Mapping;
-import io.rdmashuffle.memory.SharedBytes;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.slice.DiskFile;
+import io.rdmashuffle.memory.slice.FileSlice;
+import io.rdmashuffle.memory.slice.Mapping;
+import io.rdmashuffle.memory.slice.SharedBytes;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.HashMap;
@@ -89,7 +89,8 @@ final class ShmPeer implements Peer {
     public void releaseAbsentRegions() {
         List<Integer> mapped;
         synchronized (this) {
-            mapped = regions.keySet().stream().filter(id -> !DiskTier.has(id)).toList();
+            mapped =
+                    regions.keySet().stream().filter(id -> !Region.isOnDisk(id)).toList();
         }
         List<Integer> absent = mapped.stream().filter(this::isAbsent).toList();
         if (!absent.isEmpty()) {
@@ -137,7 +138,7 @@ final class ShmPeer implements Peer {
         }
         MappedRegion region = regions.get(regionId);
         if (region == null) {
-            region = DiskTier.has(regionId) ? openFile(regionId) : map(regionId);
+            region = Region.isOnDisk(regionId) ? openFile(regionId) : map(regionId);
             regions.put(regionId, region);
         }
         if (!region.shared().retain()) {

@@ -15,7 +15,7 @@ import io.rdmashuffle.fabric.verbs.read.PendingReads;
 import io.rdmashuffle.fabric.verbs.stage.DiskStaging;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Region;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.security.SecureRandom;

@@ -6,12 +6,12 @@
  * threads, one unless more are asked for, own the queue pairs of this process's reads, post them and take their
  * completions ({@code read}); both use the port's device ({@code device}). A peer's regions are queried by SEND and
  * read by READ; the peer's processor has no part in the latter. What lies in a peer's disk tier it first brings into
- * such a region, on a thread of its own ({@code stage}). This package puts them together and starts their threads, and
- * closes and opens a rail whose device was lost. May use {@code io.rdmashuffle.fabric}, {@code
- * io.rdmashuffle.fabric.verbs.connect}, {@code io.rdmashuffle.fabric.verbs.device}, {@code
- * io.rdmashuffle.fabric.verbs.read}, {@code io.rdmashuffle.fabric.verbs.stage}, {@code io.rdmashuffle.memory}, {@code
- * io.rdmashuffle.conf}, {@code io.rdmashuffle.ffi}, {@code io.rdmashuffle.verbs} and SLF4J. Must never know Spark or
- * another provider.
+ * such a region, on a thread of its own ({@code stage}). This package puts them together and starts their threads,
+ * and closes and opens a rail whose device was lost. May use {@code io.rdmashuffle.fabric},
+ * {@code io.rdmashuffle.fabric.verbs.connect}, {@code io.rdmashuffle.fabric.verbs.device},
+ * {@code io.rdmashuffle.fabric.verbs.read}, {@code io.rdmashuffle.fabric.verbs.stage}, {@code io.rdmashuffle.memory},
+ * {@code io.rdmashuffle.memory.disk}, {@code io.rdmashuffle.conf}, {@code io.rdmashuffle.ffi},
+ * {@code io.rdmashuffle.verbs} and SLF4J. Must never know Spark or another provider.
  */
 @NullMarked
 package io.rdmashuffle.fabric.verbs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.buffer;
 
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.util.List;
 import java.util.function.BooleanSupplier;

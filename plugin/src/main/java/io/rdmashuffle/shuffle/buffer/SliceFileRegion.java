@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.buffer;
 
-import io.rdmashuffle.memory.FileSlice;
-import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.FileSlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;

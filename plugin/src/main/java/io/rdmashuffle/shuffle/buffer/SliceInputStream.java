@@ -2,8 +2,8 @@
 package io.rdmashuffle.shuffle.buffer;
 
 import io.rdmashuffle.directory.MapOutput;
-import io.rdmashuffle.memory.MemorySlice;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Iterator;

@@ -2,7 +2,7 @@
 package io.rdmashuffle.shuffle.format;
 
 import io.rdmashuffle.directory.StoredBlock;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;

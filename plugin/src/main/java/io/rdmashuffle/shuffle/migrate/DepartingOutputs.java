@@ -3,7 +3,7 @@ package io.rdmashuffle.shuffle.migrate;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.StoredRange;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;

@@ -3,7 +3,7 @@ package io.rdmashuffle.shuffle.migrate;
 
 import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.memory.Patience;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;

@@ -6,9 +6,9 @@
  * io.rdmashuffle.shuffle.migrate.IncomingOutputs}; checked and taken over, once data and index are there, in {@link
  * io.rdmashuffle.shuffle.migrate.OutputAdoption}.
  *
- * <p>May use {@code directory}, {@code lifecycle}, {@code memory}, {@code shuffle.buffer}, {@code spark.compat},
- * {@code store}, {@code text}, Spark and SLF4J. Must never publish an output before data and index agree, or hold a
- * transport thread until there is room.
+ * <p>May use {@code directory}, {@code lifecycle}, {@code memory}, {@code memory.disk}, {@code memory.slice},
+ * {@code shuffle.buffer}, {@code spark.compat}, {@code store}, {@code text}, Spark and SLF4J. Must never publish an
+ * output before data and index agree, or hold a transport thread until there is room.
  */
 @NullMarked
 package io.rdmashuffle.shuffle.migrate;

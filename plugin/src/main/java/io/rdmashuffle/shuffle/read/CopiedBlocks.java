@@ -8,7 +8,7 @@ import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;

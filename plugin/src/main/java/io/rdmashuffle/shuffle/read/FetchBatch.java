@@ -7,8 +7,8 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.peer.PeerPath;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -108,7 +108,7 @@ final class FetchBatch {
             } else {
                 sources.add(slice);
             }
-            bytesOnDisk += DiskTier.has(slice.regionId()) ? slice.lengthBytes() : 0;
+            bytesOnDisk += Region.isOnDisk(slice.regionId()) ? slice.lengthBytes() : 0;
         }
     }
 

@@ -9,7 +9,7 @@ import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.RemoteView;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
-import io.rdmashuffle.memory.DiskTier;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.shuffle.format.CodecCost;
 import io.rdmashuffle.shuffle.format.FrameCodec;
 import io.rdmashuffle.store.ChunkedOutput;

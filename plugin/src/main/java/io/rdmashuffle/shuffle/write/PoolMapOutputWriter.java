@@ -4,7 +4,7 @@ package io.rdmashuffle.shuffle.write;
 import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.SliceCursor;
-import io.rdmashuffle.memory.StoredSlice;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import io.rdmashuffle.shuffle.format.PieceSink;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;

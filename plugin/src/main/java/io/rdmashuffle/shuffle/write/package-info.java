@@ -7,9 +7,10 @@
  * partition is copied from there through {@link io.rdmashuffle.shuffle.write.PoolMapOutputWriter} into the pool, by
  * {@link io.rdmashuffle.store.ChunkedOutput}; what has been spilled, or goes to a file, takes a stream.
  *
- * <p>May use {@code conf}, {@code directory}, {@code lifecycle}, {@code memory}, {@code shuffle},
- * {@code shuffle.combine}, {@code shuffle.format}, {@code spark.compat}, {@code store}, Spark and SLF4J. Must never
- * pull a record before the last one has been serialised, or report success before the output can be found.
+ * <p>May use {@code conf}, {@code directory}, {@code lifecycle}, {@code memory}, {@code memory.disk},
+ * {@code memory.slice}, {@code shuffle}, {@code shuffle.combine}, {@code shuffle.format}, {@code spark.compat},
+ * {@code store}, Spark and SLF4J. Must never pull a record before the last one has been serialised, or report success
+ * before the output can be found.
  */
 @NullMarked
 package io.rdmashuffle.shuffle.write;

@@ -3,10 +3,10 @@
  * An executor: its pool and fabrics, its connection to the others, and periodic work on both.
  *
  * <p>May use {@code conf}, {@code directory}, {@code fabric}, {@code fabric.shm}, {@code fabric.verbs}, {@code ffi},
- * {@code lifecycle}, {@code memory}, {@code peer}, {@code registry}, {@code shuffle}, {@code shuffle.migrate},
- * {@code shuffle.read}, {@code shuffle.write}, {@code spark.compat}, {@code spark.metrics}, {@code spark.rpc},
- * {@code spark.support}, {@code store}, {@code text}, {@code verbs}, Spark and SLF4J. Must never leave a thread,
- * mapping or file behind when the executor stops.
+ * {@code lifecycle}, {@code memory}, {@code memory.disk}, {@code peer}, {@code registry}, {@code shuffle},
+ * {@code shuffle.migrate}, {@code shuffle.read}, {@code shuffle.write}, {@code spark.compat}, {@code spark.metrics},
+ * {@code spark.rpc}, {@code spark.support}, {@code store}, {@code text}, {@code verbs}, Spark and SLF4J. Must never
+ * leave a thread, mapping or file behind when the executor stops.
  */
 @NullMarked
 package io.rdmashuffle.spark.executor;

@@ -11,15 +11,16 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.ffi.LibC;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.OtherUser;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -183,7 +184,7 @@ class OtherUserTest {
                 Node node = new Node(directory, new ShmFabric(1, 1 << 20, true, tier));
                 Lease lease = Objects.requireNonNull(tier.reserve(Purpose.MAP_OUTPUT, 4096, 4096));
                 Peer peer = node.connect(node)) {
-            RemoteSlice slice = new RemoteSlice(DiskTier.FIRST_REGION, lease.offset(), 64);
+            RemoteSlice slice = new RemoteSlice(Region.FIRST_ON_DISK, lease.offset(), 64);
             Path file = lease.region().file();
             assertThat(OtherUser.run("ln $1 $1.link || mv $1 $1.moved || : > $1 || cat $1", file))
                     .isNotZero();

@@ -7,8 +7,8 @@ import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.OtherUser;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import java.nio.file.Path;
 
 /** A process that reads region 1 of a pool whose owner has ended, while another user puts a file in its place. */

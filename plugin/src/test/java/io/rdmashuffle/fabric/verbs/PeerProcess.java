@@ -5,7 +5,7 @@ import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.TestPools;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -13,13 +13,14 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.disk.TieredPool;
 import java.io.ByteArrayOutputStream;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -150,7 +151,7 @@ class VerbsStagingTest {
             ReadFailedException failure = failure(peer, TIMEOUT, slice(onDisk, 0, BYTES));
             assertThat(failure.reason()).isEqualTo(Reason.UNREADABLE);
             assertThat(read(peer, TIMEOUT, slice(onDisk, 0, 50_000))).isEqualTo(Arrays.copyOf(content, 50_000));
-            RemoteSlice outside = new RemoteSlice(DiskTier.FIRST_REGION, 1L << 40, 10);
+            RemoteSlice outside = new RemoteSlice(Region.FIRST_ON_DISK, 1L << 40, 10);
             assertThat(failure(peer, TIMEOUT, outside).reason()).isEqualTo(Reason.UNREADABLE);
             awaitNothingStaged(0);
         }

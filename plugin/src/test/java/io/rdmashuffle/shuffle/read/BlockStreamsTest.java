@@ -8,7 +8,7 @@ import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.lifecycle.Unchecked;
-import io.rdmashuffle.memory.MemorySlice;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.shuffle.format.Frames;
 import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.store.ShuffleCounter;

@@ -8,7 +8,7 @@ import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.Region;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
 import java.util.ArrayList;
 import java.util.List;
 

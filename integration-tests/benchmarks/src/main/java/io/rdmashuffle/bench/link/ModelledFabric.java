@@ -10,9 +10,9 @@ import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.fabric.shm.ShmFabric;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Region;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.disk.TieredPool;
 import org.jspecify.annotations.Nullable;
 
 /**

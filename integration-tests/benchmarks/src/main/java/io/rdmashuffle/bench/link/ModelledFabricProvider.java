@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.link;
 
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricProvider;
-import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.disk.DiskTier;
 import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;

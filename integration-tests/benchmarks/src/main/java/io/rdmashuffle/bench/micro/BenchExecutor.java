@@ -14,7 +14,7 @@ import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.Purpose;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.IOException;

@@ -3,8 +3,8 @@ package io.rdmashuffle.bench.micro;
 
 import io.rdmashuffle.conf.DiskCompression;
 import io.rdmashuffle.directory.MapOutput;
-import io.rdmashuffle.memory.StoredSlice;
-import io.rdmashuffle.memory.TieredPool;
+import io.rdmashuffle.memory.disk.TieredPool;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import io.rdmashuffle.shuffle.buffer.MovingBytes;
 import io.rdmashuffle.shuffle.buffer.SliceInputStream;
 import io.rdmashuffle.shuffle.write.CompressionChoice;

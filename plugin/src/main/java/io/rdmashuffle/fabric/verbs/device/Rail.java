@@ -3,8 +3,8 @@ package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
-import io.rdmashuffle.memory.MemorySlice;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.CompletionChannel;

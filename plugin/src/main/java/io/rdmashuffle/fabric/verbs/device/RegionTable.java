@@ -2,7 +2,7 @@
 package io.rdmashuffle.fabric.verbs.device;
 
 import io.rdmashuffle.ffi.RawMemory;
-import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.Region;
 import java.util.Arrays;
 
 /**
@@ -208,7 +208,7 @@ public final class RegionTable {
         int told = readable ? RawMemory.getInt(source + 12) : -1;
         boolean sound = first == bound
                 && existing >= first
-                && existing <= DiskTier.FIRST_REGION
+                && existing <= Region.FIRST_ON_DISK
                 && told >= 0
                 && told <= Math.min(MAX_TOLD, existing - first)
                 && ids.length + told <= MAX_REGIONS

@@ -3,7 +3,7 @@ package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
-import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.Region;
 import java.util.List;
 
 /**
@@ -71,7 +71,7 @@ public final class PeerRegions {
         List<RemoteSlice> sources = read.request().sources();
         for (int i = 0; i < sources.size(); i++) {
             RemoteSlice source = sources.get(i);
-            if (DiskTier.has(source.regionId())) {
+            if (Region.isOnDisk(source.regionId())) {
                 continue;
             }
             if (!known.knows(source.regionId())) {
@@ -97,7 +97,7 @@ public final class PeerRegions {
     String reasonAgainst(PendingRead read) {
         RegionTable known = table;
         for (RemoteSlice source : read.request().sources()) {
-            if (DiskTier.has(source.regionId())) {
+            if (Region.isOnDisk(source.regionId())) {
                 continue;
             }
             if (!known.knows(source.regionId())) {

@@ -6,7 +6,7 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
-import io.rdmashuffle.memory.DiskTier;
+import io.rdmashuffle.memory.Region;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -186,7 +186,7 @@ public final class PendingRead {
     boolean needsStaging() {
         List<RemoteSlice> sources = request().sources();
         for (int i = 0; i < sources.size(); i++) {
-            if (DiskTier.has(sources.get(i).regionId())) {
+            if (Region.isOnDisk(sources.get(i).regionId())) {
                 return true;
             }
         }
@@ -195,7 +195,7 @@ public final class PendingRead {
 
     /** Returns whether the next piece must be staged. */
     boolean isOnDisk() {
-        return DiskTier.has(source().regionId());
+        return Region.isOnDisk(source().regionId());
     }
 
     /** Returns how long the next piece is, at most {@code longest} bytes, that lies in slices of the disk tier only. */
@@ -203,7 +203,7 @@ public final class PendingRead {
         List<RemoteSlice> sources = request().sources();
         long bytes = -sliceOffset;
         for (int i = slice; i < sources.size() && bytes < longest; i++) {
-            if (!DiskTier.has(sources.get(i).regionId())) {
+            if (!Region.isOnDisk(sources.get(i).regionId())) {
                 break;
             }
             bytes += sources.get(i).lengthBytes();
@@ -217,7 +217,7 @@ public final class PendingRead {
         long from = sliceOffset;
         for (int i = slice; i < sources.size() && !question.isFull(); i++) {
             RemoteSlice source = sources.get(i);
-            if (DiskTier.has(source.regionId())) {
+            if (Region.isOnDisk(source.regionId())) {
                 question.add(source.regionId(), source.offset() + from, source.lengthBytes() - from);
             }
             from = 0;

@@ -13,11 +13,11 @@ import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.VerbsConstants;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.LoggedLines;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.verbs.AsyncEvent;
@@ -312,7 +312,7 @@ class AcceptorTest {
 
     private static byte[] question(int id) {
         try (NativeBuffer buffer = new NativeBuffer(StagingMessages.MAX_QUESTION_BYTES)) {
-            StagingMessages.writeRange(buffer.address(), 0, DiskTier.FIRST_REGION, 4096, 77);
+            StagingMessages.writeRange(buffer.address(), 0, Region.FIRST_ON_DISK, 4096, 77);
             byte[] bytes = new byte[StagingMessages.writeQuestion(buffer.address(), id, 1)];
             buffer.getBytes(0, bytes, 0, bytes.length);
             return bytes;

@@ -9,8 +9,8 @@ import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.VerbsConstants;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.verbs.QueuePair;
 import java.util.HashSet;
 import java.util.Set;
@@ -63,7 +63,7 @@ class SharedReceivesTest {
     private static byte[] longestQuestion() {
         try (NativeBuffer buffer = new NativeBuffer(StagingMessages.MAX_QUESTION_BYTES)) {
             for (int range = 0; range < StagingMessages.MAX_RANGES; range++) {
-                StagingMessages.writeRange(buffer.address(), range, DiskTier.FIRST_REGION, 4096L * range, 7);
+                StagingMessages.writeRange(buffer.address(), range, Region.FIRST_ON_DISK, 4096L * range, 7);
             }
             byte[] bytes = new byte[StagingMessages.writeQuestion(buffer.address(), 1, StagingMessages.MAX_RANGES)];
             buffer.getBytes(0, bytes, 0, bytes.length);

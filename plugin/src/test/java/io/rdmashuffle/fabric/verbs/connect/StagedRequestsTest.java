@@ -7,11 +7,11 @@ import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.connect.StagingService.Outcome;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.nio.file.Path;
@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
 class StagedRequestsTest {
-    private static final RemoteSlice RANGE = new RemoteSlice(DiskTier.FIRST_REGION, 4096, 100);
+    private static final RemoteSlice RANGE = new RemoteSlice(Region.FIRST_ON_DISK, 4096, 100);
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;

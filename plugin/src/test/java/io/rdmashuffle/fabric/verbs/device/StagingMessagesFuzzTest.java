@@ -10,8 +10,8 @@ import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Region;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -27,9 +27,9 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(LeakCheck.class)
 class StagingMessagesFuzzTest {
     private static final List<RemoteSlice> RANGES = List.of(
-            new RemoteSlice(DiskTier.FIRST_REGION, 4096, 77),
-            new RemoteSlice(DiskTier.FIRST_REGION + 3, 1L << 40, 100_000),
-            new RemoteSlice(DiskTier.FIRST_REGION, 0, 1));
+            new RemoteSlice(Region.FIRST_ON_DISK, 4096, 77),
+            new RemoteSlice(Region.FIRST_ON_DISK + 3, 1L << 40, 100_000),
+            new RemoteSlice(Region.FIRST_ON_DISK, 0, 1));
 
     private NativeBuffer slot;
 
@@ -101,7 +101,7 @@ class StagingMessagesFuzzTest {
     @Test
     void questionForMoreThanTheBoundHasNoRanges() {
         int half = StagingMessages.MAX_BYTES / 2 + 1;
-        RemoteSlice range = new RemoteSlice(DiskTier.FIRST_REGION, 0, half);
+        RemoteSlice range = new RemoteSlice(Region.FIRST_ON_DISK, 0, half);
         int length = put(question(1, List.of(range, range)));
         assertThat(StagingMessages.readQuestion(slot.address(), length)).isEqualTo(new Question(1, List.of()));
     }

@@ -11,7 +11,6 @@ import io.rdmashuffle.fabric.verbs.device.FakeQueues;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
@@ -403,7 +402,7 @@ class PeerReadChannelTest {
     /** What a pool that has released regions for days looks like: queries cost what exists, not what has existed. */
     @Test
     void regionsWithHighIdsAreFoundByOneQuery() throws Exception {
-        int last = DiskTier.FIRST_REGION - 1;
+        int last = Region.FIRST_ON_DISK - 1;
         RegionTable table = RegionTable.EMPTY
                 .with(0, 4096, 4096, 1)
                 .with(last - 1, 8192, 4096, 2)

@@ -12,7 +12,6 @@ import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.ffi.NativeBuffer;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
@@ -164,7 +163,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
 
     /** Returns a slice of the disk tier, where the same bytes lie as in the source, again and again. */
     static RemoteSlice onDisk(int offset, int length) {
-        return new RemoteSlice(DiskTier.FIRST_REGION, offset, length);
+        return new RemoteSlice(Region.FIRST_ON_DISK, offset, length);
     }
 
     byte sourceByte(long offset) {

@@ -13,11 +13,11 @@ import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
-import io.rdmashuffle.memory.DiskTier;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.nio.file.Path;
@@ -67,7 +67,7 @@ class RegionTableFuzzTest {
                         run.times(300),
                         input -> run.attempt(input, () -> {
                             RegionTable after = received(before, input);
-                            assertThat(after.bound()).isBetween(before.bound(), DiskTier.FIRST_REGION);
+                            assertThat(after.bound()).isBetween(before.bound(), Region.FIRST_ON_DISK);
                             assertThat(after.present()).isBetween(before.present(), before.present() + 32);
                             for (int region : present(after)) {
                                 assertThat(after.lengthBytes(region)).isPositive();

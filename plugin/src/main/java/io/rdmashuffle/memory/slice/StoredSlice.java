@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.memory.slice;
+
+import java.io.IOException;
+
+/**
+ * Bytes of a map output where they lie: in mapped memory, or in a file of the disk tier. Integers are little-endian.
+ *
+ * <p><b>Threading:</b> immutable; accesses are plain.
+ *
+ * <p><b>Ownership:</b> owns nothing. Whoever hands out a slice says what keeps its bytes where they are.
+ */
+public interface StoredSlice {
+    /** Returns how many bytes there are. */
+    long lengthBytes();
+
+    /**
+     * Returns the part {@code [offset, offset + length)} of this slice.
+     *
+     * @throws IndexOutOfBoundsException if it is not inside
+     */
+    StoredSlice slice(long offset, long length);
+
+    /**
+     * Returns the same bytes where looking at them costs no system call: this slice, or a copy of what lies on disk.
+     *
+     * @throws IOException if a file cannot be read, or has been truncated
+     */
+    StoredSlice inMemory() throws IOException;
+
+    /**
+     * Copies {@code length} bytes at {@code offset} into {@code target[targetOffset..]}.
+     *
+     * @throws IOException if a file cannot be read, or has been truncated
+     */
+    void getBytes(long offset, byte[] target, int targetOffset, int length) throws IOException;
+
+    /**
+     * Copies this whole slice to memory.
+     *
+     * @param address of as many bytes of mapped memory; they are not checked
+     * @throws IOException if a file cannot be read, or has been truncated
+     */
+    void copyToAddress(long address) throws IOException;
+
+    /** Returns the 4 bytes at an offset. */
+    int getInt(long offset) throws IOException;
+
+    /** Returns the 8 bytes at an offset. */
+    long getLong(long offset) throws IOException;
+}
