@@ -4,9 +4,9 @@ package io.rdmashuffle.directory;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.memory.slice.ReferenceCount;
@@ -40,13 +40,13 @@ public final class MapOutput implements AutoCloseable {
     public static @Nullable MapOutput create(
             TieredPool pool, long mapId, List<Lease> data, long[] usedBytes, long[] lengths, int[] checksums)
             throws InterruptedException {
-        return create(pool, Patience.GROWTH, mapId, data, usedBytes, lengths, checksums);
+        return create(pool, WaitPolicy.GROWTH, mapId, data, usedBytes, lengths, checksums);
     }
 
     /**
      * Writes the index of data that is complete.
      *
-     * @param patience with the pool, when that has no room for the index
+     * @param waitPolicy with the pool, when that has no room for the index
      * @param data in logical order; owned by the result if there is one, else still by the caller
      * @param usedBytes how many bytes of each lease are data
      * @param lengths bytes by partition
@@ -55,7 +55,7 @@ public final class MapOutput implements AutoCloseable {
      */
     public static @Nullable MapOutput create(
             TieredPool pool,
-            Patience patience,
+            WaitPolicy waitPolicy,
             long mapId,
             List<Lease> data,
             long[] usedBytes,
@@ -66,7 +66,7 @@ public final class MapOutput implements AutoCloseable {
             return new MapOutput(DirectoryEntry.empty(mapId, lengths.length), data, null);
         }
         long indexBytes = MapOutputIndex.lengthBytes(lengths.length, data.size());
-        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, patience);
+        Lease index = pool.reserve(Purpose.INDEX, indexBytes, indexBytes, waitPolicy);
         return index == null ? null : withIndex(pool, index, mapId, data, usedBytes, lengths, checksums);
     }
 

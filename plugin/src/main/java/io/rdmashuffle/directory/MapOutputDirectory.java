@@ -3,9 +3,9 @@ package io.rdmashuffle.directory;
 
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
@@ -64,7 +64,7 @@ public final class MapOutputDirectory implements AutoCloseable {
      */
     public static MapOutputDirectory create(Pool pool, int slots, UUID incarnation) throws InterruptedException {
         long bytes = firstTableBytes(slots);
-        Lease table = pool.reserve(Purpose.DIRECTORY, bytes, bytes, Patience.GROWTH);
+        Lease table = pool.reserve(Purpose.DIRECTORY, bytes, bytes, WaitPolicy.GROWTH);
         if (table == null) {
             throw new IllegalArgumentException("the pool has no room for a directory of " + bytes
                     + " bytes; raise spark.shuffle.rdma.pool.maxSize or lower"
@@ -147,7 +147,7 @@ public final class MapOutputDirectory implements AutoCloseable {
     }
 
     /** Finds room for an entry, where its shuffle has none, without holding a lock; the caller closes it. */
-    public Room prepare(int shuffleId, Patience patience) throws InterruptedException {
+    public Room prepare(int shuffleId, WaitPolicy waitPolicy) throws InterruptedException {
         long segmentBytes = 0;
         long tableBytes = 0;
         synchronized (this) {
@@ -161,8 +161,8 @@ public final class MapOutputDirectory implements AutoCloseable {
         }
         Room room = new Room();
         try {
-            room.segment = segmentBytes == 0 ? null : reserve(segmentBytes, patience);
-            room.table = tableBytes == 0 ? null : reserve(tableBytes, patience);
+            room.segment = segmentBytes == 0 ? null : reserve(segmentBytes, waitPolicy);
+            room.table = tableBytes == 0 ? null : reserve(tableBytes, waitPolicy);
             return room;
         } catch (Throwable failure) {
             CloseOnFailure.close(failure, room);
@@ -170,13 +170,13 @@ public final class MapOutputDirectory implements AutoCloseable {
         }
     }
 
-    private @Nullable Lease reserve(long bytes, Patience patience) throws InterruptedException {
-        return pool.reserve(Purpose.DIRECTORY, bytes, bytes, patience);
+    private @Nullable Lease reserve(long bytes, WaitPolicy waitPolicy) throws InterruptedException {
+        return pool.reserve(Purpose.DIRECTORY, bytes, bytes, waitPolicy);
     }
 
     /** Makes a map output findable, as {@link #publish(int, DirectoryEntry, Room)} does; waits while the pool grows. */
     public boolean publish(int shuffleId, DirectoryEntry entry) throws InterruptedException {
-        try (Room room = prepare(shuffleId, Patience.GROWTH)) {
+        try (Room room = prepare(shuffleId, WaitPolicy.GROWTH)) {
             return publish(shuffleId, entry, room);
         }
     }
@@ -288,7 +288,7 @@ public final class MapOutputDirectory implements AutoCloseable {
             return null;
         }
         Lease prepared = room.takeTable(bytes);
-        Lease lease = prepared != null ? prepared : reserve(bytes, Patience.NONE);
+        Lease lease = prepared != null ? prepared : reserve(bytes, WaitPolicy.NONE);
         if (lease == null) {
             return null;
         }
@@ -314,7 +314,7 @@ public final class MapOutputDirectory implements AutoCloseable {
     private @Nullable Lease reserveSegment(long bytes, Room room) throws InterruptedException {
         Lease prepared = room.takeSegment(bytes);
         // Others may have filled the segment since room was prepared; under the lock nothing is waited for.
-        return prepared != null ? prepared : reserve(bytes, Patience.NONE);
+        return prepared != null ? prepared : reserve(bytes, WaitPolicy.NONE);
     }
 
     private void writeSlot(Segment segment) {

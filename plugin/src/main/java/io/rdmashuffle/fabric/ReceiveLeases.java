@@ -2,9 +2,9 @@
 package io.rdmashuffle.fabric;
 
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.WaitPolicy;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +29,7 @@ public final class ReceiveLeases {
     private static final long MIN_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private final Pool pool;
-    private final Patience patience;
+    private final WaitPolicy waitPolicy;
     private volatile long noWaitUntil = System.nanoTime();
 
     /**
@@ -39,7 +39,7 @@ public final class ReceiveLeases {
      */
     public ReceiveLeases(Pool pool, Duration timeout) {
         this.pool = pool;
-        this.patience = new Patience(true, timeout);
+        this.waitPolicy = new WaitPolicy(true, timeout);
     }
 
     /** Returns the length of the longest lease. */
@@ -53,7 +53,7 @@ public final class ReceiveLeases {
         if (before - noWaitUntil < 0) {
             return tryReserve(bytes);
         }
-        Lease lease = pool.reserve(Purpose.RECEIVE, bytes, bytes, patience);
+        Lease lease = pool.reserve(Purpose.RECEIVE, bytes, bytes, waitPolicy);
         long after = System.nanoTime();
         if (after - before >= MIN_WAIT_NANOS) {
             long factor = lease == null ? PAUSE_FACTOR_IN_VAIN : PAUSE_FACTOR;
@@ -64,6 +64,6 @@ public final class ReceiveLeases {
 
     /** Leases so many bytes without waiting; null when the pool has no room now. */
     public @Nullable Lease tryReserve(long bytes) throws InterruptedException {
-        return pool.reserve(Purpose.RECEIVE, bytes, bytes, Patience.NONE);
+        return pool.reserve(Purpose.RECEIVE, bytes, bytes, WaitPolicy.NONE);
     }
 }

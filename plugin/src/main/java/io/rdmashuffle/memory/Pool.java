@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
  * {@link #setAside} leaves to the rest.
  *
  * <p><b>Threading:</b> thread-safe; one lock, held for a few map operations. A thread of the pool's own creates
- * regions, one at a time and outside the lock; who needs one waits for it as long as {@link Patience} allows.
+ * regions, one at a time and outside the lock; who needs one waits for it as long as {@link WaitPolicy} allows.
  *
  * <p><b>Ownership:</b> owns its files and mappings. Leases are owned by their holders; a region whose leases are still
  * out when the pool closes stays mapped until the last of them is back.
@@ -154,13 +154,13 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Leases as {@link #reserve(Purpose, long, long, Patience)} does, and waits for growth.
+     * Leases as {@link #reserve(Purpose, long, long, WaitPolicy)} does, and waits for growth.
      *
      * @param timeout how long to wait for others to give memory back
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Duration timeout)
             throws InterruptedException {
-        return reserve(purpose, minimum, preferred, new Patience(true, timeout));
+        return reserve(purpose, minimum, preferred, new WaitPolicy(true, timeout));
     }
 
     /** Returns the length in bytes of the longest lease that map outputs and reads can have. */
@@ -182,7 +182,7 @@ public final class Pool implements AutoCloseable {
      *
      * @return null when the pool is full, or a lease so long can never be; the caller takes another path
      */
-    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Patience patience)
+    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, WaitPolicy waitPolicy)
             throws InterruptedException {
         Lease lease;
         boolean full;
@@ -190,7 +190,7 @@ public final class Pool implements AutoCloseable {
         try {
             Request request =
                     Request.of(purpose, minimum, Math.min(preferred, MAX_WANTED_BYTES), regions.longestLease());
-            lease = request == null ? null : takeOrWait(request, patience);
+            lease = request == null ? null : takeOrWait(request, waitPolicy);
             boolean refused = purpose == Purpose.MAP_OUTPUT && lease == null && !retired && !growth.isUnderWay();
             full = refused && isFull();
             if (refused) {
@@ -213,8 +213,8 @@ public final class Pool implements AutoCloseable {
         return nextRegionBytes() == 0 && regions.freeOutputBytes() < regions.capacityBytes() / FULL_PART;
     }
 
-    private @Nullable Lease takeOrWait(Request request, Patience patience) throws InterruptedException {
-        long returnsUntil = System.nanoTime() + patience.forReturns().toNanos();
+    private @Nullable Lease takeOrWait(Request request, WaitPolicy waitPolicy) throws InterruptedException {
+        long returnsUntil = System.nanoTime() + waitPolicy.forReturns().toNanos();
         while (!retired) {
             Lease lease = regions.take(request, request.wanted());
             if (lease != null) {
@@ -223,7 +223,7 @@ public final class Pool implements AutoCloseable {
             boolean grows = beginGrowth(request.wanted());
             long now = System.nanoTime();
             long waitNanos = returnsUntil - now;
-            if (grows && patience.forGrowth()) {
+            if (grows && waitPolicy.forGrowth()) {
                 waitNanos = Math.max(waitNanos, growth.expectedByNanos() - now);
             }
             // Who waits for growth gets all that is wanted from it.

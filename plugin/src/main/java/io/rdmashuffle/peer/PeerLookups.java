@@ -41,15 +41,15 @@ public final class PeerLookups implements AutoCloseable {
             new SynchronousQueue<>(),
             new DaemonThreads("lookup"),
             (lookup, full) -> lookup.run());
-    private final Duration patience;
+    private final Duration timeout;
 
     /**
      * Starts no thread yet.
      *
-     * @param patience how long to wait for look-ups that have a deadline of their own, in case that they miss it
+     * @param timeout limit for lookups that miss their own deadline
      */
-    public PeerLookups(Duration patience) {
-        this.patience = patience;
+    public PeerLookups(Duration timeout) {
+        this.timeout = timeout;
     }
 
     /**
@@ -59,7 +59,7 @@ public final class PeerLookups implements AutoCloseable {
      * @return results in the same order; null for one that takes too long, whose result is dropped
      */
     public <T> List<@Nullable T> all(List<Supplier<T>> lookups) {
-        long deadline = System.nanoTime() + patience.toNanos();
+        long deadline = System.nanoTime() + timeout.toNanos();
         List<CompletableFuture<T>> others = new ArrayList<>(lookups.size());
         for (int i = 1; i < lookups.size(); i++) {
             others.add(CompletableFuture.supplyAsync(lookups.get(i), threads));
@@ -82,7 +82,7 @@ public final class PeerLookups implements AutoCloseable {
     public boolean await(List<? extends CompletableFuture<?>> begun) {
         try {
             CompletableFuture.allOf(begun.toArray(CompletableFuture<?>[]::new))
-                    .get(patience.toNanos(), TimeUnit.NANOSECONDS);
+                    .get(timeout.toNanos(), TimeUnit.NANOSECONDS);
             return true;
         } catch (ExecutionException e) {
             return true;

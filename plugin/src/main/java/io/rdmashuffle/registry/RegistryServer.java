@@ -56,13 +56,13 @@ public final class RegistryServer {
 
     private static final Logger LOG = LoggerFactory.getLogger(RegistryServer.class);
     /** Far more than can still have an announcement in flight. */
-    private static final int MAX_DEPARTED = 4096;
+    private static final int MAX_RETIRED = 4096;
     /** Members named to one that joins. */
     private static final int SOURCES = 3;
 
     private final Object lock = new Object();
     private final Map<String, Registration> registrations = new LinkedHashMap<>();
-    private final DepartedMembers departed = new DepartedMembers(MAX_DEPARTED);
+    private final RetiredMembers retired = new RetiredMembers(MAX_RETIRED);
     private final AtomicLong messagesReceived = new AtomicLong();
     private final RegistryCodec codec = new RegistryCodec();
     private final Random random = new Random();
@@ -172,12 +172,12 @@ public final class RegistryServer {
             Registration removed = registrations.remove(executorId);
             if (removed == null) {
                 // Spark may report one loss twice; only an executor never heard of is kept out whatever it says.
-                if (!departed.knows(executorId)) {
-                    departed.add(executorId, null);
+                if (!retired.knows(executorId)) {
+                    retired.add(executorId, null);
                 }
                 return;
             }
-            departed.add(executorId, removed.member.incarnation());
+            retired.add(executorId, removed.member.incarnation());
             if (!isFirstChange(executorId)) {
                 return;
             }
@@ -259,13 +259,13 @@ public final class RegistryServer {
         String executorId = member.executorId();
         RegistryMessage answer;
         synchronized (lock) {
-            if (departed.contains(member)) {
+            if (retired.contains(member)) {
                 LOG.info("Refused an announcement of {}: it has been removed from the application", member);
                 return new AnnounceRefused(member + " has been removed from the application");
             }
             Registration before = registrations.put(executorId, new Registration(member, channel));
             if (before != null && !before.member.incarnation().equals(member.incarnation())) {
-                departed.add(executorId, before.member.incarnation());
+                retired.add(executorId, before.member.incarnation());
             }
             answer = registrations.size() <= directMembers ? snapshot() : welcome(executorId);
             if ((before != null && before.member.equals(member)) || !isFirstChange(executorId)) {

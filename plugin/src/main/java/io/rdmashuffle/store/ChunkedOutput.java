@@ -3,9 +3,9 @@ package io.rdmashuffle.store;
 
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.disk.OutputBuffer;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.memory.slice.MemorySlice;
@@ -61,7 +61,7 @@ public final class ChunkedOutput {
     }
 
     private final TieredPool pool;
-    private final Patience patience;
+    private final WaitPolicy waitPolicy;
     private final long chunkBytes;
     private final long expectedBytes;
     private final long maxWindowBytes;
@@ -87,21 +87,21 @@ public final class ChunkedOutput {
      * @param refused whether the pool counts as full for it
      */
     public ChunkedOutput(TieredPool pool, long chunkBytes, long expectedBytes, boolean refused) {
-        this(pool, Patience.GROWTH, chunkBytes, expectedBytes, refused);
+        this(pool, WaitPolicy.GROWTH, chunkBytes, expectedBytes, refused);
     }
 
     /**
      * Creates an output without bytes.
      *
-     * @param patience with the pool: a task waits while that grows, a thread that serves other executors does not
+     * @param waitPolicy with the pool: a task waits while that grows, a thread that serves other executors does not
      */
-    public ChunkedOutput(TieredPool pool, Patience patience, long chunkBytes, long expectedBytes, boolean refused) {
-        this(pool, patience, chunkBytes, expectedBytes, refused, MAX_WINDOW_BYTES);
+    public ChunkedOutput(TieredPool pool, WaitPolicy waitPolicy, long chunkBytes, long expectedBytes, boolean refused) {
+        this(pool, waitPolicy, chunkBytes, expectedBytes, refused, MAX_WINDOW_BYTES);
     }
 
     ChunkedOutput(
             TieredPool pool,
-            Patience patience,
+            WaitPolicy waitPolicy,
             long chunkBytes,
             long expectedBytes,
             boolean refused,
@@ -109,7 +109,7 @@ public final class ChunkedOutput {
         this.maxWindowBytes = maxWindowBytes;
         this.refused = refused;
         this.pool = pool;
-        this.patience = patience;
+        this.waitPolicy = waitPolicy;
         this.chunkBytes = chunkBytes;
         this.expectedBytes = expectedBytes;
     }
@@ -228,7 +228,7 @@ public final class ChunkedOutput {
         seal();
         long[] used = filled.stream().mapToLong(Long::longValue).toArray();
         try {
-            MapOutput output = MapOutput.create(pool, patience, mapId, leases, used, lengths, checksums);
+            MapOutput output = MapOutput.create(pool, waitPolicy, mapId, leases, used, lengths, checksums);
             if (output != null) {
                 leases.clear();
                 returnBuffer();
@@ -331,7 +331,7 @@ public final class ChunkedOutput {
             long least = Math.min(Math.max(expectedBytes, appended) / MANY_EXTENTS, chunkBytes / LONG_OUTPUT_PARTS);
             long most = Math.max(wanted, expectedBytes - appended);
             Lease next = pool.reserve(
-                    Purpose.MAP_OUTPUT, Math.max(Math.max(1, chunkBytes / MAX_CHUNK_PARTS), least), most, patience);
+                    Purpose.MAP_OUTPUT, Math.max(Math.max(1, chunkBytes / MAX_CHUNK_PARTS), least), most, waitPolicy);
             if (next == null) {
                 return false;
             }

@@ -5,7 +5,7 @@ import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.MapOutputDirectory.Room;
-import io.rdmashuffle.memory.Patience;
+import io.rdmashuffle.memory.WaitPolicy;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -74,15 +74,15 @@ public final class MapOutputStore implements AutoCloseable {
      * @throws IOException if the shuffle has been removed since; the output is freed, and success must not be reported
      */
     public void add(int shuffleId, int epoch, MapOutput output) throws IOException, InterruptedException {
-        try (Room room = prepare(shuffleId, Patience.GROWTH, output)) {
+        try (Room room = prepare(shuffleId, WaitPolicy.GROWTH, output)) {
             add(shuffleId, epoch, output, room);
         }
     }
 
     /** Finds room for the entry of an output; an interrupt frees the output. */
-    private Room prepare(int shuffleId, Patience patience, MapOutput output) throws InterruptedException {
+    private Room prepare(int shuffleId, WaitPolicy waitPolicy, MapOutput output) throws InterruptedException {
         try {
-            return directory.prepare(shuffleId, patience);
+            return directory.prepare(shuffleId, waitPolicy);
         } catch (InterruptedException e) {
             output.close();
             throw e;
@@ -115,7 +115,7 @@ public final class MapOutputStore implements AutoCloseable {
      * @return false if its shuffle has been removed since; the output is freed
      */
     public boolean adopt(int shuffleId, int epoch, MapOutput output, long bornNanos) throws InterruptedException {
-        try (Room room = prepare(shuffleId, Patience.NONE, output)) {
+        try (Room room = prepare(shuffleId, WaitPolicy.NONE, output)) {
             return adopt(shuffleId, epoch, output, bornNanos, room);
         }
     }
@@ -140,7 +140,7 @@ public final class MapOutputStore implements AutoCloseable {
      */
     public boolean adoptFile(OutputKey key, int epoch, int partitions, long dataBytes, long bornNanos)
             throws InterruptedException {
-        try (Room room = directory.prepare(key.shuffleId(), Patience.NONE)) {
+        try (Room room = directory.prepare(key.shuffleId(), WaitPolicy.NONE)) {
             synchronized (this) {
                 if (isGone(key.shuffleId(), epoch, bornNanos)) {
                     return false;
@@ -186,7 +186,7 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Notes that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
     public void addFile(OutputKey key, int epoch, int partitions, long dataBytes) throws InterruptedException {
-        try (Room room = directory.prepare(key.shuffleId(), Patience.GROWTH)) {
+        try (Room room = directory.prepare(key.shuffleId(), WaitPolicy.GROWTH)) {
             synchronized (this) {
                 if (closed || epoch(key.shuffleId()) != epoch) {
                     return;

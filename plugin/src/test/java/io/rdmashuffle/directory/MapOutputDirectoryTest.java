@@ -7,11 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.rdmashuffle.directory.MapOutputDirectory.Room;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -181,8 +181,8 @@ class MapOutputDirectoryTest {
 
     @Test
     void preparedRoomIsUsedWhereThePoolHasNone() throws Exception {
-        try (Room first = directory.prepare(SHUFFLE, Patience.NONE);
-                Room unused = directory.prepare(SHUFFLE, Patience.NONE)) {
+        try (Room first = directory.prepare(SHUFFLE, WaitPolicy.NONE);
+                Room unused = directory.prepare(SHUFFLE, WaitPolicy.NONE)) {
             fillPool();
             assertThat(directory.publish(SHUFFLE, file(0), first)).isTrue();
             assertThat(directory.publish(SHUFFLE, file(1), unused)).isTrue();
@@ -202,18 +202,18 @@ class MapOutputDirectoryTest {
     @Test
     void roomIsPreparedForWhatIsMissingOnly() throws Exception {
         long table = pool.usage().usedBytes();
-        try (Room room = directory.prepare(SHUFFLE, Patience.NONE)) {
+        try (Room room = directory.prepare(SHUFFLE, WaitPolicy.NONE)) {
             assertThat(pool.usage().usedBytes()).isEqualTo(table + SEGMENT);
             assertThat(directory.publish(SHUFFLE, file(0), room)).isTrue();
         }
-        directory.prepare(SHUFFLE, Patience.NONE).close();
+        directory.prepare(SHUFFLE, WaitPolicy.NONE).close();
         assertThat(pool.usage().peakBytes()).as("there was room").isEqualTo(table + SEGMENT);
         publish(SHUFFLE, 63);
-        try (Room larger = directory.prepare(SHUFFLE, Patience.NONE)) {
+        try (Room larger = directory.prepare(SHUFFLE, WaitPolicy.NONE)) {
             assertThat(pool.usage().usedBytes()).isEqualTo(table + 3 * SEGMENT);
             assertThat(directory.publish(SHUFFLE, file(64), larger)).isTrue();
         }
-        try (Room other = directory.prepare(SHUFFLE + SLOTS, Patience.NONE)) {
+        try (Room other = directory.prepare(SHUFFLE + SLOTS, WaitPolicy.NONE)) {
             assertThat(pool.usage().usedBytes())
                     .as("a segment, and a table since the slot is taken")
                     .isEqualTo(table + 4 * SEGMENT + (1 + 2 * SLOTS) * RECORD);
@@ -264,7 +264,7 @@ class MapOutputDirectoryTest {
         }
         assertThat(table).isEqualTo(DirectoryLayout.MAX_TABLES);
         assertThat(directory.tables()).isEqualTo(DirectoryLayout.MAX_TABLES);
-        try (Room room = directory.prepare(SHUFFLE + table * step, Patience.NONE)) {
+        try (Room room = directory.prepare(SHUFFLE + table * step, WaitPolicy.NONE)) {
             assertThat(directory.publish(SHUFFLE + table * step, file(table), room))
                     .isFalse();
         }
@@ -317,7 +317,7 @@ class MapOutputDirectoryTest {
         directory.close();
         assertThat(pool.usage().usedBytes()).isZero();
         try (Lease now = TestPools.reserve(pool, Purpose.RECEIVE, 1 << 20);
-                Room room = directory.prepare(SHUFFLE, Patience.NONE)) {
+                Room room = directory.prepare(SHUFFLE, WaitPolicy.NONE)) {
             now.memory().clear();
             assertThat(directory.publish(SHUFFLE, file(1), room)).isFalse();
             directory.relocate(SHUFFLE, file(0));

@@ -8,12 +8,12 @@ import io.rdmashuffle.directory.DirectoryEntry.Place;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.disk.DiskTier;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.memory.slice.FileSlice;
@@ -89,7 +89,7 @@ class MapOutputPlacesTest {
 
     private MapOutput create(List<Lease> data, long... usedBytes) throws InterruptedException {
         return Objects.requireNonNull(
-                MapOutput.create(pool, Patience.NONE, MAP, data, usedBytes, LENGTHS, checksums), "no room");
+                MapOutput.create(pool, WaitPolicy.NONE, MAP, data, usedBytes, LENGTHS, checksums), "no room");
     }
 
     private void assertHoldsAll(MapOutput output) throws Exception {

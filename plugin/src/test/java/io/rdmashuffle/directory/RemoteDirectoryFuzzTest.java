@@ -61,7 +61,7 @@ class RemoteDirectoryFuzzTest {
     }
 
     /** What is damaged here stays so. */
-    private static final Duration PATIENCE = Duration.ofMillis(2);
+    private static final Duration WAIT = Duration.ofMillis(2);
 
     @BeforeEach
     void open() throws Exception {
@@ -169,7 +169,7 @@ class RemoteDirectoryFuzzTest {
             run.attempt(input, () -> {
                 BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
                 RemoteDirectory remote =
-                        new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20), PATIENCE);
+                        new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20), WAIT);
                 DirectoryEntry found = remote.find(shuffleId, expected.mapId());
                 assertThat(found == null || found.equals(expected)).isTrue();
                 return found != null;
@@ -213,8 +213,7 @@ class RemoteDirectoryFuzzTest {
     /** Reads as a reducer does; false if there is nothing, fails on bytes that nobody wrote. */
     private boolean isRead(int map, int start, int end, boolean alone) throws Exception {
         BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
-        RemoteDirectory remote =
-                new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20), PATIENCE);
+        RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20), WAIT);
         Located located = remote.locate(SHUFFLE, 100 + map);
         if (located == null || located.entry().place() != Place.POOL) {
             return false;

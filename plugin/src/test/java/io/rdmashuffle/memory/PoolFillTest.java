@@ -63,7 +63,7 @@ class PoolFillTest {
             }
             while (missing > 0) {
                 Lease lease =
-                        pool.reserve(Purpose.MAP_OUTPUT, Math.min(missing, LEAST_LEASE), missing, Patience.GROWTH);
+                        pool.reserve(Purpose.MAP_OUTPUT, Math.min(missing, LEAST_LEASE), missing, WaitPolicy.GROWTH);
                 if (lease == null || Region.isOnDisk(lease.region().id())) {
                     if (lease != null) {
                         lease.close();
@@ -158,7 +158,7 @@ class PoolFillTest {
 
     private static Lease reserve(Pool memory, Purpose purpose, long minimum, long preferred)
             throws InterruptedException {
-        @Nullable Lease lease = memory.reserve(purpose, minimum, preferred, Patience.GROWTH);
+        @Nullable Lease lease = memory.reserve(purpose, minimum, preferred, WaitPolicy.GROWTH);
         assertThat(lease).isNotNull();
         return lease;
     }
@@ -185,7 +185,7 @@ class PoolFillTest {
             }
             assertThat(memory.visits() - before).as("seed %d", seed).isLessThanOrEqualTo(4_000);
             long full = memory.visits();
-            assertThat(memory.reserve(Purpose.MAP_OUTPUT, MIB / 2, MIB / 2, Patience.NONE))
+            assertThat(memory.reserve(Purpose.MAP_OUTPUT, MIB / 2, MIB / 2, WaitPolicy.NONE))
                     .isNull();
             assertThat(memory.visits() - full).as("when there is no room").isLessThanOrEqualTo(2);
             leases.forEach(Lease::close);

@@ -97,10 +97,11 @@ class PoolReturnsTest {
                 Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB)) {
             assertThat(all.lengthBytes()).isEqualTo(MIB);
             assertThat(pool.usage().refusals()).isZero();
-            assertThat(pool.reserve(Purpose.RECEIVE, 64, 64, Patience.NONE)).isNull();
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.NONE)).isNull();
+            assertThat(pool.reserve(Purpose.RECEIVE, 64, 64, WaitPolicy.NONE)).isNull();
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, WaitPolicy.NONE))
+                    .isNull();
             assertThat(pool.usage().refusals()).isEqualTo(1);
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 2 * MIB, 2 * MIB, Patience.NONE))
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 2 * MIB, 2 * MIB, WaitPolicy.NONE))
                     .as("longer than the pool")
                     .isNull();
             assertThat(pool.usage().refusals()).isEqualTo(2);
@@ -180,7 +181,7 @@ class PoolReturnsTest {
             var outputs = TestPools.fill(pool);
             Region region = pool.regions().get(0);
             for (Purpose purpose : Purpose.values()) {
-                Lease lease = pool.reserve(purpose, 64, 64, Patience.NONE);
+                Lease lease = pool.reserve(purpose, 64, 64, WaitPolicy.NONE);
                 switch (purpose) {
                     case MAP_OUTPUT -> assertThat(lease).isNull();
                     case INDEX, DIRECTORY -> assertArea(region, lease, Area.METADATA);
@@ -216,7 +217,7 @@ class PoolReturnsTest {
             Lease first = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
             Lease second = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
             refusing.set(true);
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Patience.GROWTH))
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, WaitPolicy.GROWTH))
                     .isNull();
             refusing.set(false);
             assertThat(pool.usage().capBytes()).as("it could not grow").isEqualTo(2 * MIB);

@@ -105,8 +105,9 @@ class PoolStartTest {
         try (LoggedLines lines = LoggedLines.of(Pool.class);
                 Pool pool = Pool.create(settings(directory, 0), refusing)) {
             Lease all = TestPools.reserve(pool, Purpose.RECEIVE, MIB);
-            assertThat(pool.reserve(Purpose.RECEIVE, MIB, MIB, Patience.GROWTH)).isNull();
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Patience.GROWTH))
+            assertThat(pool.reserve(Purpose.RECEIVE, MIB, MIB, WaitPolicy.GROWTH))
+                    .isNull();
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, WaitPolicy.GROWTH))
                     .isNull();
             assertThat(lines.all())
                     .singleElement()

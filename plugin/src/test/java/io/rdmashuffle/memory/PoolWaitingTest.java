@@ -44,10 +44,10 @@ class PoolWaitingTest {
         }
     }
 
-    private static CompletableFuture<@Nullable Lease> reserving(Pool pool, long bytes, Patience patience) {
+    private static CompletableFuture<@Nullable Lease> reserving(Pool pool, long bytes, WaitPolicy waitPolicy) {
         return CompletableFuture.supplyAsync(() -> {
             try {
-                return pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, patience);
+                return pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, waitPolicy);
             } catch (InterruptedException e) {
                 throw new AssertionError(e);
             }
@@ -55,17 +55,17 @@ class PoolWaitingTest {
     }
 
     @Test
-    void withoutPatienceGrowthIsBegunAndNotWaitedFor() throws Exception {
+    void growthStartsThoughNoRequestWaits() throws Exception {
         CountDownLatch mayEnd = new CountDownLatch(1);
         try (Pool pool = growingSlowly(2 * MIB, mayEnd)) {
             Lease most = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB - 4096);
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Patience.NONE))
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, WaitPolicy.NONE))
                     .as("begins to grow")
                     .isNull();
-            Lease less = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, Patience.NONE);
+            Lease less = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, WaitPolicy.NONE);
             assertThat(less).as("what there is").isNotNull();
             assertThat(less.lengthBytes()).isEqualTo(4096);
-            CompletableFuture<@Nullable Lease> task = reserving(pool, MIB, Patience.GROWTH);
+            CompletableFuture<@Nullable Lease> task = reserving(pool, MIB, WaitPolicy.GROWTH);
             mayEnd.countDown();
             Lease grown = task.get(30, TimeUnit.SECONDS);
             assertThat(grown).isNotNull();
@@ -81,10 +81,10 @@ class PoolWaitingTest {
         Lease most = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB - 4096);
         assertThat(pool.waitedNanos()).as("none has waited").isZero();
         for (int attempt = 0; attempt < 20; attempt++) {
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Patience.GROWTH))
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, WaitPolicy.GROWTH))
                     .isNull();
         }
-        Lease less = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, Patience.GROWTH);
+        Lease less = pool.reserve(Purpose.MAP_OUTPUT, 64, MIB, WaitPolicy.GROWTH);
         assertThat(less).isNotNull();
         assertThat(less.lengthBytes()).isEqualTo(4096);
         assertThat(pool.waitedNanos()).as("until growth was late").isPositive();
@@ -104,7 +104,7 @@ class PoolWaitingTest {
             Lease half = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 2);
             Lease quarter = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 4);
             Lease rest = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 4);
-            Patience patient = new Patience(true, Duration.ofSeconds(50));
+            WaitPolicy patient = new WaitPolicy(true, Duration.ofSeconds(50));
             CompletableFuture<@Nullable Lease> large = waiting(pool, MIB / 2, patient);
             CompletableFuture<@Nullable Lease> first = waiting(pool, MIB / 4, patient);
             CompletableFuture<@Nullable Lease> second = waiting(pool, MIB / 4, patient);
@@ -127,10 +127,10 @@ class PoolWaitingTest {
         try (LoggedLines lines = LoggedLines.of(Pool.class);
                 Pool pool = TestPools.create(directory, MIB, MIB)) {
             Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
-            assertThat(pool.reserve(Purpose.RECEIVE, 64, 64, Patience.NONE)).isNull();
+            assertThat(pool.reserve(Purpose.RECEIVE, 64, 64, WaitPolicy.NONE)).isNull();
             assertThat(lines.all()).isEmpty();
             for (long bytes : new long[] {64, 2 * MIB, 64}) {
-                assertThat(pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, Patience.GROWTH))
+                assertThat(pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, WaitPolicy.GROWTH))
                         .isNull();
             }
             assertThat(lines.all()).singleElement().asString().contains("spark.shuffle.rdma.pool.maxSize");
@@ -140,7 +140,8 @@ class PoolWaitingTest {
                 Pool pool = TestPools.create(directory, MIB, MIB)) {
             pool.shortageReported();
             Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.NONE)).isNull();
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 64, 64, WaitPolicy.NONE))
+                    .isNull();
             assertThat(lines.all()).isEmpty();
             all.close();
         }
@@ -153,7 +154,7 @@ class PoolWaitingTest {
                 Pool pool = TestPools.create(directory, 2 * MIB, MIB)) {
             List<Lease> all = TestPools.fill(pool);
             assertThat(lines.all()).hasSizeLessThanOrEqualTo(1);
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 4 * MIB, 4 * MIB, Patience.GROWTH))
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, 4 * MIB, 4 * MIB, WaitPolicy.GROWTH))
                     .isNull();
             assertThat(lines.all()).singleElement().asString().contains("Pool full");
             all.forEach(Lease::close);
@@ -166,7 +167,7 @@ class PoolWaitingTest {
                 Pool pool = TestPools.create(directory, 2 * MIB, MIB)) {
             Lease first = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
             Lease second = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 2);
-            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, Patience.GROWTH))
+            assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB, MIB, WaitPolicy.GROWTH))
                     .as("half a region is free")
                     .isNull();
             assertThat(pool.usage().refusals()).isOne();
@@ -176,11 +177,11 @@ class PoolWaitingTest {
     }
 
     /** Starts a reservation on a thread of its own and returns when it waits. */
-    private static CompletableFuture<@Nullable Lease> waiting(Pool pool, long bytes, Patience patience) {
+    private static CompletableFuture<@Nullable Lease> waiting(Pool pool, long bytes, WaitPolicy waitPolicy) {
         CompletableFuture<@Nullable Lease> answer = new CompletableFuture<>();
         Thread thread = new Thread(() -> {
             try {
-                answer.complete(pool.reserve(Purpose.RECEIVE, bytes, bytes, patience));
+                answer.complete(pool.reserve(Purpose.RECEIVE, bytes, bytes, waitPolicy));
             } catch (InterruptedException | RuntimeException e) {
                 answer.completeExceptionally(e);
             }

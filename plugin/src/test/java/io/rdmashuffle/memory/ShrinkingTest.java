@@ -270,10 +270,10 @@ class ShrinkingTest {
             assertThat(pool.giveBackIdle(Duration.ZERO)).as("one at a time").isZero();
             TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB).close();
             CompletableFuture<Void> retiring = CompletableFuture.runAsync(pool::retire);
-            Lease before = pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.NONE);
+            Lease before = pool.reserve(Purpose.MAP_OUTPUT, 64, 64, WaitPolicy.NONE);
             while (before != null) {
                 before.close();
-                before = pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Patience.NONE);
+                before = pool.reserve(Purpose.MAP_OUTPUT, 64, 64, WaitPolicy.NONE);
             }
             assertThat(retiring).isNotDone();
             mayEnd.countDown();
@@ -325,7 +325,7 @@ class ShrinkingTest {
         try {
             while (!done.get() || leases == 0) {
                 long bytes = 64L + random.nextInt(12 << 10);
-                Lease lease = pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, Patience.GROWTH);
+                Lease lease = pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, WaitPolicy.GROWTH);
                 if (lease != null) {
                     leases++;
                     lease.memory().putLong(0, leases);

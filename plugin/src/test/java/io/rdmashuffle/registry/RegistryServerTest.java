@@ -221,14 +221,14 @@ class RegistryServerTest {
     }
 
     @Test
-    void memoryOfTheDepartedIsBounded() {
-        DepartedMembers departed = new DepartedMembers(2);
-        departed.add("1", member("1", 1).incarnation());
-        departed.add("2", null);
-        departed.add("3", null);
+    void memoryOfRetiredMembersIsBounded() {
+        RetiredMembers retired = new RetiredMembers(2);
+        retired.add("1", member("1", 1).incarnation());
+        retired.add("2", null);
+        retired.add("3", null);
 
-        assertThat(departed.contains(member("1", 1))).isFalse();
-        assertThat(departed.contains(member("2", 1))).isTrue();
-        assertThat(departed.contains(member("3", 7))).isTrue();
+        assertThat(retired.contains(member("1", 1))).isFalse();
+        assertThat(retired.contains(member("2", 1))).isTrue();
+        assertThat(retired.contains(member("3", 7))).isTrue();
     }
 }

@@ -11,12 +11,12 @@ import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.disk.DiskTier;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.memory.slice.StoredSlice;
@@ -197,7 +197,7 @@ class ChunkedOutputTest {
     @ValueSource(ints = {1_000, 200_000, 1_000_000})
     void aLeaseIsWrittenThroughSeveralWindows(int length) throws Exception {
         byte[] content = content(length);
-        ChunkedOutput output = new ChunkedOutput(pool, Patience.GROWTH, CHUNK_BYTES, content.length, false, 700);
+        ChunkedOutput output = new ChunkedOutput(pool, WaitPolicy.GROWTH, CHUNK_BYTES, content.length, false, 700);
         assertThat(append(output, content)).isEqualTo(content.length);
         assertThat(bytes(output.slices())).isEqualTo(content);
         finish(output, content).close();
@@ -321,7 +321,7 @@ class ChunkedOutputTest {
     }
 
     private @Nullable Lease small() throws InterruptedException {
-        return memory.reserve(Purpose.MAP_OUTPUT, 4096, 4096, Patience.NONE);
+        return memory.reserve(Purpose.MAP_OUTPUT, 4096, 4096, WaitPolicy.NONE);
     }
 
     @Test

@@ -9,12 +9,12 @@ import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.TestOutput;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.WaitPolicy;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -180,10 +180,10 @@ class MapOutputStoreTest {
 
     private static List<Lease> takeAllThatIsThere(Pool pool) throws InterruptedException {
         List<Lease> all = new ArrayList<>();
-        Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, Patience.NONE);
+        Lease lease = pool.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, WaitPolicy.NONE);
         while (lease != null) {
             all.add(lease);
-            lease = pool.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, Patience.NONE);
+            lease = pool.reserve(Purpose.MAP_OUTPUT, 1, 1 << 20, WaitPolicy.NONE);
         }
         return all;
     }

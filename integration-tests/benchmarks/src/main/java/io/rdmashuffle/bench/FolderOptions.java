@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * The options of benches whose contenders have local directories on disk and in memory.
+ * The options of benches whose configurations have local directories on disk and in memory.
  *
  * <p><b>Threading:</b> filled by picocli, then only read.
  */

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("line")
 @Timeout(value = 6, unit = TimeUnit.MINUTES)
 class ReportsIT {
-    private static final Duration PATIENCE = Duration.ofSeconds(60);
+    private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
     @RegisterExtension
     final PoolFolder pools = new PoolFolder();
@@ -64,7 +64,7 @@ class ReportsIT {
 
     /** Fetches a page until it has these totals. */
     private String pageWith(String address, Map<String, Long> totals) throws Exception {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
         String page = get(address);
         while (!ReportPages.totals(page).equals(totals) && System.nanoTime() < deadline) {
             Thread.sleep(200);
@@ -144,7 +144,7 @@ class ReportsIT {
 
     /** Each executor has a file for each metric, in which the last line has the last value. */
     private void assertThatExecutorsSinksHave(String metric, long sum) throws Exception {
-        long deadline = System.nanoTime() + PATIENCE.toNanos();
+        long deadline = System.nanoTime() + TIMEOUT.toNanos();
         long found = -1;
         while (found != sum && System.nanoTime() < deadline) {
             Thread.sleep(200);

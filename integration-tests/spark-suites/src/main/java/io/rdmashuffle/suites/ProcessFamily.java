@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 final class ProcessFamily {
     private static final String VARIABLE = "RDMASHUFFLE_SUITE_RUN";
 
-    private static final long PATIENCE_SECONDS = 10;
+    private static final long TIMEOUT_SECONDS = 10;
 
     private final String mark = UUID.randomUUID().toString();
 
@@ -41,7 +41,7 @@ final class ProcessFamily {
             CompletableFuture<?>[] ends =
                     members.stream().map(ProcessHandle::onExit).toArray(CompletableFuture<?>[]::new);
             CompletableFuture.allOf(ends)
-                    .completeOnTimeout(null, PATIENCE_SECONDS, TimeUnit.SECONDS)
+                    .completeOnTimeout(null, TIMEOUT_SECONDS, TimeUnit.SECONDS)
                     .join();
             killed += members.size();
         }

@@ -2,10 +2,10 @@
 package io.rdmashuffle.memory.disk;
 
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.slice.FileSlice;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import java.io.IOException;
@@ -31,12 +31,12 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
      * Leases {@code preferred} bytes, or fewer but at least {@code minimum}: of memory as long as it has any, else on
      * disk. So an output takes all memory that is free, lease after lease, and only its rest lies on disk.
      *
-     * @param patience with the memory; the disk is never waited for
+     * @param waitPolicy with the memory; the disk is never waited for
      * @return null when both tiers are full
      */
-    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Patience patience)
+    public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, WaitPolicy waitPolicy)
             throws InterruptedException {
-        Lease lease = memory.reserve(purpose, minimum, preferred, patience);
+        Lease lease = memory.reserve(purpose, minimum, preferred, waitPolicy);
         return lease != null || disk == null ? lease : disk.reserve(purpose, minimum, preferred);
     }
 

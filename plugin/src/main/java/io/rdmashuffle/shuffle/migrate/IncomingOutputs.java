@@ -2,7 +2,7 @@
 package io.rdmashuffle.shuffle.migrate;
 
 import io.rdmashuffle.lifecycle.DaemonThreads;
-import io.rdmashuffle.memory.Patience;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
@@ -115,7 +115,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
     }
 
     private IncomingBlock.Data data(String name, OutputKey key, int epoch, MigrationTarget target) {
-        ChunkedOutput pooled = new ChunkedOutput(pool, Patience.NONE, chunkBytes, 0, false);
+        ChunkedOutput pooled = new ChunkedOutput(pool, WaitPolicy.NONE, chunkBytes, 0, false);
         return new IncomingBlock.Data(name, key, epoch, target, this, pooled);
     }
 

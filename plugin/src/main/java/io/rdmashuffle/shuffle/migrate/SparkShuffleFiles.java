@@ -95,9 +95,9 @@ public final class SparkShuffleFiles implements MigrationTarget {
     public void report(OutputKey key, long dataBytes, long indexBytes) {
         if (dataBytes > 0) {
             // Dynamic allocation counts data blocks when it asks which executors hold shuffles.
-            reports.report(DepartingOutputs.dataBlockId(key), dataBytes);
+            reports.report(OutgoingOutputs.dataBlockId(key), dataBytes);
         }
         // Moves the map output's location at the driver's tracker.
-        reports.report(DepartingOutputs.indexBlockId(key), indexBytes);
+        reports.report(OutgoingOutputs.indexBlockId(key), indexBytes);
     }
 }

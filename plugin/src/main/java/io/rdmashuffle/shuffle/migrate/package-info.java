@@ -2,7 +2,7 @@
 /**
  * Decommissioning: sends map outputs of the pool to other executors, and takes over those of others.
  *
- * <p>Sent by {@link io.rdmashuffle.shuffle.migrate.DepartingOutputs}; received by {@link
+ * <p>Sent by {@link io.rdmashuffle.shuffle.migrate.OutgoingOutputs}; received by {@link
  * io.rdmashuffle.shuffle.migrate.IncomingOutputs}; checked and taken over, once data and index are there, in {@link
  * io.rdmashuffle.shuffle.migrate.OutputAdoption}.
  *

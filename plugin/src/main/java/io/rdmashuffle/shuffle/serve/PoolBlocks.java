@@ -6,8 +6,8 @@ import io.rdmashuffle.directory.StoredRange;
 import io.rdmashuffle.lifecycle.Unchecked;
 import io.rdmashuffle.shuffle.BlockKey;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
-import io.rdmashuffle.shuffle.migrate.DepartingOutputs;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
+import io.rdmashuffle.shuffle.migrate.OutgoingOutputs;
 import io.rdmashuffle.shuffle.migrate.SparkShuffleFiles;
 import io.rdmashuffle.shuffle.migrate.SparkShuffleFiles.BlockReports;
 import io.rdmashuffle.spark.compat.ShuffleBlocks;
@@ -177,7 +177,7 @@ public final class PoolBlocks implements ShuffleBlocks {
         MapOutputStore outputs = store.get();
         List<Tuple2<BlockId, ManagedBuffer>> blocks = outputs == null
                 ? null
-                : new DepartingOutputs(outputs).blocks(new OutputKey(output.shuffleId(), output.mapId()));
+                : new OutgoingOutputs(outputs).blocks(new OutputKey(output.shuffleId(), output.mapId()));
         return blocks == null ? spark.getMigrationBlocks(output) : blocks;
     }
 
@@ -222,7 +222,7 @@ public final class PoolBlocks implements ShuffleBlocks {
             }
             isWritingFiles = true;
             try {
-                new DepartingOutputs(outputs).writeFiles(key, files);
+                new OutgoingOutputs(outputs).writeFiles(key, files);
             } catch (IOException e) {
                 throw Unchecked.raise(e);
             } finally {

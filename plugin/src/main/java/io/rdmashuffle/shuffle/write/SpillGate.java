@@ -23,7 +23,7 @@ final class SpillGate {
     private static final int SHUT = 2;
 
     /** Adding a record takes nanoseconds, unless the collector stops the thread on the way. */
-    private static final long SPILL_PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(10);
+    private static final long SPILL_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(10);
 
     private static final int SPINS = 100;
     private static final long NAP_NANOS = TimeUnit.MICROSECONDS.toNanos(50);
@@ -62,7 +62,7 @@ final class SpillGate {
 
     /** Comes in to spill; false if records cannot be spilled any more, or adding one takes suspiciously long. */
     boolean enterToSpill() {
-        long deadline = System.nanoTime() + SPILL_PATIENCE_NANOS;
+        long deadline = System.nanoTime() + SPILL_TIMEOUT_NANOS;
         for (int tries = 1; !STATE.compareAndSet(this, FREE, TAKEN); tries++) {
             if (state == SHUT || System.nanoTime() - deadline > 0) {
                 return false;

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -59,7 +59,7 @@ class TieredPoolTest {
     }
 
     private Lease reserve(long minimum, long preferred) throws InterruptedException {
-        Lease lease = pool.reserve(Purpose.MAP_OUTPUT, minimum, preferred, Patience.NONE);
+        Lease lease = pool.reserve(Purpose.MAP_OUTPUT, minimum, preferred, WaitPolicy.NONE);
         return Objects.requireNonNull(lease, "both tiers are full");
     }
 
@@ -97,8 +97,8 @@ class TieredPoolTest {
 
     @Test
     void splitsWhatIsLongerThanARegion() throws Exception {
-        try (Lease first = pool.reserve(Purpose.MAP_OUTPUT, 4096, POOL_BYTES, Patience.GROWTH);
-                Lease second = pool.reserve(Purpose.MAP_OUTPUT, 4096, POOL_BYTES / 2, Patience.GROWTH)) {
+        try (Lease first = pool.reserve(Purpose.MAP_OUTPUT, 4096, POOL_BYTES, WaitPolicy.GROWTH);
+                Lease second = pool.reserve(Purpose.MAP_OUTPUT, 4096, POOL_BYTES / 2, WaitPolicy.GROWTH)) {
             assertThat(first).isNotNull();
             assertThat(second).isNotNull();
             assertThat(first.region()).isNotSameAs(second.region());
@@ -132,7 +132,7 @@ class TieredPoolTest {
         Lease one = all.remove(0);
         long free = one.lengthBytes();
         one.close();
-        assertThat(pool.reserve(Purpose.MAP_OUTPUT, 2 * free, 2 * free, Patience.NONE))
+        assertThat(pool.reserve(Purpose.MAP_OUTPUT, 2 * free, 2 * free, WaitPolicy.NONE))
                 .isNull();
         try (Lease lease = reserve(4096, 2 * free)) {
             assertThat(isOnDisk(lease)).isFalse();
@@ -145,7 +145,7 @@ class TieredPoolTest {
     void withoutADiskMemoryIsAskedForAPart() throws Exception {
         TieredPool alone = TieredPool.of(memory);
         assertThat(alone.reserveOnDisk(Purpose.MAP_OUTPUT, 1)).isNull();
-        try (Lease lease = alone.reserve(Purpose.MAP_OUTPUT, 4096, 1 << 30, Patience.NONE)) {
+        try (Lease lease = alone.reserve(Purpose.MAP_OUTPUT, 4096, 1 << 30, WaitPolicy.NONE)) {
             assertThat(lease).isNotNull();
             assertThat(lease.lengthBytes()).isBetween(4096L, POOL_BYTES);
         }
@@ -157,7 +157,7 @@ class TieredPoolTest {
     @Test
     void retiredBothTiersAreAsIfTheyWereFull() throws Exception {
         pool.retire();
-        assertThat(pool.reserve(Purpose.MAP_OUTPUT, 1, 1, Patience.NONE)).isNull();
+        assertThat(pool.reserve(Purpose.MAP_OUTPUT, 1, 1, WaitPolicy.NONE)).isNull();
         assertThat(pool.reserveOnDisk(Purpose.MAP_OUTPUT, 1)).isNull();
     }
 

@@ -115,7 +115,7 @@ class MigrationFaultTest extends MigrationTestBed {
 
     @Test
     void anIndexWithoutEndIsRefused() throws Exception {
-        StreamCallbackWithID stream = incoming.receive(DepartingOutputs.indexBlockId(KEY), target);
+        StreamCallbackWithID stream = incoming.receive(OutgoingOutputs.indexBlockId(KEY), target);
         ByteBuffer megabyte = ByteBuffer.allocate(1 << 20);
         for (int i = 0; i < 64; i++) {
             stream.onData(stream.getID(), megabyte.duplicate());
@@ -185,7 +185,7 @@ class MigrationFaultTest extends MigrationTestBed {
         MemorySlice first = TestOutput.inMemory(output, all).get(0);
         first.putBytes(0, new byte[] {(byte) ~first.getByte(0)}, 0, 1);
         assertThat(blocks()).isEmpty();
-        assertThatThrownBy(() -> new DepartingOutputs(oldHome).writeFiles(KEY, target))
+        assertThatThrownBy(() -> new OutgoingOutputs(oldHome).writeFiles(KEY, target))
                 .hasMessageContaining("checksum");
         assertNothingHere();
     }

@@ -160,8 +160,8 @@ class MigrationTest extends MigrationTestBed {
     @Test
     void anOutputIsWrittenToFilesForTheFallbackStorage() throws Exception {
         TestOutput written = written(3000);
-        new DepartingOutputs(oldHome).writeFiles(KEY, target);
-        new DepartingOutputs(oldHome).writeFiles(new OutputKey(SHUFFLE, 999), target);
+        new OutgoingOutputs(oldHome).writeFiles(KEY, target);
+        new OutgoingOutputs(oldHome).writeFiles(new OutputKey(SHUFFLE, 999), target);
         assertThat(target.data(KEY)).isEqualTo(written.expected(0, PARTITIONS));
         assertThat(target.files()).isOne();
     }
@@ -175,7 +175,7 @@ class MigrationTest extends MigrationTestBed {
             TestOutput output = TestOutput.random(oldPool, mapId, PARTITIONS, 2000, random);
             written.add(output);
             oldHome.add(SHUFFLE, 0, output.output());
-            blocks.addAll(Objects.requireNonNull(new DepartingOutputs(oldHome).blocks(new OutputKey(SHUFFLE, mapId))));
+            blocks.addAll(Objects.requireNonNull(new OutgoingOutputs(oldHome).blocks(new OutputKey(SHUFFLE, mapId))));
         }
         Collections.shuffle(blocks, random);
         for (Tuple2<BlockId, ManagedBuffer> block : blocks) {

@@ -121,7 +121,7 @@ abstract class MigrationTestBed {
     }
 
     List<Tuple2<BlockId, ManagedBuffer>> blocks() throws IOException {
-        return Objects.requireNonNull(new DepartingOutputs(oldHome).blocks(KEY), "not in the pool");
+        return Objects.requireNonNull(new OutgoingOutputs(oldHome).blocks(KEY), "not in the pool");
     }
 
     void send(Tuple2<BlockId, ManagedBuffer> block) throws IOException {

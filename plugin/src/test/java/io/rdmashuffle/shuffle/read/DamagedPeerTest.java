@@ -67,7 +67,7 @@ class DamagedPeerTest {
 
     private static final String PEER = "17";
     /** A damaged record has no writer that would complete it. */
-    private static final Duration PATIENCE = Duration.ofMillis(5);
+    private static final Duration TIMEOUT = Duration.ofMillis(5);
 
     private static final Duration LONG = Duration.ofSeconds(30);
 
@@ -109,7 +109,7 @@ class DamagedPeerTest {
                 new BlockingReads(new ReceiveLeases(readerPool, Duration.ZERO), LONG),
                 id -> Optional.of(member),
                 Duration.ZERO,
-                PATIENCE);
+                TIMEOUT);
         transfer = new TransferClient(netty, counters, LONG);
         read = new TaskRead(store, paths, lookups, new ReceiveLeases(readerPool, Duration.ZERO), counters, transfer);
         for (int map = 0; map < 3; map++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.pressure;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.CaseCatalogue;
@@ -105,11 +105,11 @@ final class PressureOptions extends JobOptions {
     }
 
     /** Returns the configuration of sort shuffle. */
-    Map<String, String> sortConf(Contender contender, Transfer transfer, Folders folders) {
+    Map<String, String> sortConf(Configuration configuration, Transfer transfer, Folders folders) {
         return with(
                 transfer,
                 false,
-                jobConf(contender.label(), false, folders.local(), folders.warehouse(), folders.garbage()));
+                jobConf(configuration.label(), false, folders.local(), folders.warehouse(), folders.garbage()));
     }
 
     /** Returns ours. */
@@ -117,7 +117,7 @@ final class PressureOptions extends JobOptions {
         Map<String, String> all = with(
                 transfer,
                 true,
-                jobConf(Contender.OURS.label(), true, folders.local(), folders.warehouse(), folders.garbage()));
+                jobConf(Configuration.OURS.label(), true, folders.local(), folders.warehouse(), folders.garbage()));
         if (poolBytes != null && all.containsKey(POOL)) {
             all.put(POOL, poolBytes.toString());
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.pressure;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -65,7 +65,7 @@ final class PressurePlot {
     }
 
     private static OptionalDouble ratio(PressurePoint point) {
-        return point.ratio(Contender.SORT_DISK);
+        return point.ratio(Configuration.SORT_DISK);
     }
 
     private static Map<String, List<PressurePoint>> lines(List<PressurePoint> points) {

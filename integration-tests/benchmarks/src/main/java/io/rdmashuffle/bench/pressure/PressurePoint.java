@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.pressure;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchCase;
@@ -19,7 +19,7 @@ import java.util.function.ToLongFunction;
  * What a case came to with a pool of one size.
  *
  * @param poolBytes of each executor
- * @param runs of all contenders, or of none if it failed
+ * @param runs of all configurations, or of none if it failed
  * @param error why it failed, or empty
  */
 record PressurePoint(
@@ -27,7 +27,7 @@ record PressurePoint(
         BenchCase benchCase,
         PoolShare size,
         long poolBytes,
-        Map<Contender, List<Measurement>> runs,
+        Map<Configuration, List<Measurement>> runs,
         String error) {
     private static final double MILLIS = 1_000;
 
@@ -35,18 +35,18 @@ record PressurePoint(
         runs = Map.copyOf(runs);
     }
 
-    /** Returns whether all contenders ran and moved the same records. */
+    /** Returns whether all configurations ran and moved the same records. */
     boolean ok() {
         return error.isEmpty() && disagreements().isEmpty();
     }
 
-    Spread seconds(Contender contender) {
-        return figure(contender, Measurement::millis).dividedBy(MILLIS);
+    Spread seconds(Configuration configuration) {
+        return figure(configuration, Measurement::millis).dividedBy(MILLIS);
     }
 
     /** Returns sort shuffle's time over ours. */
-    OptionalDouble ratio(Contender sort) {
-        return Ratio.of(seconds(sort).median(), seconds(Contender.OURS).median());
+    OptionalDouble ratio(Configuration sort) {
+        return Ratio.of(seconds(sort).median(), seconds(Configuration.OURS).median());
     }
 
     /** Returns which part of the time of our tasks was spent waiting for room in the pool, of 1. */
@@ -68,27 +68,27 @@ record PressurePoint(
     }
 
     private Spread ours(ToLongFunction<Measurement> figure) {
-        return figure(Contender.OURS, figure);
+        return figure(Configuration.OURS, figure);
     }
 
-    private Spread figure(Contender contender, ToLongFunction<Measurement> figure) {
-        List<Measurement> measured = runs.getOrDefault(contender, List.of());
+    private Spread figure(Configuration configuration, ToLongFunction<Measurement> figure) {
+        List<Measurement> measured = runs.getOrDefault(configuration, List.of());
         return Spread.of(measured.stream().map(run -> figure.applyAsLong(run)).toList());
     }
 
-    /** Returns how the contenders did not do the same work; empty if ratios may be believed. */
+    /** Returns how the configurations did not do the same work; empty if ratios may be believed. */
     List<String> disagreements() {
         List<String> found = new ArrayList<>();
         Set<String> outcomes = new TreeSet<>();
-        runs.forEach((contender, measured) -> measured.forEach(run -> {
+        runs.forEach((configuration, measured) -> measured.forEach(run -> {
             long written = run.tasks().recordsWritten();
             outcomes.add(written + " records, checksum " + run.checksum());
             if (run.tasks().recordsRead() != written) {
-                found.add(contender.label() + " wrote " + written + " records and read "
+                found.add(configuration.label() + " wrote " + written + " records and read "
                         + run.tasks().recordsRead());
             }
             if (run.tasks().failedTasks() > 0) {
-                found.add(run.tasks().failedTasks() + " tasks failed with " + contender.label());
+                found.add(run.tasks().failedTasks() + " tasks failed with " + configuration.label());
             }
         }));
         if (outcomes.size() > 1) {

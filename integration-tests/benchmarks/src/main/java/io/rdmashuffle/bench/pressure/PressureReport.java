@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.pressure;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.harness.cli.ReadableBytes;
 import io.rdmashuffle.harness.cli.TextTable;
@@ -58,14 +58,14 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
         columns.add(new Column("transfer", false, point -> point.transfer().label()));
         columns.add(new Column("pool/data", true, point -> point.size().label()));
         columns.add(new Column("pool", true, point -> ReadableBytes.format(point.poolBytes())));
-        for (Contender contender : PressureRun.CONTENDERS) {
+        for (Configuration configuration : PressureRun.CONFIGURATIONS) {
             columns.add(new Column(
-                    contender.label() + " s",
+                    configuration.label() + " s",
                     true,
-                    point -> point.seconds(contender).toString()));
+                    point -> point.seconds(configuration).toString()));
         }
-        columns.add(new Column("disk/ours", true, point -> Ratio.format(point.ratio(Contender.SORT_DISK))));
-        columns.add(new Column("tmpfs/ours", true, point -> Ratio.format(point.ratio(Contender.SORT_TMPFS))));
+        columns.add(new Column("disk/ours", true, point -> Ratio.format(point.ratio(Configuration.SORT_DISK))));
+        columns.add(new Column("tmpfs/ours", true, point -> Ratio.format(point.ratio(Configuration.SORT_TMPFS))));
         columns.add(new Column("waits", true, point -> String.format(Locale.ROOT, "%.2f %%", 100 * point.waitShare())));
         columns.add(new Column(
                 "in memory / on disk",
@@ -166,8 +166,8 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
         if (point.runs().isEmpty()) {
             return json;
         }
-        json.put("ratio", Ratio.orNull(point.ratio(Contender.SORT_DISK)));
-        json.put("ratioTmpfs", Ratio.orNull(point.ratio(Contender.SORT_TMPFS)));
+        json.put("ratio", Ratio.orNull(point.ratio(Configuration.SORT_DISK)));
+        json.put("ratioTmpfs", Ratio.orNull(point.ratio(Configuration.SORT_TMPFS)));
         json.put("waitShare", point.waitShare());
         json.put("memoryBytes", point.after(ShuffleCounter.POOL_USED_BYTES));
         json.put("diskBytes", point.after(ShuffleCounter.DISK_USED_BYTES));
@@ -175,8 +175,8 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
         PATHS.forEach(path -> read.put(path.label(), point.gained(path)));
         json.put("readBytes", read);
         Map<String, Object> runs = new LinkedHashMap<>();
-        for (Contender contender : PressureRun.CONTENDERS) {
-            runs.put(contender.label(), point.runs().getOrDefault(contender, List.of()));
+        for (Configuration configuration : PressureRun.CONFIGURATIONS) {
+            runs.put(configuration.label(), point.runs().getOrDefault(configuration, List.of()));
         }
         json.put("runs", runs);
         return json;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.pressure;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.RunFolders;
 import io.rdmashuffle.bench.jobs.BenchApplication;
 import io.rdmashuffle.bench.jobs.BenchCase;
@@ -25,14 +25,15 @@ import org.jspecify.annotations.Nullable;
  */
 final class PressureRun implements AutoCloseable {
     /** In the order in which they run. */
-    static final List<Contender> CONTENDERS = List.of(Contender.SORT_DISK, Contender.SORT_TMPFS, Contender.OURS);
+    static final List<Configuration> CONFIGURATIONS =
+            List.of(Configuration.SORT_DISK, Configuration.SORT_TMPFS, Configuration.OURS);
 
     private final Workspace workspace;
     private final PressureOptions options;
     private final RunFolders folders;
     private final Transfer transfer;
     private final StepProgress progress;
-    private final Map<Contender, BenchApplication> sort = new EnumMap<>(Contender.class);
+    private final Map<Configuration, BenchApplication> sort = new EnumMap<>(Configuration.class);
 
     PressureRun(
             Workspace workspace,
@@ -63,9 +64,9 @@ final class PressureRun implements AutoCloseable {
 
     /** Runs all cases with all sizes. */
     void run(Points points) throws IOException, InterruptedException {
-        for (Contender contender : CONTENDERS) {
-            if (contender != Contender.OURS) {
-                sort.put(contender, startSort(contender));
+        for (Configuration configuration : CONFIGURATIONS) {
+            if (configuration != Configuration.OURS) {
+                sort.put(configuration, startSort(configuration));
             }
         }
         for (BenchCase benchCase : options.cases()) {
@@ -79,7 +80,7 @@ final class PressureRun implements AutoCloseable {
     /** Warms sort shuffle up, and returns the bytes that each of our executors writes. */
     private long probe(BenchCase benchCase) throws IOException, InterruptedException {
         for (int i = 1; i <= options.warmups(); i++) {
-            for (Map.Entry<Contender, BenchApplication> each : sort.entrySet()) {
+            for (Map.Entry<Configuration, BenchApplication> each : sort.entrySet()) {
                 progress.starting(
                         name(benchCase) + ", warm-up, " + each.getKey().label());
                 each.getValue().run(benchCase.job(Form.FULL, options.rows()));
@@ -98,7 +99,7 @@ final class PressureRun implements AutoCloseable {
     private PressurePoint measure(BenchCase benchCase, PoolShare size, long poolBytes)
             throws IOException, InterruptedException {
         String name = name(benchCase) + ", pool " + size.label() + " of the data";
-        Map<Contender, List<Measurement>> runs = new EnumMap<>(Contender.class);
+        Map<Configuration, List<Measurement>> runs = new EnumMap<>(Configuration.class);
         progress.starting("starting ours, " + name);
         try (BenchApplication ours = startOurs(poolBytes, size.label().replace('/', '-'))) {
             for (int i = 1; i <= options.warmups(); i++) {
@@ -121,23 +122,24 @@ final class PressureRun implements AutoCloseable {
         }
     }
 
-    private void round(BenchCase benchCase, BenchApplication ours, String name, Map<Contender, List<Measurement>> runs)
+    private void round(
+            BenchCase benchCase, BenchApplication ours, String name, Map<Configuration, List<Measurement>> runs)
             throws IOException, InterruptedException {
-        Map<Contender, BenchApplication> all = new EnumMap<>(sort);
-        all.put(Contender.OURS, ours);
-        for (Map.Entry<Contender, BenchApplication> each : all.entrySet()) {
+        Map<Configuration, BenchApplication> all = new EnumMap<>(sort);
+        all.put(Configuration.OURS, ours);
+        for (Map.Entry<Configuration, BenchApplication> each : all.entrySet()) {
             progress.starting(name + ", " + each.getKey().label());
             runs.computeIfAbsent(each.getKey(), unused -> new ArrayList<>())
                     .add(each.getValue().run(benchCase.job(Form.FULL, options.rows())));
         }
     }
 
-    private static String times(Map<Contender, List<Measurement>> runs) {
+    private static String times(Map<Configuration, List<Measurement>> runs) {
         List<String> times = new ArrayList<>();
-        runs.forEach((contender, measured) -> times.add(String.format(
+        runs.forEach((configuration, measured) -> times.add(String.format(
                 Locale.ROOT,
                 "%s %.2f s",
-                contender.label(),
+                configuration.label(),
                 measured.get(measured.size() - 1).millis() / 1_000.0)));
         return String.join(", ", times);
     }
@@ -146,14 +148,14 @@ final class PressureRun implements AutoCloseable {
         return benchCase.name() + " " + transfer.label();
     }
 
-    private BenchApplication startSort(Contender contender) throws IOException, InterruptedException {
-        progress.starting("starting " + contender.label() + ", " + transfer.label());
-        PressureOptions.Folders places = places(contender.label(), contender.inMemory());
-        return start(contender.label(), options.sortConf(contender, transfer, places), places);
+    private BenchApplication startSort(Configuration configuration) throws IOException, InterruptedException {
+        progress.starting("starting " + configuration.label() + ", " + transfer.label());
+        PressureOptions.Folders places = places(configuration.label(), configuration.inMemory());
+        return start(configuration.label(), options.sortConf(configuration, transfer, places), places);
     }
 
     private BenchApplication startOurs(@Nullable Long poolBytes, String size) throws IOException, InterruptedException {
-        String name = Contender.OURS.label() + "-" + size;
+        String name = Configuration.OURS.label() + "-" + size;
         PressureOptions.Folders places = places(name, false);
         return start(name, options.oursConf(transfer, poolBytes, places), places);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Turns;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.BenchJob;
@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * Runs cases on all contenders in turn, who begin by turns; only one of them works at a time.
+ * Runs cases on all configurations in turn, who begin by turns; only one of them works at a time.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> the applications are the bench's.
  */
@@ -25,10 +25,10 @@ final class CaseRun {
     private final int rounds;
     private final List<Form> forms;
     private final StepProgress progress;
-    private final Turns<Map.Entry<Contender, Jobs>> turns;
+    private final Turns<Map.Entry<Configuration, Jobs>> turns;
     private long poolPeak;
 
-    /** Runs the jobs of one contender, in an application of its own. */
+    /** Runs the jobs of one configuration, in an application of its own. */
     @FunctionalInterface
     interface Jobs {
         Measurement run(BenchJob job) throws IOException, InterruptedException;
@@ -39,18 +39,18 @@ final class CaseRun {
      *
      * @param forms what of each job is measured
      */
-    CaseRun(Map<Contender, Jobs> contenders, int rounds, List<Form> forms, StepProgress progress) {
+    CaseRun(Map<Configuration, Jobs> configurations, int rounds, List<Form> forms, StepProgress progress) {
         this.rounds = rounds;
         this.forms = List.copyOf(forms);
         this.progress = progress;
-        this.turns = new Turns<>(contenders.entrySet());
+        this.turns = new Turns<>(configurations.entrySet());
     }
 
     /** Runs a case; a failure is its result, for as long as the other cases can be run. */
     CaseResult run(BenchCase benchCase, long askedRows, int warmups) throws InterruptedException {
         long rows = benchCase.rows(askedRows);
         long peakBefore = poolPeak;
-        Map<Contender, ContenderResult> results = empty(peakBefore);
+        Map<Configuration, ConfigurationResult> results = empty(peakBefore);
         try {
             for (int i = 0; i < warmups; i++) {
                 // Their peak of the pool counts, their time does not.
@@ -66,24 +66,28 @@ final class CaseRun {
         }
     }
 
-    private static Map<Contender, ContenderResult> empty(long poolPeak) {
-        Map<Contender, ContenderResult> results = new EnumMap<>(Contender.class);
-        for (Contender contender : Contender.values()) {
-            results.put(contender, new ContenderResult(poolPeak));
+    private static Map<Configuration, ConfigurationResult> empty(long poolPeak) {
+        Map<Configuration, ConfigurationResult> results = new EnumMap<>(Configuration.class);
+        for (Configuration configuration : Configuration.values()) {
+            results.put(configuration, new ConfigurationResult(poolPeak));
         }
         return results;
     }
 
     private void round(
-            BenchCase benchCase, long askedRows, String what, List<Form> forms, Map<Contender, ContenderResult> results)
+            BenchCase benchCase,
+            long askedRows,
+            String what,
+            List<Form> forms,
+            Map<Configuration, ConfigurationResult> results)
             throws IOException, InterruptedException {
         for (Form form : forms) {
-            for (Map.Entry<Contender, Jobs> entry : turns.next()) {
-                Contender contender = entry.getKey();
-                progress.starting(benchCase.name() + ", " + what + ", " + contender.label());
+            for (Map.Entry<Configuration, Jobs> entry : turns.next()) {
+                Configuration configuration = entry.getKey();
+                progress.starting(benchCase.name() + ", " + what + ", " + configuration.label());
                 Measurement measured = entry.getValue().run(benchCase.job(form, askedRows));
                 poolPeak = Math.max(poolPeak, measured.counter(ShuffleCounter.POOL_PEAK_BYTES));
-                ContenderResult result = results.get(contender);
+                ConfigurationResult result = results.get(configuration);
                 if (result != null) {
                     result.add(form, measured);
                 }
@@ -93,7 +97,7 @@ final class CaseRun {
     }
 
     /** Says what the last runs of the whole job took. */
-    private static String times(Map<Contender, ContenderResult> results) {
+    private static String times(Map<Configuration, ConfigurationResult> results) {
         return results.entrySet().stream()
                 .map(entry -> {
                     List<Measurement> runs = entry.getValue().runs(Form.FULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.RunFolders;
 import io.rdmashuffle.bench.jobs.BenchApplication;
@@ -27,7 +27,7 @@ final class Comparison {
     private final String bench;
     private final ShuffleOptions options;
     private final PrintStream out;
-    private final Map<Contender, Integer> started = new EnumMap<>(Contender.class);
+    private final Map<Configuration, Integer> started = new EnumMap<>(Configuration.class);
 
     /**
      * Prepares to run.
@@ -46,7 +46,7 @@ final class Comparison {
         Workspace workspace = Workspace.find();
         try (RunFolders folders = new RunFolders(workspace, bench, options.disk(), options.tmpfs())) {
             out.println("local-cluster with " + ShuffleOptions.EXECUTORS + " executors, "
-                    + Contender.values().length + " times; "
+                    + Configuration.values().length + " times; "
                     + (options.cold() ? "started anew for each job; " : "")
                     + folders.fileSystems() + "; adaptive execution off");
             out.println("logs: " + folders.logs());
@@ -70,18 +70,18 @@ final class Comparison {
     private List<CaseResult> coldCases(Workspace workspace, RunFolders folders, StepProgress progress)
             throws IOException, InterruptedException {
         List<CaseResult> results = new ArrayList<>();
-        Map<Contender, CaseRun.Jobs> contenders = new EnumMap<>(Contender.class);
-        for (Contender contender : Contender.values()) {
-            contenders.put(contender, job -> {
-                String name = contender.label() + "-" + started.merge(contender, 1, Integer::sum);
-                try (BenchApplication application = start(workspace, folders, contender, name)) {
+        Map<Configuration, CaseRun.Jobs> configurations = new EnumMap<>(Configuration.class);
+        for (Configuration configuration : Configuration.values()) {
+            configurations.put(configuration, job -> {
+                String name = configuration.label() + "-" + started.merge(configuration, 1, Integer::sum);
+                try (BenchApplication application = start(workspace, folders, configuration, name)) {
                     return application.run(job);
                 }
             });
         }
         for (BenchCase benchCase : options.selected()) {
             // Of its own for each case: what an earlier one had in the pool is gone with its application.
-            CaseRun runs = new CaseRun(contenders, options.rounds(), List.of(Form.FULL), progress);
+            CaseRun runs = new CaseRun(configurations, options.rounds(), List.of(Form.FULL), progress);
             results.add(runs.run(benchCase, options.rows(), 0));
             options.keep(report(results)::writeJson);
         }
@@ -91,16 +91,16 @@ final class Comparison {
     private List<CaseResult> cases(Workspace workspace, RunFolders folders, StepProgress progress)
             throws IOException, InterruptedException {
         List<CaseResult> results = new ArrayList<>();
-        Map<Contender, BenchApplication> applications = new EnumMap<>(Contender.class);
-        Map<Contender, CaseRun.Jobs> contenders = new EnumMap<>(Contender.class);
+        Map<Configuration, BenchApplication> applications = new EnumMap<>(Configuration.class);
+        Map<Configuration, CaseRun.Jobs> configurations = new EnumMap<>(Configuration.class);
         try {
-            for (Contender contender : Contender.values()) {
-                progress.starting("starting " + contender.label());
-                BenchApplication application = start(workspace, folders, contender, contender.label());
-                applications.put(contender, application);
-                contenders.put(contender, application::run);
+            for (Configuration configuration : Configuration.values()) {
+                progress.starting("starting " + configuration.label());
+                BenchApplication application = start(workspace, folders, configuration, configuration.label());
+                applications.put(configuration, application);
+                configurations.put(configuration, application::run);
             }
-            CaseRun runs = new CaseRun(contenders, options.rounds(), List.of(Form.values()), progress);
+            CaseRun runs = new CaseRun(configurations, options.rounds(), List.of(Form.values()), progress);
             for (BenchCase benchCase : options.selected()) {
                 results.add(
                         applications.values().stream().allMatch(BenchApplication::isAlive)
@@ -115,7 +115,7 @@ final class Comparison {
         return results;
     }
 
-    private BenchApplication start(Workspace workspace, RunFolders folders, Contender contender, String name)
+    private BenchApplication start(Workspace workspace, RunFolders folders, Configuration configuration, String name)
             throws IOException, InterruptedException {
         GarbageLog garbage = folders.garbage(name);
         Path warehouse = folders.logs().resolve("warehouse");
@@ -124,7 +124,7 @@ final class Comparison {
                 new BenchApplication.Setting(
                         name,
                         ShuffleOptions.EXECUTORS,
-                        options.conf(contender, folders.local(name, contender.inMemory()), warehouse, garbage),
+                        options.conf(configuration, folders.local(name, configuration.inMemory()), warehouse, garbage),
                         folders.log(name),
                         garbage.folder(),
                         options.timeout()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.link.LinkModel;
 import java.nio.file.Path;
@@ -67,13 +67,13 @@ final class RemoteOptions extends ShuffleOptions {
 
     /** {@inheritDoc} No byte of another executor is seen where it lies, nor read from this host's disks. */
     @Override
-    Map<String, String> conf(Contender contender, Path localDir, Path warehouse, GarbageLog garbage) {
-        Map<String, String> conf = super.conf(contender, localDir, warehouse, garbage);
+    Map<String, String> conf(Configuration configuration, Path localDir, Path warehouse, GarbageLog garbage) {
+        Map<String, String> conf = super.conf(configuration, localDir, warehouse, garbage);
         conf.put("spark.shuffle.readHostLocalDisk", "false");
         LinkModel link = link();
-        if (contender == Contender.OURS && link != null) {
+        if (configuration == Configuration.OURS && link != null) {
             conf.putAll(link.settings());
-        } else if (contender == Contender.OURS) {
+        } else if (configuration == Configuration.OURS) {
             conf.put("spark.shuffle.rdma.fabric.shm.inPlace", "false");
         }
         return conf;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.harness.cli.TextTable;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.List;
@@ -31,7 +31,7 @@ final class RemoteTable {
                 "READs of indexes", result -> Long.toString(Math.round(gained(result, ShuffleCounter.INDEX_READS))));
         table.number(
                 "link CPU s",
-                result -> decimals(result.of(Contender.OURS)
+                result -> decimals(result.of(Configuration.OURS)
                                 .figure(run -> run.linkCpuMillis())
                                 .median()
                         / 1_000));
@@ -41,7 +41,7 @@ final class RemoteTable {
     private static String blocked(CaseResult result) {
         return each(
                 result,
-                contender -> result.of(contender)
+                configuration -> result.of(configuration)
                         .figure(run -> run.tasks().fetchWaitMillis())
                         .median());
     }
@@ -49,18 +49,20 @@ final class RemoteTable {
     private static String garbage(CaseResult result) {
         return each(
                 result,
-                contender ->
-                        result.of(contender).figure(run -> run.garbageBytes()).median() / 1_000);
+                configuration -> result.of(configuration)
+                                .figure(run -> run.garbageBytes())
+                                .median()
+                        / 1_000);
     }
 
-    /** A figure of one contender's whole job. */
+    /** A figure of one configuration's whole job. */
     private interface Figure {
-        double of(Contender contender);
+        double of(Configuration configuration);
     }
 
     private static String each(CaseResult result, Figure figure) {
-        List<String> figures = List.of(Contender.values()).stream()
-                .map(contender -> decimals(figure.of(contender) / tasks(result)))
+        List<String> figures = List.of(Configuration.values()).stream()
+                .map(configuration -> decimals(figure.of(configuration) / tasks(result)))
                 .toList();
         return String.join(" / ", figures);
     }
@@ -70,7 +72,7 @@ final class RemoteTable {
     }
 
     private static double gained(CaseResult result, ShuffleCounter counter) {
-        return result.of(Contender.OURS).figure(run -> run.gained(counter)).median();
+        return result.of(Configuration.OURS).figure(run -> run.gained(counter)).median();
     }
 
     private static int tasks(CaseResult result) {

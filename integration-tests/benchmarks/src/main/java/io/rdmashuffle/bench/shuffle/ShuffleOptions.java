@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.CaseCatalogue;
@@ -115,11 +115,11 @@ class ShuffleOptions extends JobOptions {
         return settings;
     }
 
-    /** Returns the configuration of a contender. Compression is at the defaults, unless the contender has its own. */
-    Map<String, String> conf(Contender contender, Path localDir, Path warehouse, GarbageLog garbage) {
+    /** Returns the Spark settings of a configuration, with default compression unless it sets its own. */
+    Map<String, String> conf(Configuration configuration, Path localDir, Path warehouse, GarbageLog garbage) {
         Map<String, String> conf =
-                jobConf(contender.label(), contender == Contender.OURS, localDir, warehouse, garbage);
-        conf.putAll(contender.conf());
+                jobConf(configuration.label(), configuration == Configuration.OURS, localDir, warehouse, garbage);
+        conf.putAll(configuration.conf());
         return conf;
     }
 }

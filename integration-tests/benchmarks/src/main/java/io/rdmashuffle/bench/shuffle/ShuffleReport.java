@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.shuffle;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
@@ -84,18 +84,18 @@ record ShuffleReport(String bench, Map<String, Object> settings, List<CaseResult
         }
         json.put("fastestSort", result.fastestSort().label());
         Map<String, Object> ratios = new LinkedHashMap<>();
-        Contender.SORT.forEach(sort -> ratios.put(sort.label(), ratios(result, sort)));
+        Configuration.SORT.forEach(sort -> ratios.put(sort.label(), ratios(result, sort)));
         json.put("ratios", ratios);
         json.put("overheadWithinNoise", result.withinNoise());
-        Map<String, Object> contenders = new LinkedHashMap<>();
-        for (Contender contender : Contender.values()) {
-            contenders.put(contender.label(), json(result.of(contender), result.referenceBytes()));
+        Map<String, Object> configurations = new LinkedHashMap<>();
+        for (Configuration configuration : Configuration.values()) {
+            configurations.put(configuration.label(), json(result.of(configuration), result.referenceBytes()));
         }
-        json.put("contenders", contenders);
+        json.put("configurations", configurations);
         return json;
     }
 
-    private static Map<String, @Nullable Object> ratios(CaseResult result, Contender sort) {
+    private static Map<String, @Nullable Object> ratios(CaseResult result, Configuration sort) {
         Map<String, @Nullable Object> ratios = new LinkedHashMap<>();
         ratios.put("total", Ratio.orNull(result.totalRatio(sort)));
         ratios.put("rounds", result.totalRatioOfRounds(sort));
@@ -104,7 +104,7 @@ record ShuffleReport(String bench, Map<String, Object> settings, List<CaseResult
         return ratios;
     }
 
-    private static Map<String, Object> json(ContenderResult result, double referenceBytes) {
+    private static Map<String, Object> json(ConfigurationResult result, double referenceBytes) {
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("totalSeconds", result.seconds(Form.FULL));
         OptionalDouble overhead = result.overheadSeconds();

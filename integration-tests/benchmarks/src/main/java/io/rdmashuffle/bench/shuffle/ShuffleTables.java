@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.shuffle;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import io.rdmashuffle.bench.jobs.Measurement;
@@ -50,10 +50,10 @@ final class ShuffleTables {
 
     private static TextTable<CaseResult> times() {
         TextTable<CaseResult> table = names();
-        for (Contender contender : Contender.values()) {
+        for (Configuration configuration : Configuration.values()) {
             table.number(
-                    contender.label() + " s",
-                    result -> result.of(contender).seconds(Form.FULL).toString());
+                    configuration.label() + " s",
+                    result -> result.of(configuration).seconds(Form.FULL).toString());
         }
         table.number("total / ours", result -> ratios(result::totalRatio));
         table.text("fastest", result -> result.fastestSort().label());
@@ -72,8 +72,8 @@ final class ShuffleTables {
     }
 
     /** The ratios of sort shuffle's configurations, in their order. */
-    private static String ratios(Function<Contender, OptionalDouble> ratio) {
-        return Contender.SORT.stream()
+    private static String ratios(Function<Configuration, OptionalDouble> ratio) {
+        return Configuration.SORT.stream()
                 .map(sort -> Ratio.format(ratio.apply(sort)))
                 .collect(Collectors.joining(" / "));
     }
@@ -107,15 +107,15 @@ final class ShuffleTables {
     }
 
     private static String poolPeak(CaseResult result) {
-        ContenderResult ours = result.of(Contender.OURS);
+        ConfigurationResult ours = result.of(Configuration.OURS);
         return (ours.poolPeakIsExact() ? "" : ">= ") + ReadableBytes.format(ours.poolPeakBytes());
     }
 
-    /** All contenders' figures in their order. */
-    private static String each(CaseResult result, Function<ContenderResult, String> figure) {
+    /** All configurations' figures in their order. */
+    private static String each(CaseResult result, Function<ConfigurationResult, String> figure) {
         List<String> figures = new ArrayList<>();
-        for (Contender contender : Contender.values()) {
-            figures.add(figure.apply(result.of(contender)));
+        for (Configuration configuration : Configuration.values()) {
+            figures.add(figure.apply(result.of(configuration)));
         }
         return String.join(" / ", figures);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.demo.QueryReply;
@@ -41,43 +41,43 @@ record QueryResult(String name, List<QueryRound> rounds) {
                 .orElse(rounds.get(0).verdict());
     }
 
-    /** Returns whether a contender came to its end in every round. */
-    boolean has(Contender contender) {
-        return rounds.stream().allMatch(round -> round.has(contender));
+    /** Returns whether a configuration came to its end in every round. */
+    boolean has(Configuration configuration) {
+        return rounds.stream().allMatch(round -> round.has(configuration));
     }
 
     /** Returns the configuration of sort shuffle with the least median of all rounds; nothing unless rows are equal. */
-    Optional<Contender> fastestSort() {
+    Optional<Configuration> fastestSort() {
         return verdict().equal()
-                ? Contender.SORT.stream()
+                ? Configuration.SORT.stream()
                         .filter(this::has)
                         .min(Comparator.comparingDouble(sort -> seconds(sort).median()))
                 : Optional.empty();
     }
 
     /** Returns the configuration whose rows, tasks and bytes ours is held against: the first that compresses. */
-    Optional<Contender> reference() {
-        return Contender.SORT.stream()
+    Optional<Configuration> reference() {
+        return Configuration.SORT.stream()
                 .filter(sort -> sort.compresses() && has(sort))
                 .findFirst();
     }
 
-    Spread seconds(Contender contender) {
-        return figure(contender, QueryReply::millis).dividedBy(MILLIS);
+    Spread seconds(Configuration configuration) {
+        return figure(configuration, QueryReply::millis).dividedBy(MILLIS);
     }
 
-    Spread figure(Contender contender, ToLongFunction<QueryReply> figure) {
-        return Spread.of(figures(contender, figure));
+    Spread figure(Configuration configuration, ToLongFunction<QueryReply> figure) {
+        return Spread.of(figures(configuration, figure));
     }
 
-    List<Long> figures(Contender contender, ToLongFunction<QueryReply> figure) {
+    List<Long> figures(Configuration configuration, ToLongFunction<QueryReply> figure) {
         return rounds.stream()
-                .map(round -> figure.applyAsLong(round.of(contender)))
+                .map(round -> figure.applyAsLong(round.of(configuration)))
                 .toList();
     }
 
     /** Returns sort shuffle's time over ours, round by round; nothing unless rows are equal in all rounds. */
-    Optional<Spread> ratio(Contender sort) {
+    Optional<Spread> ratio(Configuration sort) {
         return spread(ratios(sort, QueryReply::millis));
     }
 
@@ -93,18 +93,18 @@ record QueryResult(String name, List<QueryRound> rounds) {
 
     /** Returns the ratio of one round; nothing where there was no such round. */
     OptionalDouble ratioOfRound(int round) {
-        Optional<Contender> fastest = fastestSort();
+        Optional<Configuration> fastest = fastestSort();
         if (fastest.isEmpty() || round >= rounds.size()) {
             return OptionalDouble.empty();
         }
         QueryRound one = rounds.get(round);
         return Ratio.of((double) one.of(fastest.get()).millis(), (double)
-                one.of(Contender.OURS).millis());
+                one.of(Configuration.OURS).millis());
     }
 
-    private List<Double> ratios(Contender sort, ToLongFunction<QueryReply> figure) {
+    private List<Double> ratios(Configuration sort, ToLongFunction<QueryReply> figure) {
         return verdict().equal() && has(sort)
-                ? Ratio.ofRounds(figures(sort, figure), figures(Contender.OURS, figure))
+                ? Ratio.ofRounds(figures(sort, figure), figures(Configuration.OURS, figure))
                 : List.of();
     }
 
@@ -124,24 +124,24 @@ record QueryResult(String name, List<QueryRound> rounds) {
     }
 
     /** Returns the tasks that read a shuffle, the median of all rounds. */
-    double reduceTasks(Contender contender) {
-        return figure(contender, reply -> reply.work().reduceTasks()).median();
+    double reduceTasks(Configuration configuration) {
+        return figure(configuration, reply -> reply.work().reduceTasks()).median();
     }
 
     /** Returns what tasks read from shuffles as it lay there. */
-    long bytesRead(Contender contender) {
-        return (long) figure(contender, QueryReply::shuffleReadBytes).median();
+    long bytesRead(Configuration configuration) {
+        return (long) figure(configuration, QueryReply::shuffleReadBytes).median();
     }
 
     /** Returns what tasks wrote to shuffles as it lies there. */
-    long bytesWritten(Contender contender) {
-        return (long)
-                figure(contender, reply -> reply.work().shuffleWrittenBytes()).median();
+    long bytesWritten(Configuration configuration) {
+        return (long) figure(configuration, reply -> reply.work().shuffleWrittenBytes())
+                .median();
     }
 
     /** Returns what the executors' processes held after the query, each page once. */
-    long memoryBytes(Contender contender) {
-        return (long) figure(contender, reply -> reply.work().memoryBytes()).median();
+    long memoryBytes(Configuration configuration) {
+        return (long) figure(configuration, reply -> reply.work().memoryBytes()).median();
     }
 
     /** Says who failed and why, in the last round; empty if all came to their end. */

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.demo.QueryReply;
 import io.rdmashuffle.demo.QueryVerdict;
 import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * One round of one query: what each contender answered, and whether ours has the rows of sort shuffle.
+ * One round of one query: what each configuration answered, and whether ours has the rows of sort shuffle.
  *
  * @param replies of all that take part, those that failed, too
  */
-record QueryRound(QueryVerdict verdict, Map<Contender, QueryReply> replies) {
+record QueryRound(QueryVerdict verdict, Map<Configuration, QueryReply> replies) {
     QueryRound {
         replies = Map.copyOf(replies);
     }
 
-    QueryReply of(Contender contender) {
-        QueryReply reply = replies.get(contender);
+    QueryReply of(Configuration configuration) {
+        QueryReply reply = replies.get(configuration);
         if (reply == null) {
-            throw new IllegalStateException(contender.label() + " does not take part");
+            throw new IllegalStateException(configuration.label() + " does not take part");
         }
         return reply;
     }
 
-    /** Returns whether a contender takes part and came to its end. */
-    boolean has(Contender contender) {
-        QueryReply reply = replies.get(contender);
+    /** Returns whether a configuration takes part and came to its end. */
+    boolean has(Configuration configuration) {
+        QueryReply reply = replies.get(configuration);
         return reply != null && reply.ok();
     }
 

@@ -3,9 +3,9 @@ package io.rdmashuffle.bench.tpcds;
 
 import java.io.IOException;
 
-/** Runs a query on all contenders. */
+/** Runs a query on all configurations. */
 interface QueryRunner {
-    /** Returns whether a contender has yet to be started, at all or anew after it died. */
+    /** Returns whether a configuration has yet to be started, at all or anew after it died. */
     boolean isCold();
 
     /** Runs a query on all, for nothing but to have it run before. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,7 +33,7 @@ record ReduceTasks(List<OfQuery> queries) {
             if (result.verdict().equal()) {
                 result.reference()
                         .ifPresent(sort -> found.add(new OfQuery(
-                                result.name(), result.reduceTasks(sort), result.reduceTasks(Contender.OURS))));
+                                result.name(), result.reduceTasks(sort), result.reduceTasks(Configuration.OURS))));
             }
         }
         return new ReduceTasks(found);

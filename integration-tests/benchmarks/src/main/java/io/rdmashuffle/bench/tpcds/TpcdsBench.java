@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.RunFolders;
 import io.rdmashuffle.demo.Application;
 import io.rdmashuffle.demo.ResultJudge;
@@ -81,15 +81,15 @@ public final class TpcdsBench extends Tool {
     /** What the applications of a run are made of. */
     private record Applications(Workspace workspace, Path data, RunFolders folders) {}
 
-    private Application application(Applications of, Contender contender) throws IOException {
+    private Application application(Applications of, Configuration configuration) throws IOException {
         return new Application(
-                contender.label(),
+                configuration.label(),
                 new Application.Setting(of.workspace(), of.data(), of.folders().logs(), options.timeout()),
-                options.conf(contender, of.folders().local(contender.label(), contender.inMemory())));
+                options.conf(configuration, of.folders().local(configuration.label(), configuration.inMemory())));
     }
 
     private void measure(Applications of, List<String> queries, Path file) throws IOException, InterruptedException {
-        try (Application sort = application(of, Contender.SORT_DISK);
+        try (Application sort = application(of, Configuration.SORT_DISK);
                 StepProgress progress = new StepProgress(out, "queries", queries.size())) {
             new ShuffleTableRun(sort, options.counts(), progress)
                     .run(queries, soFar -> soFar.write(file, options.settings()));
@@ -98,19 +98,20 @@ public final class TpcdsBench extends Tool {
 
     private TpcdsReport compare(Applications of, QueryCatalogue catalogue, List<String> queries)
             throws IOException, InterruptedException {
-        Map<Contender, Application> applications = new EnumMap<>(Contender.class);
-        for (Contender contender : options.contenders()) {
-            applications.put(contender, application(of, contender));
+        Map<Configuration, Application> applications = new EnumMap<>(Configuration.class);
+        for (Configuration configuration : options.configurations()) {
+            applications.put(configuration, application(of, configuration));
         }
-        try (Contenders contenders = new Contenders(applications, options.reference(), new ResultJudge(catalogue));
+        try (ConfigurationRunner configurations =
+                        new ConfigurationRunner(applications, options.reference(), new ResultJudge(catalogue));
                 StepProgress progress = new StepProgress(out, "queries", queries.size())) {
             return report(new TpcdsRun(
-                            contenders, options.counts(), progress, soFar -> options.keep(report(soFar)::writeJson))
+                            configurations, options.counts(), progress, soFar -> options.keep(report(soFar)::writeJson))
                     .run(queries));
         }
     }
 
     private TpcdsReport report(List<QueryResult> results) {
-        return new TpcdsReport(options.settings(), options.contenders(), results);
+        return new TpcdsReport(options.settings(), options.configurations(), results);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.FolderOptions;
 import io.rdmashuffle.demo.Application;
 import io.rdmashuffle.harness.Workspace;
@@ -57,7 +57,7 @@ final class TpcdsOptions extends FolderOptions {
     private @Nullable String subset;
 
     @Option(
-            names = "--contenders",
+            names = {"--configurations", "--contenders"},
             order = FIRST,
             paramLabel = "NAMES",
             split = ",",
@@ -65,7 +65,7 @@ final class TpcdsOptions extends FolderOptions {
                     + " all. Each takes as long as ours. The default has what Spark does unless it is told otherwise,"
                     + " and what shares with ours both memory and the lack of a codec; between these two sort-tmpfs is"
                     + " seldom the fastest. Default: sort-disk,sort-bare")
-    private List<String> contenders = List.of(Contender.SORT_DISK.label(), Contender.SORT_BARE.label());
+    private List<String> configurations = List.of(Configuration.SORT_DISK.label(), Configuration.SORT_BARE.label());
 
     @Option(
             names = "--warmups",
@@ -113,8 +113,8 @@ final class TpcdsOptions extends FolderOptions {
         if (subset != null && queries != null) {
             throw new IllegalArgumentException("--subset and --queries: either names the queries, not both");
         }
-        if (contenders().stream().noneMatch(Contender::compresses)) {
-            throw new IllegalArgumentException("--contenders " + String.join(",", contenders)
+        if (configurations().stream().noneMatch(Configuration::compresses)) {
+            throw new IllegalArgumentException("--configurations " + String.join(",", configurations)
                     + ": sort-disk or sort-tmpfs is wanted, since rows and reduce tasks are held against a shuffle"
                     + " that compresses");
         }
@@ -137,16 +137,16 @@ final class TpcdsOptions extends FolderOptions {
     }
 
     /** Returns who takes part, ours always. */
-    Set<Contender> contenders() {
-        Set<Contender> chosen = EnumSet.of(Contender.OURS);
-        for (String written : contenders) {
+    Set<Configuration> configurations() {
+        Set<Configuration> chosen = EnumSet.of(Configuration.OURS);
+        for (String written : configurations) {
             String name = written.strip();
-            List<Contender> found = Stream.of(Contender.values())
-                    .filter(contender -> name.equals(ALL) || name.equals(contender.label()))
+            List<Configuration> found = Stream.of(Configuration.values())
+                    .filter(configuration -> name.equals(ALL) || name.equals(configuration.label()))
                     .toList();
             if (found.isEmpty()) {
-                throw new IllegalArgumentException("--contenders " + name + ": valid are all, "
-                        + Contender.SORT.stream().map(Contender::label).collect(Collectors.joining(", ")));
+                throw new IllegalArgumentException("--configurations " + name + ": valid are all, "
+                        + Configuration.SORT.stream().map(Configuration::label).collect(Collectors.joining(", ")));
             }
             chosen.addAll(found);
         }
@@ -154,8 +154,11 @@ final class TpcdsOptions extends FolderOptions {
     }
 
     /** Returns the configuration whose rows ours must have: the first that compresses. */
-    Contender reference() {
-        return contenders().stream().filter(Contender::compresses).findFirst().orElseThrow();
+    Configuration reference() {
+        return configurations().stream()
+                .filter(Configuration::compresses)
+                .findFirst()
+                .orElseThrow();
     }
 
     TpcdsRun.Counts counts() {
@@ -178,17 +181,19 @@ final class TpcdsOptions extends FolderOptions {
         settings.put("scale", scale);
         settings.put("warmups", warmups);
         settings.put("repeatUnclear", repeatUnclear);
-        settings.put("contenders", contenders().stream().map(Contender::label).toList());
+        settings.put(
+                "configurations",
+                configurations().stream().map(Configuration::label).toList());
         settings.put("subset", subset == null ? "" : subset);
         return settings;
     }
 
-    /** Returns the configuration of a contender: the demo's, fully compiled, with the folder of its shuffle files. */
-    Map<String, String> conf(Contender contender, Path localDir) {
+    /** Returns the demo's Spark settings, fully compiled, with the folder for shuffle files of a configuration. */
+    Map<String, String> conf(Configuration configuration, Path localDir) {
         Map<String, String> wanted = Application.commonConf(EXECUTORS, true);
         wanted.put("spark.local.dir", localDir.toString());
-        Map<String, String> conf = complete(wanted, contender == Contender.OURS);
-        conf.putAll(contender.conf());
+        Map<String, String> conf = complete(wanted, configuration == Configuration.OURS);
+        conf.putAll(configuration.conf());
         return conf;
     }
 }

@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.tpcds;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.SerializationFeature;
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.demo.QueryReply;
@@ -25,16 +25,16 @@ import org.jspecify.annotations.Nullable;
  * Everything that a run of the bench found out.
  *
  * @param settings under which it did, by name
- * @param contenders who took part
+ * @param configurations who took part
  */
-record TpcdsReport(Map<String, Object> settings, Set<Contender> contenders, List<QueryResult> queries) {
+record TpcdsReport(Map<String, Object> settings, Set<Configuration> configurations, List<QueryResult> queries) {
     /** No query is to be below it, judged by all of its rounds: below, ours counts as slower than sort shuffle. */
     static final double GOAL = 0.97;
 
     private static final double MILLIS = 1_000;
 
     TpcdsReport {
-        contenders = Set.copyOf(contenders);
+        configurations = Set.copyOf(configurations);
         queries = List.copyOf(queries);
     }
 
@@ -43,8 +43,8 @@ record TpcdsReport(Map<String, Object> settings, Set<Contender> contenders, List
     }
 
     /** Returns the configurations of sort shuffle that took part, in their order. */
-    List<Contender> sorts() {
-        return Contender.SORT.stream().filter(contenders::contains).toList();
+    List<Configuration> sorts() {
+        return Configuration.SORT.stream().filter(configurations::contains).toList();
     }
 
     /** Returns the queries of which there is a ratio, the least first. */
@@ -62,7 +62,7 @@ record TpcdsReport(Map<String, Object> settings, Set<Contender> contenders, List
     }
 
     /** Returns the same against one configuration. */
-    OptionalDouble geometricMean(Contender sort) {
+    OptionalDouble geometricMean(Configuration sort) {
         return mean(query -> query.ratio(sort));
     }
 
@@ -136,7 +136,7 @@ record TpcdsReport(Map<String, Object> settings, Set<Contender> contenders, List
         json.put("verdict", query.verdict().name());
         json.put("equal", query.verdict().equal());
         json.put("errors", query.errors());
-        json.put("fastestSort", query.fastestSort().map(Contender::label).orElse(null));
+        json.put("fastestSort", query.fastestSort().map(Configuration::label).orElse(null));
         json.put("totalRatio", query.ratio().map(Spread::median).orElse(null));
         json.put("totalRatioOfRounds", query.ratio().orElse(null));
         // A query is many stages; what it would take without its shuffles cannot be run.
@@ -144,25 +144,26 @@ record TpcdsReport(Map<String, Object> settings, Set<Contender> contenders, List
         json.put("cpuRatio", query.cpuRatio().map(Spread::median).orElse(null));
         json.put("rounds", query.rounds().size());
         Map<String, Object> ran = new LinkedHashMap<>();
-        for (Contender contender : Contender.values()) {
-            if (query.has(contender)) {
-                ran.put(contender.label(), json(query, contender));
+        for (Configuration configuration : Configuration.values()) {
+            if (query.has(configuration)) {
+                ran.put(configuration.label(), json(query, configuration));
             }
         }
-        json.put("contenders", ran);
+        json.put("configurations", ran);
         return json;
     }
 
-    private static Map<String, @Nullable Object> json(QueryResult query, Contender contender) {
+    private static Map<String, @Nullable Object> json(QueryResult query, Configuration configuration) {
         Map<String, @Nullable Object> json = new LinkedHashMap<>();
-        json.put("ratio", query.ratio(contender).orElse(null));
-        json.put("seconds", query.seconds(contender));
-        json.put("cpuSeconds", query.figure(contender, QueryReply::cpuMillis).dividedBy(MILLIS));
-        json.put("reduceTasks", query.reduceTasks(contender));
-        json.put("shuffleReadBytes", query.bytesRead(contender));
-        json.put("shuffleWrittenBytes", query.bytesWritten(contender));
-        json.put("memoryBytes", query.memoryBytes(contender));
-        json.put("millis", query.figures(contender, QueryReply::millis));
+        json.put("ratio", query.ratio(configuration).orElse(null));
+        json.put("seconds", query.seconds(configuration));
+        json.put(
+                "cpuSeconds", query.figure(configuration, QueryReply::cpuMillis).dividedBy(MILLIS));
+        json.put("reduceTasks", query.reduceTasks(configuration));
+        json.put("shuffleReadBytes", query.bytesRead(configuration));
+        json.put("shuffleWrittenBytes", query.bytesWritten(configuration));
+        json.put("memoryBytes", query.memoryBytes(configuration));
+        json.put("millis", query.figures(configuration, QueryReply::millis));
         return json;
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.harness.cli.StepProgress;
 import java.io.IOException;
@@ -10,8 +10,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Runs queries on all contenders, each some times in turn, and then some times more those of which the rounds do not
- * agree on which side of the goal they are.
+ * Runs queries on all configurations in turn, and repeats queries whose rounds are on both sides of the goal.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> the runner is the bench's.
  */
@@ -64,7 +63,7 @@ final class TpcdsRun {
         return results;
     }
 
-    /** Ends early when rows differ or a contender fails: more rounds would not help. */
+    /** Ends early when rows differ or a configuration fails: more rounds would not help. */
     private List<QueryRound> rounds(String query, int count) throws IOException, InterruptedException {
         int warmups =
                 counts.warmups() > 0 && runner.isCold() ? counts.warmups() + WARMUPS_AFTER_START : counts.warmups();
@@ -86,13 +85,13 @@ final class TpcdsRun {
     private static String line(QueryResult result) {
         StringBuilder line =
                 new StringBuilder(result.name() + ": " + result.verdict().label());
-        for (Contender contender : Contender.values()) {
-            if (result.has(contender)) {
+        for (Configuration configuration : Configuration.values()) {
+            if (result.has(configuration)) {
                 line.append(String.format(
                         Locale.ROOT,
                         ", %s %.2f s",
-                        contender.label(),
-                        result.seconds(contender).median()));
+                        configuration.label(),
+                        result.seconds(configuration).median()));
             }
         }
         line.append(", fastest / ours ")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Ratio;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.harness.cli.ReadableBytes;
@@ -97,14 +97,16 @@ final class TpcdsTables {
                 .text("query", QueryResult::name)
                 .number("equal", query -> query.verdict().label())
                 .number("rounds", query -> Integer.toString(query.rounds().size()));
-        for (Contender contender : inOrder(report)) {
+        for (Configuration configuration : inOrder(report)) {
             table.number(
-                    contender.label() + " s",
-                    query -> query.has(contender) ? query.seconds(contender).toString() : "-");
+                    configuration.label() + " s",
+                    query -> query.has(configuration)
+                            ? query.seconds(configuration).toString()
+                            : "-");
         }
         return table.text(
                         "fastest",
-                        query -> query.fastestSort().map(Contender::label).orElse("-"))
+                        query -> query.fastestSort().map(Configuration::label).orElse("-"))
                 .number("fastest / ours, by round", query -> ratio(query.ratio()))
                 .number("CPU: fastest / ours", query -> ratio(query.cpuRatio()));
     }
@@ -121,18 +123,18 @@ final class TpcdsTables {
     }
 
     private static Function<QueryResult, String> each(
-            TpcdsReport report, BiFunction<QueryResult, Contender, String> figure) {
+            TpcdsReport report, BiFunction<QueryResult, Configuration, String> figure) {
         return query -> inOrder(report).stream()
-                .map(contender -> query.has(contender) ? figure.apply(query, contender) : "-")
+                .map(configuration -> query.has(configuration) ? figure.apply(query, configuration) : "-")
                 .collect(Collectors.joining(" / "));
     }
 
     private static String labels(TpcdsReport report) {
-        return inOrder(report).stream().map(Contender::label).collect(Collectors.joining(" / "));
+        return inOrder(report).stream().map(Configuration::label).collect(Collectors.joining(" / "));
     }
 
-    private static List<Contender> inOrder(TpcdsReport report) {
-        return report.contenders().stream().sorted().toList();
+    private static List<Configuration> inOrder(TpcdsReport report) {
+        return report.configurations().stream().sorted().toList();
     }
 
     private static String ratio(Optional<Spread> ratio) {

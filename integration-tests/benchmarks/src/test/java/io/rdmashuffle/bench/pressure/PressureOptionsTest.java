@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.pressure;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.Refusals;
 import java.nio.file.Path;
@@ -57,7 +57,7 @@ class PressureOptionsTest {
         assertThat(ours(Transfer.COPYING, null))
                 .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
                 .containsEntry("spark.shuffle.readHostLocalDisk", "false");
-        assertThat(bench.options.sortConf(Contender.SORT_DISK, Transfer.COPYING, FOLDERS))
+        assertThat(bench.options.sortConf(Configuration.SORT_DISK, Transfer.COPYING, FOLDERS))
                 .containsEntry("spark.shuffle.readHostLocalDisk", "false")
                 .containsEntry("spark.shuffle.manager", "sort")
                 .doesNotContainKey("spark.shuffle.rdma.fabric.shm.inPlace");

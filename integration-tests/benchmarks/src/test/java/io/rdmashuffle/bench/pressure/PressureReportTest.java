@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.CaseCatalogue;
 import io.rdmashuffle.bench.jobs.Measurement;
@@ -37,10 +37,10 @@ class PressureReportTest {
     }
 
     private static PressurePoint point(Transfer transfer, String size, long oursMillis, long oursRecords) {
-        Map<Contender, List<Measurement>> runs = new EnumMap<>(Contender.class);
-        runs.put(Contender.SORT_DISK, List.of(run(3_000, 100), run(3_100, 100), run(2_900, 100)));
-        runs.put(Contender.SORT_TMPFS, List.of(run(2_400, 100)));
-        runs.put(Contender.OURS, List.of(run(oursMillis, oursRecords)));
+        Map<Configuration, List<Measurement>> runs = new EnumMap<>(Configuration.class);
+        runs.put(Configuration.SORT_DISK, List.of(run(3_000, 100), run(3_100, 100), run(2_900, 100)));
+        runs.put(Configuration.SORT_TMPFS, List.of(run(2_400, 100)));
+        runs.put(Configuration.OURS, List.of(run(oursMillis, oursRecords)));
         return new PressurePoint(transfer, CASE, PoolShare.parse(size), 10 << 20, runs, "");
     }
 
@@ -56,8 +56,8 @@ class PressureReportTest {
     @Test
     void aPointSaysRatiosWaitsAndBytes() {
         PressurePoint point = point(Transfer.IN_PLACE, "1/10", 2_000, 100);
-        assertThat(point.ratio(Contender.SORT_DISK).orElseThrow()).isCloseTo(1.5, within(1e-9));
-        assertThat(point.ratio(Contender.SORT_TMPFS).orElseThrow()).isCloseTo(1.2, within(1e-9));
+        assertThat(point.ratio(Configuration.SORT_DISK).orElseThrow()).isCloseTo(1.5, within(1e-9));
+        assertThat(point.ratio(Configuration.SORT_TMPFS).orElseThrow()).isCloseTo(1.2, within(1e-9));
         assertThat(point.waitShare()).isCloseTo(0.01, within(1e-9));
         assertThat(point.ok()).isTrue();
         assertThat(report().render())

@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
 import io.rdmashuffle.bench.jobs.CaseCatalogue;
@@ -28,16 +28,16 @@ class CaseRunTest {
     private final List<String> asked = new ArrayList<>();
 
     private CaseResult run(List<Form> forms, int rounds, int warmups, CaseRun.Jobs ours) throws Exception {
-        Map<Contender, CaseRun.Jobs> contenders = new EnumMap<>(Contender.class);
-        for (Contender contender : Contender.values()) {
-            contenders.put(contender, job -> {
-                asked.add(contender.label() + " " + job.form());
-                return contender == Contender.OURS ? ours.run(job) : measured();
+        Map<Configuration, CaseRun.Jobs> configurations = new EnumMap<>(Configuration.class);
+        for (Configuration configuration : Configuration.values()) {
+            configurations.put(configuration, job -> {
+                asked.add(configuration.label() + " " + job.form());
+                return configuration == Configuration.OURS ? ours.run(job) : measured();
             });
         }
         try (StepProgress progress =
                 new StepProgress(new PrintStream(new ByteArrayOutputStream()), "rounds", rounds + warmups)) {
-            return new CaseRun(contenders, rounds, forms, progress).run(CASE, 100, warmups);
+            return new CaseRun(configurations, rounds, forms, progress).run(CASE, 100, warmups);
         }
     }
 
@@ -48,11 +48,11 @@ class CaseRunTest {
 
     /** Each of these is an application of its own. */
     @Test
-    void ofFirstJobsEachContenderRunsOneARoundAndAnotherOneBegins() throws Exception {
+    void ofFirstJobsEachConfigurationRunsOneARoundAndAnotherOneBegins() throws Exception {
         CaseResult result = run(List.of(Form.FULL), 2, 0, job -> measured());
         assertThat(result.ok()).isTrue();
-        assertThat(result.of(Contender.OURS).runs(Form.FULL)).hasSize(2);
-        assertThat(result.of(Contender.OURS).floorSeconds()).isEmpty();
+        assertThat(result.of(Configuration.OURS).runs(Form.FULL)).hasSize(2);
+        assertThat(result.of(Configuration.OURS).floorSeconds()).isEmpty();
         assertThat(asked)
                 .containsExactly(
                         "sort-disk FULL",
@@ -69,13 +69,13 @@ class CaseRunTest {
     void warmUpsAreNotCountedAndEveryFormIsMeasured() throws Exception {
         CaseResult result = run(List.of(Form.values()), 1, 2, job -> measured());
         for (Form form : Form.values()) {
-            assertThat(result.of(Contender.OURS).runs(form)).hasSize(1);
+            assertThat(result.of(Configuration.OURS).runs(form)).hasSize(1);
         }
         assertThat(asked.stream().filter(each -> each.equals("ours FULL"))).hasSize(3);
     }
 
     @Test
-    void aContenderThatFailsFailsTheCase() throws Exception {
+    void aConfigurationThatFailsFailsTheCase() throws Exception {
         CaseResult result = run(List.of(Form.FULL), 1, 0, job -> {
             throw new IOException("ours-1: gone");
         });

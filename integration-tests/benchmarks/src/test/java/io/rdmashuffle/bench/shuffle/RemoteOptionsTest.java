@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.shuffle;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.Refusals;
 import io.rdmashuffle.bench.link.LinkModel;
@@ -20,19 +20,19 @@ class RemoteOptionsTest {
     private final RemoteBench bench = new RemoteBench();
     private final CommandLine commandLine = bench.commandLine();
 
-    private Map<String, String> conf(Contender contender, String... args) {
+    private Map<String, String> conf(Configuration configuration, String... args) {
         commandLine.parseArgs(args);
-        return bench.options.conf(contender, Path.of("/l"), Path.of("/w"), new GarbageLog(Path.of("/g")));
+        return bench.options.conf(configuration, Path.of("/l"), Path.of("/w"), new GarbageLog(Path.of("/g")));
     }
 
     @Test
     void nothingIsReadInPlaceOrFromThisHostsDisks() {
-        for (Contender contender : Contender.values()) {
-            assertThat(conf(contender)).containsEntry("spark.shuffle.readHostLocalDisk", "false");
+        for (Configuration configuration : Configuration.values()) {
+            assertThat(conf(configuration)).containsEntry("spark.shuffle.readHostLocalDisk", "false");
         }
-        assertThat(conf(Contender.OURS)).containsEntry(LinkModel.GIGABITS, "100.0");
-        assertThat(conf(Contender.SORT_DISK)).doesNotContainKey(LinkModel.GIGABITS);
-        assertThat(conf(Contender.OURS, "--unmodelled"))
+        assertThat(conf(Configuration.OURS)).containsEntry(LinkModel.GIGABITS, "100.0");
+        assertThat(conf(Configuration.SORT_DISK)).doesNotContainKey(LinkModel.GIGABITS);
+        assertThat(conf(Configuration.OURS, "--unmodelled"))
                 .containsEntry("spark.shuffle.rdma.fabric.shm.inPlace", "false")
                 .doesNotContainKey(LinkModel.GIGABITS);
     }

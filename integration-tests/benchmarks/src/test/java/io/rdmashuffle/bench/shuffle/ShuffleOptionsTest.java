@@ -4,7 +4,7 @@ package io.rdmashuffle.bench.shuffle;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.entry;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.Refusals;
 import io.rdmashuffle.bench.jobs.BenchCase;
@@ -21,9 +21,9 @@ class ShuffleOptionsTest {
     private final ShuffleBench bench = new ShuffleBench();
     private final CommandLine commandLine = bench.commandLine();
 
-    private Map<String, String> conf(Contender contender, String... args) {
+    private Map<String, String> conf(Configuration configuration, String... args) {
         commandLine.parseArgs(args);
-        return bench.options.conf(contender, Path.of("/l"), Path.of("/w"), new GarbageLog(Path.of("/g")));
+        return bench.options.conf(configuration, Path.of("/l"), Path.of("/w"), new GarbageLog(Path.of("/g")));
     }
 
     /** Runs what must end before anything starts. */
@@ -58,22 +58,22 @@ class ShuffleOptionsTest {
     @Test
     void allAreAlikeButForTheirShuffle() {
         String[] args = {"--conf", "spark.a=b", "--ours-conf", "spark.a=c", "--pool", "1g", "--executor-memory", "900"};
-        for (Contender contender : Contender.values()) {
-            assertThat(conf(contender, args))
+        for (Configuration configuration : Configuration.values()) {
+            assertThat(conf(configuration, args))
                     .containsEntry("spark.master", "local-cluster[2,1,900]")
                     .containsEntry("spark.sql.adaptive.enabled", "false")
                     .containsEntry("spark.local.dir", "/l")
                     .doesNotContainKey("spark.io.compression.codec");
-            if (contender == Contender.SORT_BARE) {
-                assertThat(conf(contender, args)).containsEntry("spark.shuffle.compress", "false");
+            if (configuration == Configuration.SORT_BARE) {
+                assertThat(conf(configuration, args)).containsEntry("spark.shuffle.compress", "false");
             } else {
-                assertThat(conf(contender, args)).doesNotContainKey("spark.shuffle.compress");
+                assertThat(conf(configuration, args)).doesNotContainKey("spark.shuffle.compress");
             }
         }
-        assertThat(conf(Contender.OURS, args))
+        assertThat(conf(Configuration.OURS, args))
                 .containsEntry("spark.a", "c")
                 .containsEntry("spark.shuffle.rdma.pool.maxSize", "1g");
-        assertThat(conf(Contender.SORT_DISK, args))
+        assertThat(conf(Configuration.SORT_DISK, args))
                 .containsEntry("spark.a", "b")
                 .containsEntry("spark.shuffle.manager", "sort")
                 .doesNotContainKey("spark.shuffle.rdma.pool.maxSize");
@@ -82,17 +82,17 @@ class ShuffleOptionsTest {
     @Test
     void withEqualMemorySortShuffleHasThePoolAsHeap() {
         String[] args = {"--equal-memory", "--pool", "2g", "--executor-memory", "900"};
-        for (Contender contender : Contender.SORT) {
-            assertThat(conf(contender, args))
+        for (Configuration configuration : Configuration.SORT) {
+            assertThat(conf(configuration, args))
                     .containsEntry("spark.master", "local-cluster[2,1,2948]")
                     .containsEntry("spark.executor.memory", "2948m");
         }
-        assertThat(conf(Contender.OURS, args)).containsEntry("spark.executor.memory", "900m");
+        assertThat(conf(Configuration.OURS, args)).containsEntry("spark.executor.memory", "900m");
     }
 
     @Test
     void javaOptionsOfTheUserAreKeptBesideTheGarbageLog() {
-        assertThat(conf(Contender.OURS, "--conf", "spark.executor.extraJavaOptions=-XX:+UseSerialGC"))
+        assertThat(conf(Configuration.OURS, "--conf", "spark.executor.extraJavaOptions=-XX:+UseSerialGC"))
                 .containsEntry("spark.executor.extraJavaOptions", "-XX:+UseSerialGC -Xlog:gc:file=/g/gc-%p.log");
     }
 

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.bench.jobs.BenchCase;
 import io.rdmashuffle.bench.jobs.BenchJob.Form;
@@ -31,8 +31,8 @@ class ShuffleReportTest {
         return new Measurement(millis, millis * 2 + 500, 500, 7, tasks, 2_000_000, 1_000, 0, counters, Map.of());
     }
 
-    private static ContenderResult result(long full, long unshuffled, long fewRows, Map<String, Long> counters) {
-        ContenderResult result = new ContenderResult(50);
+    private static ConfigurationResult result(long full, long unshuffled, long fewRows, Map<String, Long> counters) {
+        ConfigurationResult result = new ConfigurationResult(50);
         for (long noise : new long[] {0, -90, 100}) {
             result.add(Form.FULL, run(full + noise, 1_000, counters));
         }
@@ -41,34 +41,35 @@ class ShuffleReportTest {
         return result;
     }
 
-    private static CaseResult comparison(ContenderResult ours) {
-        Map<Contender, ContenderResult> results = new EnumMap<>(Contender.class);
-        results.put(Contender.SORT_DISK, result(10_000, 4_000, 1_000, Map.of()));
-        results.put(Contender.SORT_TMPFS, result(8_000, 4_000, 1_000, Map.of()));
-        results.put(Contender.SORT_BARE, result(7_000, 4_000, 1_000, Map.of()));
-        results.put(Contender.OURS, ours);
+    private static CaseResult comparison(ConfigurationResult ours) {
+        Map<Configuration, ConfigurationResult> results = new EnumMap<>(Configuration.class);
+        results.put(Configuration.SORT_DISK, result(10_000, 4_000, 1_000, Map.of()));
+        results.put(Configuration.SORT_TMPFS, result(8_000, 4_000, 1_000, Map.of()));
+        results.put(Configuration.SORT_BARE, result(7_000, 4_000, 1_000, Map.of()));
+        results.put(Configuration.OURS, ours);
         return new CaseResult(CASE, 8_000, results, "");
     }
 
-    private static ContenderResult ours() {
+    private static ConfigurationResult ours() {
         return result(5_000, 2_000, 3_000, Map.of("poolPeak", 900L, "poolUsed", 700L));
     }
 
     @Test
     void overheadIsWhatIsAboveTheLargerFloor() {
         CaseResult result = comparison(ours());
-        assertThat(result.of(Contender.SORT_DISK).overheadSeconds().orElseThrow())
+        assertThat(result.of(Configuration.SORT_DISK).overheadSeconds().orElseThrow())
                 .isCloseTo(6, within(1e-9));
-        assertThat(result.of(Contender.OURS).floorSeconds()).hasValue(3);
-        assertThat(result.of(Contender.OURS).overheadSeconds().orElseThrow()).isCloseTo(2, within(1e-9));
-        assertThat(result.totalRatio(Contender.SORT_DISK)).hasValue(2);
-        assertThat(result.totalRatio(Contender.SORT_TMPFS)).hasValue(1.6);
-        assertThat(result.fastestSort()).isEqualTo(Contender.SORT_BARE);
+        assertThat(result.of(Configuration.OURS).floorSeconds()).hasValue(3);
+        assertThat(result.of(Configuration.OURS).overheadSeconds().orElseThrow())
+                .isCloseTo(2, within(1e-9));
+        assertThat(result.totalRatio(Configuration.SORT_DISK)).hasValue(2);
+        assertThat(result.totalRatio(Configuration.SORT_TMPFS)).hasValue(1.6);
+        assertThat(result.fastestSort()).isEqualTo(Configuration.SORT_BARE);
         assertThat(result.totalRatio(result.fastestSort())).hasValue(1.4);
-        assertThat(result.overheadRatio(Contender.SORT_DISK).orElseThrow()).isCloseTo(3, within(1e-9));
-        assertThat(result.cpuRatio(Contender.SORT_DISK)).hasValue(2);
+        assertThat(result.overheadRatio(Configuration.SORT_DISK).orElseThrow()).isCloseTo(3, within(1e-9));
+        assertThat(result.cpuRatio(Configuration.SORT_DISK)).hasValue(2);
         // 10 s of CPU for the half GB that sort shuffle writes.
-        assertThat(result.of(Contender.OURS).cpuSecondsPerGigabyte(result.referenceBytes()))
+        assertThat(result.of(Configuration.OURS).cpuSecondsPerGigabyte(result.referenceBytes()))
                 .isEqualTo(20);
         assertThat(result.ok()).isTrue();
     }
@@ -76,7 +77,7 @@ class ShuffleReportTest {
     /** Rounds are measured in turn, so that a slow minute of the machine is in both figures of a ratio. */
     @Test
     void ratiosSpreadAsThoseOfTheirRoundsDo() {
-        Spread rounds = comparison(ours()).totalRatioOfRounds(Contender.SORT_DISK);
+        Spread rounds = comparison(ours()).totalRatioOfRounds(Configuration.SORT_DISK);
         assertThat(rounds.median()).isEqualTo(2);
         assertThat(rounds.min()).isCloseTo(10_100.0 / 5_100, within(1e-9));
         assertThat(rounds.max()).isCloseTo(9_910.0 / 4_910, within(1e-9));
@@ -85,7 +86,7 @@ class ShuffleReportTest {
     @Test
     void noOverheadIsSaidAndNotDividedBy() {
         CaseResult result = comparison(result(3_000, 3_100, 1_000, Map.of()));
-        assertThat(result.overheadRatio(Contender.SORT_DISK)).isEmpty();
+        assertThat(result.overheadRatio(Configuration.SORT_DISK)).isEmpty();
         assertThat(result.withinNoise()).singleElement().asString().contains("ours is within noise (-0.10 s)");
         assertThat(ShuffleTables.render(new ShuffleReport("shuffle", Map.of(), List.of(result))))
                 .contains("within noise")
@@ -95,16 +96,16 @@ class ShuffleReportTest {
     /** As with --cold. */
     @Test
     void withoutFloorsThereIsNoOverheadAndAllElse(@TempDir Path folder) throws Exception {
-        Map<Contender, ContenderResult> results = new EnumMap<>(Contender.class);
-        for (Contender contender : Contender.values()) {
-            ContenderResult result = new ContenderResult(0);
-            result.add(Form.FULL, run(contender == Contender.OURS ? 5_000 : 8_000, 1_000, Map.of()));
-            results.put(contender, result);
+        Map<Configuration, ConfigurationResult> results = new EnumMap<>(Configuration.class);
+        for (Configuration configuration : Configuration.values()) {
+            ConfigurationResult result = new ConfigurationResult(0);
+            result.add(Form.FULL, run(configuration == Configuration.OURS ? 5_000 : 8_000, 1_000, Map.of()));
+            results.put(configuration, result);
         }
         CaseResult result = new CaseResult(CASE, 8_000, results, "");
         assertThat(result.ok()).isTrue();
-        assertThat(result.totalRatio(Contender.SORT_DISK)).hasValue(1.6);
-        assertThat(result.overheadRatio(Contender.SORT_DISK)).isEmpty();
+        assertThat(result.totalRatio(Configuration.SORT_DISK)).hasValue(1.6);
+        assertThat(result.overheadRatio(Configuration.SORT_DISK)).isEmpty();
         assertThat(result.withinNoise()).isEmpty();
         ShuffleReport report = new ShuffleReport("shuffle", Map.of(), List.of(result));
         assertThat(ShuffleTables.render(report)).contains("1.60").contains("- / - / - / -");
@@ -112,8 +113,9 @@ class ShuffleReportTest {
         report.writeJson(file);
         JsonNode json = new ObjectMapper().readTree(file.toFile());
         assertThat(json.at("/cases/0/ratios/sort-disk/overhead").isNull()).isTrue();
-        assertThat(json.at("/cases/0/contenders/ours").has("overheadSeconds")).isFalse();
-        assertThat(json.at("/cases/0/contenders/ours/totalSeconds/median").asDouble())
+        assertThat(json.at("/cases/0/configurations/ours").has("overheadSeconds"))
+                .isFalse();
+        assertThat(json.at("/cases/0/configurations/ours/totalSeconds/median").asDouble())
                 .isEqualTo(5);
     }
 
@@ -132,7 +134,7 @@ class ShuffleReportTest {
 
     @Test
     void otherRecordsAreAnError() {
-        ContenderResult ours = ours();
+        ConfigurationResult ours = ours();
         ours.add(Form.FULL, run(5_000, 999, Map.of()));
         CaseResult result = comparison(ours);
         assertThat(result.ok()).isFalse();
@@ -147,14 +149,14 @@ class ShuffleReportTest {
 
     @Test
     void aFloorThatShufflesIsAnError() {
-        ContenderResult ours = ours();
+        ConfigurationResult ours = ours();
         ours.add(Form.UNSHUFFLED, run(5_000, 10, Map.of()));
         assertThat(comparison(ours).disagreements()).anyMatch(line -> line.contains("floor without a shuffle"));
     }
 
     @Test
     void recordsThatWereNotReadAreAnError() {
-        ContenderResult ours = ours();
+        ConfigurationResult ours = ours();
         TaskTotals lost = new TaskTotals(1_000, 1, 990, 1, 0, 0, 0, 0, 0);
         ours.add(Form.FULL, new Measurement(5_000, 1, 0, 1, lost, 0, 0, 0, Map.of(), Map.of()));
         assertThat(comparison(ours).disagreements()).anyMatch(line -> line.contains("read 990"));
@@ -164,7 +166,7 @@ class ShuffleReportTest {
     void thePeakIsExactOnlyIfThisCaseRaisedIt() {
         assertThat(ours().poolPeakIsExact()).isTrue();
         assertThat(ours().poolPeakBytes()).isEqualTo(900);
-        ContenderResult later = new ContenderResult(900);
+        ConfigurationResult later = new ConfigurationResult(900);
         later.add(Form.FULL, run(1, 1, Map.of("poolPeak", 900L, "poolUsed", 700L)));
         assertThat(later.poolPeakIsExact()).isFalse();
         assertThat(later.poolPeakBytes()).isEqualTo(700);
@@ -192,12 +194,12 @@ class ShuffleReportTest {
         assertThat(json.at("/cases/0/ratios/sort-bare/total").asDouble()).isEqualTo(1.4);
         assertThat(json.at("/cases/0/ratios/sort-bare/rounds/median").asDouble())
                 .isEqualTo(1.4);
-        assertThat(json.at("/cases/0/contenders/ours/memoryBytes").asLong()).isEqualTo(2_000_000);
-        assertThat(json.at("/cases/0/contenders/ours/totalSeconds/median").asDouble())
+        assertThat(json.at("/cases/0/configurations/ours/memoryBytes").asLong()).isEqualTo(2_000_000);
+        assertThat(json.at("/cases/0/configurations/ours/totalSeconds/median").asDouble())
                 .isEqualTo(5);
-        assertThat(json.at("/cases/0/contenders/ours/totalSeconds/min").asDouble())
+        assertThat(json.at("/cases/0/configurations/ours/totalSeconds/min").asDouble())
                 .isEqualTo(4.91);
-        assertThat(json.at("/cases/0/contenders/ours/runs/FULL/2/millis").asLong())
+        assertThat(json.at("/cases/0/configurations/ours/runs/FULL/2/millis").asLong())
                 .isEqualTo(5_100);
         assertThat(json.at("/cases/1/ratios/sort-disk/overhead").isNull()).isTrue();
         assertThat(json.at("/cases/2/ok").asBoolean()).isFalse();

@@ -4,7 +4,7 @@ package io.rdmashuffle.bench.tpcds;
 import static io.rdmashuffle.bench.tpcds.Rounds.round;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.demo.QueryVerdict;
 import java.util.Arrays;
@@ -23,8 +23,8 @@ class QueryResultTest {
     @Test
     void theMedianIsOfTheRatiosOfRoundsAndNotOfTheTimes() {
         QueryResult result = query(round(1_000, 2_000), round(4_000, 1_000), round(2_000, 2_200));
-        assertThat(result.seconds(Contender.SORT_DISK).median())
-                .isEqualTo(result.seconds(Contender.OURS).median());
+        assertThat(result.seconds(Configuration.SORT_DISK).median())
+                .isEqualTo(result.seconds(Configuration.OURS).median());
         assertThat(result.ratio()).contains(new Spread(2_000 / 2_200.0, 0.5, 4));
         assertThat(result.isBelow(TpcdsReport.GOAL)).isTrue();
     }
@@ -43,9 +43,9 @@ class QueryResultTest {
                 round(QueryVerdict.EQUAL, 3_000, 1_000, 2_000),
                 round(QueryVerdict.EQUAL, 900, 1_000, 2_000),
                 round(QueryVerdict.EQUAL, 3_000, 1_000, 2_000));
-        assertThat(result.fastestSort()).contains(Contender.SORT_BARE);
+        assertThat(result.fastestSort()).contains(Configuration.SORT_BARE);
         assertThat(result.ratio()).contains(new Spread(0.5, 0.5, 0.5));
-        assertThat(result.ratio(Contender.SORT_DISK).orElseThrow().median()).isEqualTo(1.5);
+        assertThat(result.ratio(Configuration.SORT_DISK).orElseThrow().median()).isEqualTo(1.5);
         assertThat(result.cpuRatio()).contains(new Spread(0.5, 0.5, 0.5));
         assertThat(result.ratioOfRound(2)).hasValue(0.5);
         assertThat(result.ratioOfRound(3)).isEmpty();
@@ -56,14 +56,14 @@ class QueryResultTest {
         QueryRound failed = new QueryRound(
                 QueryVerdict.EQUAL,
                 Map.of(
-                        Contender.SORT_DISK,
+                        Configuration.SORT_DISK,
                         Rounds.reply(3_000, 1),
-                        Contender.SORT_BARE,
+                        Configuration.SORT_BARE,
                         Rounds.failed("no answer within 7 s"),
-                        Contender.OURS,
+                        Configuration.OURS,
                         Rounds.reply(2_000, 1)));
         QueryResult result = query(round(QueryVerdict.EQUAL, 3_000, 1_000, 2_000), failed);
-        assertThat(result.fastestSort()).contains(Contender.SORT_DISK);
+        assertThat(result.fastestSort()).contains(Configuration.SORT_DISK);
         assertThat(result.errors()).isEqualTo("sort-bare: no answer within 7 s");
         assertThat(failed.complete()).isFalse();
     }

@@ -4,7 +4,7 @@ package io.rdmashuffle.bench.tpcds;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.demo.QueryVerdict;
 import java.util.List;
 import java.util.Map;
@@ -19,11 +19,11 @@ class ReduceTasksTest {
                 List.of(new QueryRound(
                         verdict,
                         Map.of(
-                                Contender.SORT_DISK,
+                                Configuration.SORT_DISK,
                                 Rounds.reply(9, disk),
-                                Contender.SORT_BARE,
+                                Configuration.SORT_BARE,
                                 Rounds.reply(1, bare),
-                                Contender.OURS,
+                                Configuration.OURS,
                                 Rounds.reply(9, ours)))));
     }
 
@@ -46,11 +46,11 @@ class ReduceTasksTest {
                 List.of(new QueryRound(
                         QueryVerdict.EQUAL,
                         Map.of(
-                                Contender.SORT_DISK,
+                                Configuration.SORT_DISK,
                                 Rounds.failed("gone"),
-                                Contender.SORT_BARE,
+                                Configuration.SORT_BARE,
                                 Rounds.reply(1, 5),
-                                Contender.OURS,
+                                Configuration.OURS,
                                 Rounds.reply(1, 5)))));
         assertThat(ReduceTasks.of(List.of(failed)).queries()).isEmpty();
         assertThat(ReduceTasks.of(List.of()).ratio()).isEmpty();

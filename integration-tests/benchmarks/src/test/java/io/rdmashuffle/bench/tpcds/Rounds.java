@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.demo.QueryReply;
 import io.rdmashuffle.demo.QueryVerdict;
 import io.rdmashuffle.demo.QueryWork;
@@ -26,11 +26,11 @@ final class Rounds {
         return new QueryRound(
                 verdict,
                 Map.of(
-                        Contender.SORT_DISK,
+                        Configuration.SORT_DISK,
                         reply(disk, TASKS),
-                        Contender.SORT_BARE,
+                        Configuration.SORT_BARE,
                         reply(bare, 2 * TASKS),
-                        Contender.OURS,
+                        Configuration.OURS,
                         reply(ours, TASKS)));
     }
 

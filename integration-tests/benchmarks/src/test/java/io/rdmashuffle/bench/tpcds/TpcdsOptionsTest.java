@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.tpcds;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Refusals;
 import io.rdmashuffle.harness.tpcds.QueryCatalogue;
 import java.nio.file.Path;
@@ -18,8 +18,8 @@ class TpcdsOptionsTest {
     private final TpcdsBench bench = new TpcdsBench();
     private final CommandLine commandLine = bench.commandLine();
 
-    private Map<String, String> conf(Contender contender) {
-        return bench.options.conf(contender, Path.of("/l"));
+    private Map<String, String> conf(Configuration configuration) {
+        return bench.options.conf(configuration, Path.of("/l"));
     }
 
     private List<String> queries(String... args) throws Exception {
@@ -34,9 +34,9 @@ class TpcdsOptionsTest {
         assertThat(queries()).hasSize(103);
         assertThat(bench.options.scale()).isEqualByComparingTo("1");
         assertThat(bench.options.counts()).isEqualTo(new TpcdsRun.Counts(1, 3, 2));
-        assertThat(bench.options.contenders())
-                .containsExactly(Contender.SORT_DISK, Contender.SORT_BARE, Contender.OURS);
-        assertThat(bench.options.reference()).isEqualTo(Contender.SORT_DISK);
+        assertThat(bench.options.configurations())
+                .containsExactly(Configuration.SORT_DISK, Configuration.SORT_BARE, Configuration.OURS);
+        assertThat(bench.options.reference()).isEqualTo(Configuration.SORT_DISK);
     }
 
     @Test
@@ -48,30 +48,30 @@ class TpcdsOptionsTest {
 
     @Test
     void allFourMayTakePart() {
-        commandLine.parseArgs("--contenders", "all");
-        assertThat(bench.options.contenders()).containsExactly(Contender.values());
-        commandLine.parseArgs("--contenders", "sort-bare,sort-tmpfs");
-        assertThat(bench.options.contenders())
-                .containsExactly(Contender.SORT_TMPFS, Contender.SORT_BARE, Contender.OURS);
-        assertThat(bench.options.reference()).isEqualTo(Contender.SORT_TMPFS);
+        commandLine.parseArgs("--configurations", "all");
+        assertThat(bench.options.configurations()).containsExactly(Configuration.values());
+        commandLine.parseArgs("--configurations", "sort-bare,sort-tmpfs");
+        assertThat(bench.options.configurations())
+                .containsExactly(Configuration.SORT_TMPFS, Configuration.SORT_BARE, Configuration.OURS);
+        assertThat(bench.options.reference()).isEqualTo(Configuration.SORT_TMPFS);
     }
 
     @Test
     void allAreAlikeButForTheirShuffleAndFullyCompiled() {
         commandLine.parseArgs("--conf", "spark.sql.shuffle.partitions=200", "--pool", "1g");
-        for (Contender contender : Contender.values()) {
-            assertThat(conf(contender))
+        for (Configuration configuration : Configuration.values()) {
+            assertThat(conf(configuration))
                     .containsEntry("spark.sql.shuffle.partitions", "200")
                     .containsEntry("spark.master", "local-cluster[2,1,1500]")
                     .containsEntry("spark.executor.memory", "1500m")
                     .containsEntry("spark.local.dir", "/l")
                     .doesNotContainKeys("spark.executor.extraJavaOptions");
         }
-        assertThat(conf(Contender.OURS)).containsEntry("spark.shuffle.rdma.pool.maxSize", "1g");
-        assertThat(conf(Contender.SORT_DISK))
+        assertThat(conf(Configuration.OURS)).containsEntry("spark.shuffle.rdma.pool.maxSize", "1g");
+        assertThat(conf(Configuration.SORT_DISK))
                 .containsEntry("spark.shuffle.manager", "sort")
                 .doesNotContainKey("spark.shuffle.compress");
-        assertThat(conf(Contender.SORT_BARE)).containsEntry("spark.shuffle.compress", "false");
+        assertThat(conf(Configuration.SORT_BARE)).containsEntry("spark.shuffle.compress", "false");
     }
 
     @Test
@@ -79,7 +79,7 @@ class TpcdsOptionsTest {
         assertThat(Refusals.of(commandLine, "--query", "q3"))
                 .contains("--query")
                 .contains("--queries")
-                .contains("--contenders")
+                .contains("--configurations")
                 .contains("--repeat-unclear");
         assertThat(Refusals.of(commandLine, "--queries", "q3,q100"))
                 .contains("q100")
@@ -90,11 +90,11 @@ class TpcdsOptionsTest {
         assertThat(Refusals.of(commandLine, "--subset", "shuffle-heavy", "--queries", "q3"))
                 .contains("--queries")
                 .contains("not both");
-        assertThat(Refusals.of(commandLine, "--contenders", "disk"))
-                .contains("--contenders disk")
+        assertThat(Refusals.of(commandLine, "--configurations", "disk"))
+                .contains("--configurations disk")
                 .contains("all, sort-disk, sort-tmpfs, sort-bare");
-        assertThat(Refusals.of(commandLine, "--contenders", "sort-bare"))
-                .contains("--contenders sort-bare")
+        assertThat(Refusals.of(commandLine, "--configurations", "sort-bare"))
+                .contains("--configurations sort-bare")
                 .contains("sort-disk or sort-tmpfs");
         assertThat(Refusals.of(commandLine, "--scale", "0"))
                 .contains("--scale 0")

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.within;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.demo.QueryVerdict;
 import java.nio.file.Path;
@@ -21,15 +21,15 @@ import org.junit.jupiter.api.io.TempDir;
 
 @Tag("unit")
 class TpcdsReportTest {
-    private static final Set<Contender> CONTENDERS =
-            EnumSet.of(Contender.SORT_DISK, Contender.SORT_BARE, Contender.OURS);
+    private static final Set<Configuration> CONFIGURATIONS =
+            EnumSet.of(Configuration.SORT_DISK, Configuration.SORT_BARE, Configuration.OURS);
 
     private static QueryResult query(String name, QueryRound... rounds) {
         return new QueryResult(name, Arrays.asList(rounds));
     }
 
     private static TpcdsReport report(QueryResult... queries) {
-        return new TpcdsReport(Map.of("scale", 1), CONTENDERS, Arrays.asList(queries));
+        return new TpcdsReport(Map.of("scale", 1), CONFIGURATIONS, Arrays.asList(queries));
     }
 
     /** Ratios 2, 4, 3. */
@@ -42,7 +42,7 @@ class TpcdsReportTest {
         QueryResult different = query("q3", round(1, 50), round(QueryVerdict.DIFFERENT, 1, 1, 100));
         TpcdsReport report = report(fast, slow, different);
         assertThat(report.geometricMean().orElseThrow()).isCloseTo(Math.sqrt(3 * 0.375), within(1e-9));
-        assertThat(report.geometricMean(Contender.SORT_BARE).orElseThrow())
+        assertThat(report.geometricMean(Configuration.SORT_BARE).orElseThrow())
                 .isCloseTo(9 * Math.sqrt(3 * 0.375), within(1e-9));
         Spread ofRounds = report.meanOfRounds().orElseThrow();
         assertThat(ofRounds.min()).isCloseTo(1, within(1e-9));
@@ -93,7 +93,9 @@ class TpcdsReportTest {
         assertThat(json.at("/cases/0/totalRatioOfRounds/max").asDouble()).isEqualTo(4);
         assertThat(json.at("/cases/0/cpuRatio").asDouble()).isEqualTo(3);
         assertThat(json.at("/cases/0/overheadRatio").isNull()).isTrue();
-        assertThat(json.at("/cases/0/contenders/sort-disk/millis").toString()).isEqualTo("[4000,8000,6000]");
-        assertThat(json.at("/cases/0/contenders/sort-bare/reduceTasks").asInt()).isEqualTo(20);
+        assertThat(json.at("/cases/0/configurations/sort-disk/millis").toString())
+                .isEqualTo("[4000,8000,6000]");
+        assertThat(json.at("/cases/0/configurations/sort-bare/reduceTasks").asInt())
+                .isEqualTo(20);
     }
 }

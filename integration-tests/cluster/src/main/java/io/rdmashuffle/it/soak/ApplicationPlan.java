@@ -69,7 +69,7 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
                 conf.putAll(fabric.conf());
             }
         }
-        patience(conf);
+        timeouts(conf);
         return new ApplicationPlan(number, way, executors, conf, steps(random, way));
     }
 
@@ -162,7 +162,7 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
     }
 
     /** Deadlines short enough for faults to be noticed, attempts enough for a job to outlive all of them. */
-    private static void patience(Map<String, String> conf) {
+    private static void timeouts(Map<String, String> conf) {
         conf.put("spark.ui.enabled", "false");
         conf.put("spark.decommission.enabled", "true");
         conf.put("spark.storage.decommission.enabled", "true");

@@ -35,7 +35,7 @@ public final class ShuffleEvidence {
      */
     public static final String COUNTER = "counter.";
 
-    private static final Duration PATIENCE = Duration.ofSeconds(2);
+    private static final Duration TIMEOUT = Duration.ofSeconds(2);
     private static final String DATA_IO = "spark.shuffle.sort.io.plugin.class";
 
     private static final Map<String, Long> VALUES = new TreeMap<>();
@@ -90,7 +90,7 @@ public final class ShuffleEvidence {
                 }
             }
             Map<String, Map<ShuffleCounter, Long>> byExecutor = new TreeMap<>();
-            byExecutor.putAll(manager.statistics(PATIENCE).byExecutor());
+            byExecutor.putAll(manager.statistics(TIMEOUT).byExecutor());
             byExecutor.values().forEach(counters -> counters.forEach(ShuffleEvidence::addCounter));
         } catch (RuntimeException e) {
             add("uncollected." + e.getClass().getName(), 1);

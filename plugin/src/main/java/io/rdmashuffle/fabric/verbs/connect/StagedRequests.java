@@ -33,7 +33,7 @@ final class StagedRequests {
     static final int MAX_REQUESTS = 4;
 
     /** The reader's time begins when it asks, which is before the owner's: this is for whatever clocks do. */
-    private static final int PATIENCE = 2;
+    private static final int DEADLINES = 2;
 
     private static final Logger LOG = LoggerFactory.getLogger(StagedRequests.class);
 
@@ -106,7 +106,7 @@ final class StagedRequests {
             long within = service.readWithin().toMillis();
             request.lease = lease;
             request.deadline =
-                    nanoClock.getAsLong() + PATIENCE * service.readWithin().toNanos();
+                    nanoClock.getAsLong() + DEADLINES * service.readWithin().toNanos();
             answers.staged(id, lease, outcome.bytes(), (int) Math.min(within, Integer.MAX_VALUE));
         }
     }

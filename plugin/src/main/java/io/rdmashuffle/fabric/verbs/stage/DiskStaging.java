@@ -6,8 +6,8 @@ import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.connect.StagingService;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Patience;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.disk.DiskTier;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.memory.slice.FileSlice;
@@ -176,7 +176,7 @@ public final class DiskStaging implements StagingService, Runnable {
         }
         Lease lease = null;
         try {
-            lease = from.memory().reserve(Purpose.STAGING, Math.min(wanted, MIN_PIECE_BYTES), wanted, Patience.NONE);
+            lease = from.memory().reserve(Purpose.STAGING, Math.min(wanted, MIN_PIECE_BYTES), wanted, WaitPolicy.NONE);
             return lease;
         } finally {
             limit.adjust(wanted, lease == null ? 0 : lease.lengthBytes());

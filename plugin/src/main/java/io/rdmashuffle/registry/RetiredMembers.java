@@ -11,35 +11,35 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> not safe; {@link RegistryServer} guards it.
  */
-final class DepartedMembers {
-    private final Map<Departed, Boolean> departed;
+final class RetiredMembers {
+    private final Map<Retired, Boolean> retired;
 
     /** Without an incarnation: the executor left before it announced itself, so whatever it says is late. */
-    private record Departed(String executorId, @Nullable UUID incarnation) {}
+    private record Retired(String executorId, @Nullable UUID incarnation) {}
 
     /** The oldest is forgotten when there are more than {@code capacity}. */
-    DepartedMembers(int capacity) {
-        departed = new LinkedHashMap<>() {
+    RetiredMembers(int capacity) {
+        retired = new LinkedHashMap<>() {
             private static final long serialVersionUID = 1L;
 
             @Override
-            protected boolean removeEldestEntry(Map.Entry<Departed, Boolean> eldest) {
+            protected boolean removeEldestEntry(Map.Entry<Retired, Boolean> eldest) {
                 return size() > capacity;
             }
         };
     }
 
     void add(String executorId, @Nullable UUID incarnation) {
-        departed.put(new Departed(executorId, incarnation), true);
+        retired.put(new Retired(executorId, incarnation), true);
     }
 
     /** Returns whether any incarnation of that executor is remembered. */
     boolean knows(String executorId) {
-        return departed.keySet().stream().anyMatch(each -> each.executorId().equals(executorId));
+        return retired.keySet().stream().anyMatch(each -> each.executorId().equals(executorId));
     }
 
     boolean contains(Member member) {
-        return departed.containsKey(new Departed(member.executorId(), member.incarnation()))
-                || departed.containsKey(new Departed(member.executorId(), null));
+        return retired.containsKey(new Retired(member.executorId(), member.incarnation()))
+                || retired.containsKey(new Retired(member.executorId(), null));
     }
 }

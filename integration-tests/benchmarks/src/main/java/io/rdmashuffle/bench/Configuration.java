@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** Who takes part in a comparison. */
-public enum Contender {
+/** Shuffle configurations that a benchmark compares. */
+public enum Configuration {
     /** Spark's sort shuffle at its defaults, its files on disk. */
     SORT_DISK("sort-disk", false),
     /** Spark's sort shuffle, its files in a tmpfs. */
@@ -17,21 +17,21 @@ public enum Contender {
     OURS("ours", false);
 
     /** Sort shuffle in each configuration. */
-    public static final List<Contender> SORT =
-            Stream.of(values()).filter(contender -> contender != OURS).toList();
+    public static final List<Configuration> SORT =
+            Stream.of(values()).filter(configuration -> configuration != OURS).toList();
 
     private final String label;
     private final boolean inMemory;
-    /** Spark's setting that is this contender's alone, and its value; both empty if there is none. */
+    /** Spark's setting that is this configuration's alone, and its value; both empty if there is none. */
     private final String key;
 
     private final String value;
 
-    Contender(String label, boolean inMemory) {
+    Configuration(String label, boolean inMemory) {
         this(label, inMemory, "", "");
     }
 
-    Contender(String label, boolean inMemory, String key, String value) {
+    Configuration(String label, boolean inMemory, String key, String value) {
         this.label = label;
         this.inMemory = inMemory;
         this.key = key;
@@ -53,7 +53,7 @@ public enum Contender {
         return this == SORT_DISK || this == SORT_TMPFS;
     }
 
-    /** Returns the settings of Spark that are this contender's alone. */
+    /** Returns the settings of Spark that are this configuration's alone. */
     public Map<String, String> conf() {
         return key.isEmpty() ? Map.of() : Map.of(key, value);
     }

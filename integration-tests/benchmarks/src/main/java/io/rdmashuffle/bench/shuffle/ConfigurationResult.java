@@ -13,11 +13,11 @@ import java.util.OptionalDouble;
 import java.util.function.ToLongFunction;
 
 /**
- * What one contender measured of one case, all rounds.
+ * Measurements of one configuration in one case, of all rounds.
  *
  * <p><b>Threading:</b> one thread.
  */
-final class ContenderResult {
+final class ConfigurationResult {
     private static final double MILLIS = 1_000;
     private static final double GIGABYTE = 1e9;
 
@@ -29,7 +29,7 @@ final class ContenderResult {
      *
      * @param poolPeakBefore the greatest use of the pool before this case, of the application's whole life
      */
-    ContenderResult(long poolPeakBefore) {
+    ConfigurationResult(long poolPeakBefore) {
         this.poolPeakBefore = poolPeakBefore;
     }
 

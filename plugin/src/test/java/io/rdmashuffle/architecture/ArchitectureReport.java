@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.house;
+package io.rdmashuffle.architecture;
 
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import java.nio.file.Path;
@@ -16,38 +16,38 @@ import java.util.stream.Collectors;
  *
  * <pre>
  *  java -cp plugin/target/test-classes:$(cat plugin/target/test-classpath.txt) \
- *      io.rdmashuffle.house.HouseReport plugin/target/classes native-verbs/target/classes
+ *      io.rdmashuffle.architecture.ArchitectureReport plugin/target/classes native-verbs/target/classes
  * </pre>
  */
-final class HouseReport {
-    private HouseReport() {}
+final class ArchitectureReport {
+    private ArchitectureReport() {}
 
     /** Takes folders of class files, of any commit. */
     public static void main(String[] folders) {
-        House house = new House(new ClassFileImporter()
+        CodeGraph code = new CodeGraph(new ClassFileImporter()
                 .importPaths(Arrays.stream(folders).map(Path::of).toList()));
         System.out.printf("%-44s %8s %8s %8s%n", "package (.. with those below)", "classes", "arrows", "circle");
         Set<String> wings = new TreeSet<>();
-        for (String name : house.packages().nodes()) {
-            print(name, house.inside(name));
-            for (String other : house.packages().nodes()) {
+        for (String name : code.packages().nodes()) {
+            print(name, code.inside(name));
+            for (String other : code.packages().nodes()) {
                 if (other.startsWith(name + ".")) {
                     wings.add(name);
                 }
             }
         }
-        wings.forEach(name -> print(name + "..", house.below(name)));
-        wings.forEach(name -> print("packages of " + name + "..", packagesBelow(house, name)));
-        print("packages", house.packages());
-        house.packages().cycles().forEach(cycle -> System.out.println("package cycle: " + cycle));
-        for (String name : house.packages().nodes()) {
-            house.inside(name).cycles().forEach(cycle -> System.out.println("class cycle: " + cycle));
+        wings.forEach(name -> print(name + "..", code.below(name)));
+        wings.forEach(name -> print("packages of " + name + "..", packagesBelow(code, name)));
+        print("packages", code.packages());
+        code.packages().cycles().forEach(cycle -> System.out.println("package cycle: " + cycle));
+        for (String name : code.packages().nodes()) {
+            code.inside(name).cycles().forEach(cycle -> System.out.println("class cycle: " + cycle));
         }
     }
 
-    private static Graph packagesBelow(House house, String name) {
-        return house.packages()
-                .restrictedTo(house.packages().nodes().stream()
+    private static Graph packagesBelow(CodeGraph code, String name) {
+        return code.packages()
+                .restrictedTo(code.packages().nodes().stream()
                         .filter(other -> (other + ".").startsWith(name + "."))
                         .collect(Collectors.toCollection(TreeSet::new)));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.house;
+package io.rdmashuffle.architecture;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -70,7 +70,7 @@ record MayUse(Set<String> ours, Set<String> libraries) {
         Matcher code = CODE.matcher(sentence.group(1));
         while (code.find()) {
             String name = code.group(1).trim();
-            ours.add(name.startsWith(House.ROOT) ? name : House.ROOT + name);
+            ours.add(name.startsWith(CodeGraph.ROOT) ? name : CodeGraph.ROOT + name);
         }
         String words = CODE.matcher(sentence.group(1)).replaceAll(" ");
         Set<String> libraries = new TreeSet<>();

@@ -31,8 +31,8 @@ import scala.Tuple2;
  *
  * @param store the outputs in the pool
  */
-public record DepartingOutputs(MapOutputStore store) {
-    private static final Logger LOG = LoggerFactory.getLogger(DepartingOutputs.class);
+public record OutgoingOutputs(MapOutputStore store) {
+    private static final Logger LOG = LoggerFactory.getLogger(OutgoingOutputs.class);
 
     /** Spark names data and index of all partitions by this one. */
     private static final int NO_REDUCE_ID = 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.house;
+package io.rdmashuffle.architecture;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
-import static io.rdmashuffle.house.House.ROOT;
+import static io.rdmashuffle.architecture.CodeGraph.ROOT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -34,12 +34,12 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * The order of the house. Which package may use which is said once, in each package-info's sentence "May use ..."; here
- * it is compared with what the classes do, both ways.
+ * Dependencies between packages. Each package-info declares them in the sentence "May use ..."; the test compares it
+ * with the classes, in both directions.
  */
 @Tag("unit")
 @Timeout(120)
-class HouseTest {
+class ArchitectureTest {
     private static final List<Path> SOURCES = List.of(
             Path.of("src/main/java"), Path.of("since-4.1/src/main/java"), Path.of("../native-verbs/src/main/java"));
 
@@ -47,7 +47,7 @@ class HouseTest {
             .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
             .importPackages("io.rdmashuffle");
 
-    private static final House HOUSE = new House(CLASSES);
+    private static final CodeGraph CODE = new CodeGraph(CLASSES);
 
     private static Map<String, MayUse> said() {
         Map<String, MayUse> said = new TreeMap<>();
@@ -62,11 +62,11 @@ class HouseTest {
         return said().entrySet().stream()
                 .map(entry -> DynamicTest.dynamicTest(entry.getKey(), () -> {
                     String name = entry.getKey();
-                    assertThat(HOUSE.packages().targetsOf(name))
+                    assertThat(CODE.packages().targetsOf(name))
                             .as("packages of this project that %s uses, and says that it may", name)
                             .containsExactlyInAnyOrderElementsOf(
                                     entry.getValue().ours());
-                    Set<String> libraries = HOUSE.foreign(name).stream()
+                    Set<String> libraries = CODE.foreign(name).stream()
                             .map(MayUse::libraryOf)
                             .filter(library -> !library.isEmpty())
                             .collect(Collectors.toCollection(TreeSet::new));
@@ -80,13 +80,13 @@ class HouseTest {
     @Test
     void everyPackageSaysWhatItMayUse() {
         assertThat(said().keySet())
-                .containsExactlyInAnyOrderElementsOf(HOUSE.packages().nodes());
-        assertThat(HOUSE.packages().nodes()).contains(ROOT + "ffi", ROOT + "memory", ROOT + "shuffle", ROOT + "spark");
+                .containsExactlyInAnyOrderElementsOf(CODE.packages().nodes());
+        assertThat(CODE.packages().nodes()).contains(ROOT + "ffi", ROOT + "memory", ROOT + "shuffle", ROOT + "spark");
     }
 
     @Test
     void packagesFormNoCircle() {
-        assertThat(HOUSE.packages().cycles()).isEmpty();
+        assertThat(CODE.packages().cycles()).isEmpty();
         SlicesRuleDefinition.slices()
                 .matching("io.rdmashuffle.(**)")
                 .should()
@@ -101,8 +101,8 @@ class HouseTest {
     @Test
     void classesOfAPackageFormNoCircle() throws IOException {
         Set<String> circles = new TreeSet<>();
-        for (String name : HOUSE.packages().nodes()) {
-            for (Set<String> cycle : HOUSE.inside(name).cycles()) {
+        for (String name : CODE.packages().nodes()) {
+            for (Set<String> cycle : CODE.inside(name).cycles()) {
                 circles.add(name.substring(ROOT.length()) + ": "
                         + cycle.stream()
                                 .map(type -> type.substring(name.length() + 1))
@@ -113,7 +113,7 @@ class HouseTest {
     }
 
     private static List<String> acceptedCircles() throws IOException {
-        try (InputStream file = HouseTest.class.getResourceAsStream("class-cycles.txt")) {
+        try (InputStream file = ArchitectureTest.class.getResourceAsStream("class-cycles.txt")) {
             return new String(Objects.requireNonNull(file).readAllBytes(), StandardCharsets.UTF_8)
                     .lines()
                     .filter(line -> !line.isBlank() && !line.startsWith("#"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.house;
+package io.rdmashuffle.architecture;
 
 import com.tngtech.archunit.core.domain.Dependency;
 import com.tngtech.archunit.core.domain.JavaClass;
@@ -16,7 +16,7 @@ import java.util.stream.Collectors;
  *
  * <p><b>Threading:</b> immutable once built.
  */
-final class House {
+final class CodeGraph {
     static final String ROOT = "io.rdmashuffle.";
 
     private final Graph classes = new Graph();
@@ -24,7 +24,7 @@ final class House {
     private final Map<String, Set<String>> classesOf = new TreeMap<>();
     private final Map<String, Set<String>> foreignOf = new TreeMap<>();
 
-    House(JavaClasses imported) {
+    CodeGraph(JavaClasses imported) {
         for (JavaClass type : imported) {
             if (isOurs(type) && !type.getSimpleName().equals("package-info")) {
                 add(type);
@@ -58,7 +58,7 @@ final class House {
 
     private static JavaClass outermost(JavaClass type) {
         Optional<JavaClass> around = type.getEnclosingClass();
-        return around.map(House::outermost).orElse(type);
+        return around.map(CodeGraph::outermost).orElse(type);
     }
 
     /** Packages by full name. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.bench.tpcds;
 
-import io.rdmashuffle.bench.Contender;
+import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.Turns;
 import io.rdmashuffle.demo.Application;
 import io.rdmashuffle.demo.QueryReply;
@@ -17,11 +17,11 @@ import java.util.Map;
  *
  * <p><b>Threading:</b> one thread; only one application works at a time. <b>Ownership:</b> owns and closes them.
  */
-final class Contenders implements QueryRunner, AutoCloseable {
-    private final Map<Contender, Application> applications;
-    private final Contender reference;
+final class ConfigurationRunner implements QueryRunner, AutoCloseable {
+    private final Map<Configuration, Application> applications;
+    private final Configuration reference;
     private final ResultJudge judge;
-    private final Turns<Contender> turns;
+    private final Turns<Configuration> turns;
 
     /**
      * Takes over applications that are started when they are needed.
@@ -29,17 +29,17 @@ final class Contenders implements QueryRunner, AutoCloseable {
      * @param applications ours among them
      * @param reference whose rows ours must have
      */
-    Contenders(Map<Contender, Application> applications, Contender reference, ResultJudge judge) {
+    ConfigurationRunner(Map<Configuration, Application> applications, Configuration reference, ResultJudge judge) {
         this.applications = new EnumMap<>(applications);
         this.reference = reference;
         this.judge = judge;
         this.turns = new Turns<>(this.applications.keySet());
     }
 
-    private Application of(Contender contender) {
-        Application application = applications.get(contender);
+    private Application of(Configuration configuration) {
+        Application application = applications.get(configuration);
         if (application == null) {
-            throw new IllegalStateException(contender.label() + " does not take part");
+            throw new IllegalStateException(configuration.label() + " does not take part");
         }
         return application;
     }
@@ -59,14 +59,14 @@ final class Contenders implements QueryRunner, AutoCloseable {
 
     @Override
     public QueryRound round(String query) throws IOException, InterruptedException {
-        List<Contender> order = turns.next();
-        Map<Contender, QueryReply> replies = new EnumMap<>(Contender.class);
-        for (Contender contender : order) {
-            replies.put(contender, of(contender).run(query));
+        List<Configuration> order = turns.next();
+        Map<Configuration, QueryReply> replies = new EnumMap<>(Configuration.class);
+        for (Configuration configuration : order) {
+            replies.put(configuration, of(configuration).run(query));
         }
         QueryRound asked = new QueryRound(QueryVerdict.NOT_RUN, replies);
-        QueryVerdict verdict =
-                judge.verdict(query, of(reference), asked.of(reference), of(Contender.OURS), asked.of(Contender.OURS));
+        QueryVerdict verdict = judge.verdict(
+                query, of(reference), asked.of(reference), of(Configuration.OURS), asked.of(Configuration.OURS));
         dropShuffles();
         return new QueryRound(verdict, replies);
     }

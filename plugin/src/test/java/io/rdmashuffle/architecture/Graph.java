@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.house;
+package io.rdmashuffle.architecture;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;

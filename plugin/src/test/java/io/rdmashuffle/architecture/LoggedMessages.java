@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.house;
+package io.rdmashuffle.architecture;
 
 import io.rdmashuffle.conf.ProjectFiles;
 import java.io.IOException;
