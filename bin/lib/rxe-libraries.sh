@@ -43,8 +43,8 @@ warns_only() {
   return 1
 }
 
-# Prints the logs of all executors that were ever started from this Spark. Their times say nothing: the clock of a virtual machine
-# that is short of processors falls behind the one of the machine that has the files.
+# Prints the logs of all executors that were ever started from this Spark home. Their times cannot be compared: the clock of a QEMU
+# guest without enough CPU time falls behind the host's.
 executor_logs() { [ ! -d "$SPARK_HOME/work" ] || find "$SPARK_HOME/work" -path '*/app-*/stderr' | sort; }
 
 # Usage: run_case NAME FOLDER LACKS WARNING ARGUMENT...; the job with the libraries of FOLDER before the machine's own.

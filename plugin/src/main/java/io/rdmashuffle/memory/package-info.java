@@ -3,7 +3,7 @@
  * The pool: files in shared memory, mapped once, cut into leases under a hard cap.
  *
  * <p>May use {@code ffi}, {@code lifecycle}, {@code memory.host}, {@code memory.slice}, {@code text} and SLF4J. Must
- * never know what lies in a lease, who reads it, or that Spark exists.
+ * never depend on the contents of a lease, its readers, or Spark.
  */
 @NullMarked
 package io.rdmashuffle.memory;

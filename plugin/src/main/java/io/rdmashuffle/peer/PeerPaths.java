@@ -51,9 +51,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerPaths.class);
 
-    /** What the counter of a fabric's bytes is called, after the fabric's name. */
     private final List<Fabric> fabrics;
-
     private final BlockingReads reads;
     private final IndexCache indexes = IndexCache.ofHeap();
     private final Members members;

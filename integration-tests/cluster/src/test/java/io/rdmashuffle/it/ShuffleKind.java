@@ -14,7 +14,7 @@ import java.util.Map;
  * counters tell that it did.
  */
 public enum ShuffleKind {
-    /** Bare rows of Spark SQL, read where their writers put them: the defaults. */
+    /** Uncompressed rows of Spark SQL, read in place: the defaults. */
     IN_PLACE(ShuffleMode.AUTO, true, Map.of()),
     /** Uncompressed records of Kryo, copied in batches of blocks ahead of the task, as over RDMA. */
     COPIED(
@@ -68,7 +68,7 @@ public enum ShuffleKind {
     public void assertRead(ClusterStatistics before, ClusterStatistics after) {
         assertThat(bytesOfPeers(before, after)).as("bytes of peers").isPositive();
         assertThat(grown(before, after, ShuffleCounter.DIRECT_BYTES) > 0)
-                .as("bare records")
+                .as("uncompressed records")
                 .isEqualTo(this != STREAMS && this != OVER_NETTY);
         assertThat(grown(before, after, ShuffleCounter.FETCH_BATCHES) > 0)
                 .as("copied")

@@ -32,8 +32,8 @@ final class StagedRequests {
     /** A reader has one question under way and reads what three others brought. */
     static final int MAX_REQUESTS = 4;
 
-    /** The reader's time begins when it asks, which is before the owner's: this is for whatever clocks do. */
-    private static final int DEADLINES = 2;
+    /** Bytes stay staged for twice the reader's deadline: clocks may run at different speeds. */
+    private static final int DEADLINE_FACTOR = 2;
 
     private static final Logger LOG = LoggerFactory.getLogger(StagedRequests.class);
 
@@ -105,8 +105,8 @@ final class StagedRequests {
         } else {
             long within = service.readWithin().toMillis();
             request.lease = lease;
-            request.deadline =
-                    nanoClock.getAsLong() + DEADLINES * service.readWithin().toNanos();
+            request.deadline = nanoClock.getAsLong()
+                    + DEADLINE_FACTOR * service.readWithin().toNanos();
             answers.staged(id, lease, outcome.bytes(), (int) Math.min(within, Integer.MAX_VALUE));
         }
     }

@@ -8,7 +8,7 @@
  * {@code io.rdmashuffle.ffi}, {@code io.rdmashuffle.memory}, {@code io.rdmashuffle.memory.slice},
  * {@code io.rdmashuffle.fabric}, {@code io.rdmashuffle.fabric.verbs.device},
  * {@code io.rdmashuffle.fabric.verbs.connect}, {@code io.rdmashuffle.verbs} and SLF4J. Must never make a connection
- * itself, start a thread, or give memory back that a device may still write to.
+ * itself, start a thread, or release memory that a device may still write to.
  */
 @NullMarked
 package io.rdmashuffle.fabric.verbs.read;
