@@ -3,13 +3,11 @@ package io.rdmashuffle.conf;
 
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
-import java.util.OptionalInt;
 
 /**
- * The keys under {@code spark.shuffle.rdma.fabric.verbs} and their values.
+ * The keys under {@code spark.shuffle.rdma.fabric.verbs}; their values are read with {@link ShuffleConfig#get}.
  *
- * <p><b>Threading:</b> immutable.
+ * <p><b>Threading:</b> constants.
  */
 public final class VerbsConfig {
     public static final ConfigEntry<String> DEVICES =
@@ -143,88 +141,5 @@ public final class VerbsConfig {
             RELAXED_ORDERING,
             COMPLETION_VECTOR);
 
-    private final Map<ConfigEntry<?>, Object> values;
-
-    /** Takes the values of all entries, these among them. */
-    VerbsConfig(Map<ConfigEntry<?>, Object> values) {
-        this.values = values;
-    }
-
-    private <T extends Comparable<T>> T get(ConfigEntry<T> entry) {
-        return entry.in(values);
-    }
-
-    /** Returns the ports to use, in order; empty for the best one. */
-    public List<PortSelector> devices() {
-        return PortSelector.parse(get(DEVICES));
-    }
-
-    /** Returns how long to wait for ports that are named, at the start. */
-    public Duration deviceTimeout() {
-        return get(DEVICE_TIMEOUT);
-    }
-
-    public int threads() {
-        return get(THREADS);
-    }
-
-    public Duration pollTime() {
-        return get(POLL_TIME);
-    }
-
-    public int initiatorDepth() {
-        return get(INITIATOR_DEPTH);
-    }
-
-    public int queueDepth() {
-        return get(QUEUE_DEPTH);
-    }
-
-    public int readBytes() {
-        return Math.toIntExact(get(READ_SIZE));
-    }
-
-    /** Returns the bytes, 0 for whatever the path allows. */
-    public int mtuBytes() {
-        return get(MTU);
-    }
-
-    public int trafficClass() {
-        return get(TRAFFIC_CLASS);
-    }
-
-    public int serviceLevel() {
-        return get(SERVICE_LEVEL);
-    }
-
-    public int ackTimeout() {
-        return get(ACK_TIMEOUT);
-    }
-
-    public int retryCount() {
-        return get(RETRY_COUNT);
-    }
-
-    public Duration connectTimeout() {
-        return get(CONNECT_TIMEOUT);
-    }
-
-    /** Returns after how long a queue pair is closed through which nothing was read; zero if never. */
-    public Duration idleTimeout() {
-        return get(IDLE_TIMEOUT);
-    }
-
-    public boolean onDemandPaging() {
-        return get(ON_DEMAND_PAGING);
-    }
-
-    public boolean relaxedOrdering() {
-        return get(RELAXED_ORDERING);
-    }
-
-    /** Returns the first completion vector to use; empty for any. */
-    public OptionalInt completionVector() {
-        int vector = get(COMPLETION_VECTOR);
-        return vector < 0 ? OptionalInt.empty() : OptionalInt.of(vector);
-    }
+    private VerbsConfig() {}
 }

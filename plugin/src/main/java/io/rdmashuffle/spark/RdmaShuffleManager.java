@@ -176,7 +176,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                             executor::messagesOrNull,
                             RdmaShuffleManager::reportBlock,
                             executor.counters(),
-                            config.fetchVerifyChecksum()));
+                            config.get(ShuffleConfig.FETCH_VERIFY_CHECKSUM)));
             conf.set(PoolDataIO.KEY, PoolDataIO.class.getName());
             prepareMemory();
         }
@@ -234,8 +234,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
 
     private boolean isDirect(int shuffleId, ShuffleDependency<?, ?, ?> dependency) {
         if (reasonAgainstPool != null
-                || !config.directEnabled()
-                || config.fabricMode() == FabricMode.NETTY
+                || !config.get(ShuffleConfig.DIRECT_ENABLED)
+                || config.get(ShuffleConfig.FABRIC_MODE) == FabricMode.NETTY
                 || limits.reasonAgainst(dependency.partitioner().numPartitions())
                         .isPresent()) {
             return false;
@@ -337,7 +337,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                 runtime.close();
                 ExecutorRuntime.closeOrWarn(registry);
                 if (isDriver) {
-                    ExecutorRuntime.closeOrWarn(() -> Pool.removeAbandoned(Path.of(config.poolDirectory())));
+                    ExecutorRuntime.closeOrWarn(
+                            () -> Pool.removeAbandoned(Path.of(config.get(ShuffleConfig.POOL_DIRECTORY))));
                 }
             }
         }

@@ -35,7 +35,7 @@ final class SortFallback {
 
     /** Likewise, with another idea of which Spark will do; for tests. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config, SparkSupport support) {
-        if (config.fabricMode() == FabricMode.SORT) {
+        if (config.get(ShuffleConfig.FABRIC_MODE) == FabricMode.SORT) {
             return Optional.of("spark.shuffle.rdma.fabric.mode=sort");
         }
         String version = package$.MODULE$.SPARK_VERSION();

@@ -58,7 +58,7 @@ class SampleConfigurationTest {
                 .allSatisfy((key, value) -> assertThat(key).startsWith("spark."));
         assertThat(overheadBytes(settings))
                 .as("room for the pool in spark.executor.memoryOverhead")
-                .isGreaterThan(config.poolMaxSizeBytes());
+                .isGreaterThan(config.get(ShuffleConfig.POOL_MAX_SIZE));
     }
 
     /** Spark counts a bare number as MiB here; the samples write the suffix. */

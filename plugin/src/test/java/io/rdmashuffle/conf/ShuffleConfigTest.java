@@ -100,38 +100,38 @@ class ShuffleConfigTest {
         assertThat(entries().map(ConfigEntry::key)).doesNotHaveDuplicates();
     }
 
-    private static void assertVerbs(VerbsConfig verbs) {
-        assertThat(verbs.devices())
+    private static void assertVerbs(ShuffleConfig config) {
+        assertThat(PortSelector.parse(config.get(VerbsConfig.DEVICES)))
                 .containsExactly(new PortSelector("mlx5_0", 1, 3), new PortSelector("mlx5_1", -1, -1));
-        assertThat(verbs.deviceTimeout()).isEqualTo(Duration.ofSeconds(45));
-        assertThat(verbs.threads()).isEqualTo(2);
-        assertThat(verbs.pollTime()).isEqualTo(Duration.ofNanos(50_000));
-        assertThat(verbs.initiatorDepth()).isEqualTo(8);
-        assertThat(verbs.queueDepth()).isEqualTo(256);
-        assertThat(verbs.readBytes()).isEqualTo(2 << 20);
-        assertThat(verbs.mtuBytes()).isEqualTo(4096);
-        assertThat(verbs.trafficClass()).isEqualTo(106);
-        assertThat(verbs.serviceLevel()).isEqualTo(3);
-        assertThat(verbs.ackTimeout()).isEqualTo(18);
-        assertThat(verbs.retryCount()).isEqualTo(5);
-        assertThat(verbs.connectTimeout()).isEqualTo(Duration.ofSeconds(6));
-        assertThat(verbs.idleTimeout()).isEqualTo(Duration.ofMinutes(9));
-        assertThat(verbs.onDemandPaging()).isTrue();
-        assertThat(verbs.relaxedOrdering()).isFalse();
-        assertThat(verbs.completionVector()).hasValue(7);
+        assertThat(config.get(VerbsConfig.DEVICE_TIMEOUT)).isEqualTo(Duration.ofSeconds(45));
+        assertThat(config.get(VerbsConfig.THREADS)).isEqualTo(2);
+        assertThat(config.get(VerbsConfig.POLL_TIME)).isEqualTo(Duration.ofNanos(50_000));
+        assertThat(config.get(VerbsConfig.INITIATOR_DEPTH)).isEqualTo(8);
+        assertThat(config.get(VerbsConfig.QUEUE_DEPTH)).isEqualTo(256);
+        assertThat(config.get(VerbsConfig.READ_SIZE)).isEqualTo(2 << 20);
+        assertThat(config.get(VerbsConfig.MTU)).isEqualTo(4096);
+        assertThat(config.get(VerbsConfig.TRAFFIC_CLASS)).isEqualTo(106);
+        assertThat(config.get(VerbsConfig.SERVICE_LEVEL)).isEqualTo(3);
+        assertThat(config.get(VerbsConfig.ACK_TIMEOUT)).isEqualTo(18);
+        assertThat(config.get(VerbsConfig.RETRY_COUNT)).isEqualTo(5);
+        assertThat(config.get(VerbsConfig.CONNECT_TIMEOUT)).isEqualTo(Duration.ofSeconds(6));
+        assertThat(config.get(VerbsConfig.IDLE_TIMEOUT)).isEqualTo(Duration.ofMinutes(9));
+        assertThat(config.get(VerbsConfig.ON_DEMAND_PAGING)).isTrue();
+        assertThat(config.get(VerbsConfig.RELAXED_ORDERING)).isFalse();
+        assertThat(config.get(VerbsConfig.COMPLETION_VECTOR)).isEqualTo(7);
     }
 
     private static void assertPool(ShuffleConfig config) {
-        assertThat(config.poolMaxSizeBytes()).isEqualTo(8L << 30);
-        assertThat(config.poolInitialSizeBytes()).isZero();
-        assertThat(config.poolRegionSizeBytes()).isEqualTo(1L << 40);
-        assertThat(config.poolDirectory()).isEqualTo("/mnt/huge");
-        assertThat(config.poolOnShortage()).isEqualTo(OnShortage.FAIL);
-        assertThat(config.poolHugepages()).isEqualTo(Hugepages.OFF);
-        assertThat(config.poolChunkSizeBytes()).isEqualTo(65536);
-        assertThat(config.poolReserveTimeout()).isEqualTo(Duration.ZERO);
-        assertThat(config.poolIdleTimeout()).isEqualTo(Duration.ofMinutes(2));
-        assertThat(config.poolHighWaterMark()).isEqualTo(60);
+        assertThat(config.get(ShuffleConfig.POOL_MAX_SIZE)).isEqualTo(8L << 30);
+        assertThat(config.get(ShuffleConfig.POOL_INITIAL_SIZE)).isZero();
+        assertThat(config.get(ShuffleConfig.POOL_REGION_SIZE)).isEqualTo(1L << 40);
+        assertThat(config.get(ShuffleConfig.POOL_DIRECTORY)).isEqualTo("/mnt/huge");
+        assertThat(config.get(ShuffleConfig.POOL_ON_SHORTAGE)).isEqualTo(OnShortage.FAIL);
+        assertThat(config.get(ShuffleConfig.POOL_HUGEPAGES)).isEqualTo(Hugepages.OFF);
+        assertThat(config.get(ShuffleConfig.POOL_CHUNK_SIZE)).isEqualTo(65536);
+        assertThat(config.get(ShuffleConfig.POOL_RESERVE_TIMEOUT)).isEqualTo(Duration.ZERO);
+        assertThat(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)).isEqualTo(Duration.ofMinutes(2));
+        assertThat(config.get(ShuffleConfig.POOL_HIGH_WATER_MARK)).isEqualTo(60);
     }
 
     private static void putVerbs(Map<String, String> settings) {
@@ -168,7 +168,7 @@ class ShuffleConfigTest {
     }
 
     @Test
-    void accessorsReturnWhatWasSet() {
+    void valuesAreThoseThatWereSet() {
         Map<String, String> settings = new HashMap<>();
         putPool(settings);
         settings.put(PREFIX + "fabric.mode", "SHM");
@@ -195,27 +195,27 @@ class ShuffleConfigTest {
         ShuffleConfig config = ShuffleConfig.read(settings);
 
         assertThat(settings).hasSameSizeAs(ShuffleConfig.entries());
-        assertVerbs(config.verbs());
+        assertVerbs(config);
         assertThat(config.get(MetricsConfig.INTERVAL)).isEqualTo(Duration.ofSeconds(20));
         assertThat(config.get(MetricsConfig.EVENT_INTERVAL)).isEqualTo(Duration.ofMinutes(2));
-        assertThat(config.fabricMode()).isEqualTo(FabricMode.SHM);
-        assertThat(config.fabricMaxBytesInFlight()).isEqualTo(2L << 20);
-        assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(7));
-        assertThat(config.diskEnabled()).isFalse();
-        assertThat(config.diskMinFreeBytes()).isEqualTo(2L << 30);
-        assertThat(config.diskCompress()).isEqualTo(DiskCompression.NEVER);
-        assertThat(config.fabricShmInPlace()).isFalse();
-        assertThat(config.fabricShmThreads()).isEqualTo(3);
+        assertThat(config.get(ShuffleConfig.FABRIC_MODE)).isEqualTo(FabricMode.SHM);
+        assertThat(config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT)).isEqualTo(2L << 20);
+        assertThat(config.get(ShuffleConfig.FABRIC_READ_TIMEOUT)).isEqualTo(Duration.ofSeconds(7));
+        assertThat(config.get(ShuffleConfig.DISK_ENABLED)).isFalse();
+        assertThat(config.get(ShuffleConfig.DISK_MIN_FREE)).isEqualTo(2L << 30);
+        assertThat(config.get(ShuffleConfig.DISK_COMPRESS)).isEqualTo(DiskCompression.NEVER);
+        assertThat(config.get(ShuffleConfig.FABRIC_SHM_IN_PLACE)).isFalse();
+        assertThat(config.get(ShuffleConfig.FABRIC_SHM_THREADS)).isEqualTo(3);
         assertPool(config);
-        assertThat(config.directoryMaxShuffles()).isEqualTo(16);
-        assertThat(config.directEnabled()).isFalse();
-        assertThat(config.directCompressAbove()).isEqualTo(40);
-        assertThat(config.fetchTimeout()).isEqualTo(Duration.ofHours(1));
-        assertThat(config.fetchVerifyChecksum()).isFalse();
-        assertThat(config.registryTimeout()).isEqualTo(Duration.ofMillis(1500));
-        assertThat(config.registrySweepInterval()).isEqualTo(Duration.ofSeconds(30));
-        assertThat(config.peerQuarantine()).isEqualTo(Duration.ofMinutes(1));
-        assertThat(config.migrationTimeout()).isEqualTo(Duration.ofMinutes(5));
+        assertThat(config.get(ShuffleConfig.DIRECTORY_MAX_SHUFFLES)).isEqualTo(16);
+        assertThat(config.get(ShuffleConfig.DIRECT_ENABLED)).isFalse();
+        assertThat(config.get(ShuffleConfig.DIRECT_COMPRESS_ABOVE)).isEqualTo(40);
+        assertThat(config.get(ShuffleConfig.FETCH_TIMEOUT)).isEqualTo(Duration.ofHours(1));
+        assertThat(config.get(ShuffleConfig.FETCH_VERIFY_CHECKSUM)).isFalse();
+        assertThat(config.get(ShuffleConfig.REGISTRY_TIMEOUT)).isEqualTo(Duration.ofMillis(1500));
+        assertThat(config.get(ShuffleConfig.REGISTRY_SWEEP_INTERVAL)).isEqualTo(Duration.ofSeconds(30));
+        assertThat(config.get(ShuffleConfig.PEER_QUARANTINE)).isEqualTo(Duration.ofMinutes(1));
+        assertThat(config.get(ShuffleConfig.MIGRATION_TIMEOUT)).isEqualTo(Duration.ofMinutes(5));
     }
 
     @ParameterizedTest
@@ -249,10 +249,12 @@ class ShuffleConfigTest {
         ShuffleConfig config =
                 ShuffleConfig.read(Map.of(PREFIX + "pool.maxSize", "8m", PREFIX + "fetch.timeout", "1s"));
 
-        assertThat(config.poolInitialSizeBytes()).isEqualTo(8L << 20);
-        assertThat(config.poolRegionSizeBytes()).as("the pool clips regions").isEqualTo(256L << 20);
-        assertThat(config.fabricReadTimeout()).isEqualTo(Duration.ofSeconds(1));
-        assertThat(config.registryTimeout()).isEqualTo(Duration.ofSeconds(1));
+        assertThat(config.get(ShuffleConfig.POOL_INITIAL_SIZE)).isEqualTo(8L << 20);
+        assertThat(config.get(ShuffleConfig.POOL_REGION_SIZE))
+                .as("the pool clips regions")
+                .isEqualTo(256L << 20);
+        assertThat(config.get(ShuffleConfig.FABRIC_READ_TIMEOUT)).isEqualTo(Duration.ofSeconds(1));
+        assertThat(config.get(ShuffleConfig.REGISTRY_TIMEOUT)).isEqualTo(Duration.ofSeconds(1));
     }
 
     @ParameterizedTest
@@ -261,7 +263,7 @@ class ShuffleConfigTest {
         for (Map<String, String> settings : List.of(
                 Map.of(PREFIX + "pool.maxSize", maxSize),
                 Map.of(PREFIX + "pool.maxSize", maxSize, PREFIX + "pool.regionSize", "auto"))) {
-            assertThat(ByteSize.format(ShuffleConfig.read(settings).poolRegionSizeBytes()))
+            assertThat(ByteSize.format(ShuffleConfig.read(settings).get(ShuffleConfig.POOL_REGION_SIZE)))
                     .isEqualTo(regionSize);
         }
     }
@@ -314,6 +316,6 @@ class ShuffleConfigTest {
         ShuffleConfig config =
                 ShuffleConfig.read(Map.of("spark.shuffle.compress", "true", "spark.shuffle.rdmaother", "x"));
 
-        assertThat(config.fabricMode()).isEqualTo(FabricMode.AUTO);
+        assertThat(config.get(ShuffleConfig.FABRIC_MODE)).isEqualTo(FabricMode.AUTO);
     }
 }

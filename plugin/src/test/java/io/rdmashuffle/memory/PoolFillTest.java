@@ -45,7 +45,7 @@ class PoolFillTest {
         return pool(
                 capBytes,
                 ShuffleConfig.read(Map.of("spark.shuffle.rdma.pool.maxSize", capBytes + "b"))
-                        .poolRegionSizeBytes());
+                        .get(ShuffleConfig.POOL_REGION_SIZE));
     }
 
     private Pool pool(long capBytes, long regionBytes) {

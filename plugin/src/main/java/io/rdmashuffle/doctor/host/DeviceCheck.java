@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor.host;
 
+import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
@@ -138,7 +140,7 @@ final class DeviceCheck {
             return "give the network interface of a port an IP address: ip addr add ADDRESS/PREFIX dev "
                     + network(active) + "; on InfiniBand that is IPoIB's";
         }
-        return settings.config().verbs().devices().isEmpty()
+        return PortSelector.parse(settings.config().get(VerbsConfig.DEVICES)).isEmpty()
                 ? "load the modules ib_uverbs and rdma_ucm, and allow this user to open /dev/infiniband/rdma_cm"
                 : "set spark.shuffle.rdma.fabric.verbs.devices=auto, or to ports that are listed above";
     }

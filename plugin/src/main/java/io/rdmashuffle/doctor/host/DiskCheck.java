@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor.host;
 
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import io.rdmashuffle.text.Quantities;
@@ -19,7 +20,7 @@ final class DiskCheck {
     private DiskCheck() {}
 
     static List<Finding> run(Host host, Settings settings) {
-        if (!settings.config().diskEnabled()) {
+        if (!settings.config().get(ShuffleConfig.DISK_ENABLED)) {
             return List.of(Finding.ok(
                     CHECK,
                     "spark.shuffle.rdma.disk.enabled=false: what finds no room in the pool"
@@ -27,7 +28,7 @@ final class DiskCheck {
         }
         List<Finding> findings = new ArrayList<>();
         for (String directory : localDirectories(host, settings).split(",", -1)) {
-            findings.add(directory(host, directory.strip(), settings.config().diskMinFreeBytes()));
+            findings.add(directory(host, directory.strip(), settings.config().get(ShuffleConfig.DISK_MIN_FREE)));
         }
         return findings;
     }

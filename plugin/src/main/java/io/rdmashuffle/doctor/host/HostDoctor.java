@@ -2,6 +2,7 @@
 package io.rdmashuffle.doctor.host;
 
 import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.doctor.report.CommandLine;
 import io.rdmashuffle.doctor.report.CommandLine.Option;
 import io.rdmashuffle.doctor.report.Effect;
@@ -93,7 +94,7 @@ public final class HostDoctor {
         findings.addAll(SettingsCheck.run(settings));
         findings.addAll(PoolCheck.run(host, settings));
         findings.addAll(DiskCheck.run(host, settings));
-        FabricMode mode = settings.config().fabricMode();
+        FabricMode mode = settings.config().get(ShuffleConfig.FABRIC_MODE);
         if (isNative && (mode == FabricMode.AUTO || mode == FabricMode.VERBS)) {
             findings.addAll(RdmaCheck.run(host, settings));
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor.host;
 
+import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
@@ -25,7 +27,7 @@ final class LockedMemoryCheck {
     static Finding run(Host host, Settings settings, List<DeviceFacts> devices, List<LocalPort> ports) {
         boolean capable = HostLimits.mayLockAnything(host.files().read("proc/self/status"));
         OptionalLong limit = HostLimits.memlock(host.files().read("proc/self/limits"));
-        long cap = settings.config().poolMaxSizeBytes();
+        long cap = settings.config().get(ShuffleConfig.POOL_MAX_SIZE);
         int pinning = (int)
                 ports.stream().filter(port -> !pages(settings, devices, port)).count();
         long needed = HostLimits.pinnedBytes(cap, Math.max(1, pinning));
@@ -56,7 +58,7 @@ final class LockedMemoryCheck {
     }
 
     private static boolean pages(Settings settings, List<DeviceFacts> devices, LocalPort port) {
-        return settings.config().verbs().onDemandPaging()
+        return settings.config().get(VerbsConfig.ON_DEMAND_PAGING)
                 && devices.stream().anyMatch(device -> device.name().equals(port.device()) && device.onDemandPaging());
     }
 

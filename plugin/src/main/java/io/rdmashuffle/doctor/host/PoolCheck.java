@@ -3,6 +3,7 @@ package io.rdmashuffle.doctor.host;
 
 import io.rdmashuffle.conf.Hugepages;
 import io.rdmashuffle.conf.OnShortage;
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import io.rdmashuffle.memory.HostLimits;
@@ -42,8 +43,8 @@ final class PoolCheck {
     private PoolCheck(Host host, Settings settings) {
         this.host = host;
         this.settings = settings;
-        this.cap = settings.config().poolMaxSizeBytes();
-        this.mayShrink = settings.config().poolOnShortage() == OnShortage.SHRINK;
+        this.cap = settings.config().get(ShuffleConfig.POOL_MAX_SIZE);
+        this.mayShrink = settings.config().get(ShuffleConfig.POOL_ON_SHORTAGE) == OnShortage.SHRINK;
     }
 
     static List<Finding> run(Host host, Settings settings) {
@@ -64,7 +65,7 @@ final class PoolCheck {
     }
 
     private Finding directory() {
-        String directory = settings.config().poolDirectory();
+        String directory = settings.config().get(ShuffleConfig.POOL_DIRECTORY);
         Place place = host.places().at(Path.of(directory));
         if (!place.exists() || !place.problem().isEmpty()) {
             return Finding.wrong(
@@ -173,11 +174,11 @@ final class PoolCheck {
     }
 
     private Finding hugePages() {
-        String directory = settings.config().poolDirectory();
+        String directory = settings.config().get(ShuffleConfig.POOL_DIRECTORY);
         TmpfsHugepages huge = TmpfsHugepages.of(host.files().root(), Path.of(directory));
         String message = "transparent huge pages for the pool: " + (huge.given() ? "yes" : "no") + " (" + huge.state()
                 + "); reserved huge pages: " + reserved();
-        boolean asked = settings.config().poolHugepages() == Hugepages.ADVISE;
+        boolean asked = settings.config().get(ShuffleConfig.POOL_HUGEPAGES) == Hugepages.ADVISE;
         return Finding.ok("huge-pages", asked || !huge.given() ? message : message + "; " + HUGEPAGES_KEY + " is off");
     }
 

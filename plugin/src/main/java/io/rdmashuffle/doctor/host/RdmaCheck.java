@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor.host;
 
+import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
@@ -42,7 +44,7 @@ final class RdmaCheck {
         if (check.libraries()) {
             try {
                 devices = host.rdma().devices();
-                ports = host.rdma().choose(settings.config().verbs().devices());
+                ports = host.rdma().choose(PortSelector.parse(settings.config().get(VerbsConfig.DEVICES)));
                 check.findings.addAll(DeviceCheck.used(devices, ports, host.files()));
             } catch (RdmaUnavailableException e) {
                 String remedy = DeviceCheck.remedy(host.rdma().kernelDevices(), devices, settings);

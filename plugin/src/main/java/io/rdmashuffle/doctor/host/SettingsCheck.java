@@ -2,6 +2,7 @@
 package io.rdmashuffle.doctor.host;
 
 import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
@@ -72,7 +73,7 @@ final class SettingsCheck {
     }
 
     private static void mode(Settings settings, List<Finding> findings) {
-        FabricMode mode = settings.config().fabricMode();
+        FabricMode mode = settings.config().get(ShuffleConfig.FABRIC_MODE);
         String remedy = "set spark.shuffle.rdma.fabric.mode=auto, or remove the key";
         if (mode == FabricMode.SORT) {
             findings.add(Finding.wrong(

@@ -91,25 +91,28 @@ public final class ExecutorMemory implements AutoCloseable {
         this.pool = pool;
         PoolSettings settings = sizing.settings();
         this.poolDirectory = settings.directory();
-        this.limits = new PoolLimits(settings.capBytes(), settings.regionBytes(), config.directCompressAbove());
-        this.directory = directory(config.directoryMaxShuffles(), sizing);
+        this.limits = new PoolLimits(
+                settings.capBytes(), settings.regionBytes(), config.get(ShuffleConfig.DIRECT_COMPRESS_ABOVE));
+        this.directory = directory(config.get(ShuffleConfig.DIRECTORY_MAX_SHUFFLES), sizing);
         boolean copies = fabrics.stream().anyMatch(Fabric::copies);
         pool.memory()
                 .setAside(
-                        copies ? config.fabricMaxBytesInFlight() : 0,
+                        copies ? config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT) : 0,
                         copies && pool.disk() != null ? config.fabricMaxBytesStaged() : 0);
         fabrics.forEach(fabric -> fabric.serve(pool));
         this.store = new MapOutputStore(directory, counters);
         this.incoming = new IncomingOutputs(
                 // Who limits the bytes on disk that may be taken over means Spark's files, whose sizes Spark knows.
                 conf.contains(MIGRATED_DISK_LIMIT) ? TieredPool.of(pool.memory()) : pool,
-                config.poolChunkSizeBytes(),
+                config.get(ShuffleConfig.POOL_CHUNK_SIZE),
                 limits,
                 store,
-                config.migrationTimeout());
-        Duration grace = RemoteDirectory.TRUST.plus(config.fabricReadTimeout().multipliedBy(2));
-        this.demotion =
-                pool.disk() == null ? null : new Demotion(pool, store, counters, config.poolHighWaterMark(), grace);
+                config.get(ShuffleConfig.MIGRATION_TIMEOUT));
+        Duration grace = RemoteDirectory.TRUST.plus(
+                config.get(ShuffleConfig.FABRIC_READ_TIMEOUT).multipliedBy(2));
+        this.demotion = pool.disk() == null
+                ? null
+                : new Demotion(pool, store, counters, config.get(ShuffleConfig.POOL_HIGH_WATER_MARK), grace);
     }
 
     private MapOutputDirectory directory(int slots, PoolSizing sizing) throws InterruptedException {
@@ -131,7 +134,10 @@ public final class ExecutorMemory implements AutoCloseable {
      * is full.
      */
     public static PoolLimits limits(ShuffleConfig config) {
-        return new PoolLimits(config.poolMaxSizeBytes(), config.poolRegionSizeBytes(), config.directCompressAbove());
+        return new PoolLimits(
+                config.get(ShuffleConfig.POOL_MAX_SIZE),
+                config.get(ShuffleConfig.POOL_REGION_SIZE),
+                config.get(ShuffleConfig.DIRECT_COMPRESS_ABOVE));
     }
 
     /**
@@ -142,14 +148,14 @@ public final class ExecutorMemory implements AutoCloseable {
      */
     static ExecutorMemory create(SparkConf conf, ShuffleConfig config, ShuffleCounters counters, boolean hasPeers) {
         PoolSizing sizing = PoolSizing.on(conf, config);
-        DiskTier disk = config.diskEnabled() ? diskTier(config) : null;
+        DiskTier disk = config.get(ShuffleConfig.DISK_ENABLED) ? diskTier(config) : null;
         FabricChoice.Opened opened =
                 hasPeers ? FabricChoice.open(conf, config, sizing.settings(), disk) : FabricChoice.Opened.nothing();
         List<Fabric> fabrics = opened.fabrics();
         Pool pool = null;
         try {
             AtomicReference<@Nullable String> whyNotRdma = new AtomicReference<>(opened.whyNotRdma());
-            pool = sizing.create(new FabricRegions(config.fabricMode(), fabrics, whyNotRdma::set));
+            pool = sizing.create(new FabricRegions(config.get(ShuffleConfig.FABRIC_MODE), fabrics, whyNotRdma::set));
             TieredPool tiers = new TieredPool(pool, disk);
             opened = new FabricChoice.Opened(List.copyOf(fabrics), whyNotRdma.get());
             ExecutorMemory memory = new ExecutorMemory(opened, tiers, sizing, conf, config, counters);
@@ -168,7 +174,7 @@ public final class ExecutorMemory implements AutoCloseable {
     private static DiskTier diskTier(ShuffleConfig config) {
         // Asked for later: on a Spark that creates the shuffle manager first there is no block manager yet.
         return new DiskTier(
-                new DiskSettings(DISK_GROWTH_BYTES, config.diskMinFreeBytes(), DISK_FILES),
+                new DiskSettings(DISK_GROWTH_BYTES, config.get(ShuffleConfig.DISK_MIN_FREE), DISK_FILES),
                 () -> Arrays.stream(
                                 SparkEnv.get().blockManager().diskBlockManager().localDirs())
                         .map(File::toPath)
@@ -183,7 +189,7 @@ public final class ExecutorMemory implements AutoCloseable {
                 ApplicationSettings.pluginVersion(),
                 package$.MODULE$.SPARK_VERSION(),
                 Quantities.mebibytes(most),
-                config.poolDirectory(),
+                config.get(ShuffleConfig.POOL_DIRECTORY),
                 pool.disk() == null ? "off" : "on",
                 fabrics.stream().map(Fabric::name).toList());
         if (shortage == null) {
@@ -193,8 +199,8 @@ public final class ExecutorMemory implements AutoCloseable {
                 "Pool of up to {} in {} instead of {}: {}. Map outputs that find no room go to disk"
                         + " (spark.shuffle.rdma.pool.onShortage)",
                 Quantities.mebibytes(most),
-                config.poolDirectory(),
-                Quantities.mebibytes(config.poolMaxSizeBytes()),
+                config.get(ShuffleConfig.POOL_DIRECTORY),
+                Quantities.mebibytes(config.get(ShuffleConfig.POOL_MAX_SIZE)),
                 shortage);
         pool.memory().shortageReported();
     }

@@ -100,21 +100,23 @@ final class ExecutorNetwork implements AutoCloseable {
                 env.executorId(),
                 wire.toDriver(driver(env)),
                 wire.toPeers(transfer),
-                config.registryTimeout(),
+                config.get(ShuffleConfig.REGISTRY_TIMEOUT),
                 wire.directMembers(),
                 System::nanoTime);
         this.messages = new PeerMessages(agent, codec, transfer.threads());
-        ReceiveLeases leases = new ReceiveLeases(memory.pool().memory(), config.poolReserveTimeout());
+        ReceiveLeases leases =
+                new ReceiveLeases(memory.pool().memory(), config.get(ShuffleConfig.POOL_RESERVE_TIMEOUT));
         this.paths = new PeerPaths(
                 memory.fabrics(),
-                new BlockingReads(leases, config.fabricReadTimeout()),
+                new BlockingReads(leases, config.get(ShuffleConfig.FABRIC_READ_TIMEOUT)),
                 new KnownMembers(agent),
-                config.peerQuarantine());
+                config.get(ShuffleConfig.PEER_QUARANTINE));
         agent.addListener(paths);
-        this.client = new TransferClient(env.blockManager().blockStoreClient(), counters, config.fetchTimeout());
+        this.client = new TransferClient(
+                env.blockManager().blockStoreClient(), counters, config.get(ShuffleConfig.FETCH_TIMEOUT));
         // Spark would look for peers' files on this host's disks, past their pools.
         env.blockManager().hostLocalDirManager_$eq(Option.empty());
-        this.lookups = new PeerLookups(config.fetchTimeout());
+        this.lookups = new PeerLookups(config.get(ShuffleConfig.FETCH_TIMEOUT));
         this.readServices = new ReadServices(
                 spark,
                 env.conf(),
@@ -126,9 +128,9 @@ final class ExecutorNetwork implements AutoCloseable {
                 paths,
                 lookups,
                 leases,
-                config.fabricReadTimeout(),
+                config.get(ShuffleConfig.FABRIC_READ_TIMEOUT),
                 counters,
-                config.fetchVerifyChecksum());
+                config.get(ShuffleConfig.FETCH_VERIFY_CHECKSUM));
         Map<String, byte[]> addresses = new HashMap<>(memory.addresses());
         addresses.put(PeerAddress.NAME, new PeerAddress(blocks.hostName(), blocks.port()).encode());
         this.member = new Member(env.executorId(), memory.incarnation(), addresses);

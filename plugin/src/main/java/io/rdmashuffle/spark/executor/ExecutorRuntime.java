@@ -115,7 +115,8 @@ public final class ExecutorRuntime implements AutoCloseable {
         this.unregister = unregister;
         this.ownDriver = ownDriver;
         this.reportedSizes = new ReportedSizes();
-        this.compression = new CompressionChoice(config.diskCompress(), !conf.contains("spark.io.compression.codec"));
+        this.compression = new CompressionChoice(
+                config.get(ShuffleConfig.DISK_COMPRESS), !conf.contains("spark.io.compression.codec"));
     }
 
     /** Returns the calls that differ between versions of Spark. */
@@ -163,8 +164,11 @@ public final class ExecutorRuntime implements AutoCloseable {
     private PoolUpkeep upkeepOf(ExecutorMemory held) {
         return new PoolUpkeep(
                 "upkeep",
-                List.of(() -> held.giveBackIdle(config.poolIdleTimeout()), this::releaseAbsentRegions, held::tendFiles),
-                PoolUpkeep.intervalFor(config.poolIdleTimeout()));
+                List.of(
+                        () -> held.giveBackIdle(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)),
+                        this::releaseAbsentRegions,
+                        held::tendFiles),
+                PoolUpkeep.intervalFor(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)));
     }
 
     private void releaseAbsentRegions() {
@@ -197,7 +201,7 @@ public final class ExecutorRuntime implements AutoCloseable {
                                 this::heldShuffles,
                                 joined::removedShuffles,
                                 unregister,
-                                config.registrySweepInterval());
+                                config.get(ShuffleConfig.REGISTRY_SWEEP_INTERVAL));
                     }
                     beginReports(joined);
                 }
@@ -211,7 +215,9 @@ public final class ExecutorRuntime implements AutoCloseable {
                 this::report,
                 report -> isLocal
                         ? ownDriver.test(report)
-                        : joined.report(report, report.last() ? LAST_REPORT_TIMEOUT : config.registryTimeout()),
+                        : joined.report(
+                                report,
+                                report.last() ? LAST_REPORT_TIMEOUT : config.get(ShuffleConfig.REGISTRY_TIMEOUT)),
                 joined::peers,
                 config.get(MetricsConfig.INTERVAL),
                 System::nanoTime);
@@ -274,7 +280,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         return new PoolExecutorComponents(
                 held.pool(),
                 held.store(),
-                config.poolChunkSizeBytes(),
+                config.get(ShuffleConfig.POOL_CHUNK_SIZE),
                 held.limits(),
                 compression,
                 new LocalDiskShuffleExecutorComponents(conf, SparkEnv.get().blockManager(), resolver));

@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark.executor;
 
 import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.conf.VerbsConfig;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.ServiceLoader;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
@@ -64,13 +66,16 @@ final class FabricChoice {
     static Opened open(SparkConf conf, ShuffleConfig config, PoolSettings pool, @Nullable DiskTier disk) {
         String whyNotRdma = null;
         List<Fabric> fabrics = new ArrayList<>();
-        FabricMode mode = config.fabricMode();
+        FabricMode mode = config.get(ShuffleConfig.FABRIC_MODE);
         if (mode != FabricMode.NETTY) {
             fabrics.addAll(provided(conf, config, disk));
         }
         if (mode == FabricMode.AUTO || mode == FabricMode.SHM) {
             fabrics.add(new ShmFabric(
-                    config.fabricShmThreads(), config.fabricMaxBytesInFlight(), config.fabricShmInPlace(), disk));
+                    config.get(ShuffleConfig.FABRIC_SHM_THREADS),
+                    config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT),
+                    config.get(ShuffleConfig.FABRIC_SHM_IN_PLACE),
+                    disk));
         }
         if (mode == FabricMode.AUTO || mode == FabricMode.VERBS) {
             try {
@@ -89,7 +94,8 @@ final class FabricChoice {
         List<Fabric> fabrics = new ArrayList<>();
         // Beside the plugin's own jar, not on the class path of whatever thread comes first.
         ServiceLoader.load(FabricProvider.class, FabricChoice.class.getClassLoader())
-                .forEach(provider -> provider.open(key -> conf.get(key, null), config.fabricMaxBytesInFlight(), disk)
+                .forEach(provider -> provider.open(
+                                key -> conf.get(key, null), config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT), disk)
                         .ifPresent(fabric -> {
                             LOG.info(
                                     "Using the fabric {} of {}",
@@ -131,8 +137,8 @@ final class FabricChoice {
      * machines have none, and there the libraries of RDMA need not be loaded to find that out.
      */
     static Optional<String> withoutDevice(ShuffleConfig config, List<String> devicesOfKernel) {
-        return config.fabricMode() == FabricMode.AUTO
-                        && config.verbs().devices().isEmpty()
+        return config.get(ShuffleConfig.FABRIC_MODE) == FabricMode.AUTO
+                        && PortSelector.parse(config.get(VerbsConfig.DEVICES)).isEmpty()
                         && devicesOfKernel.isEmpty()
                 ? Optional.of("this machine has no RDMA device")
                 : Optional.empty();
@@ -168,30 +174,30 @@ final class FabricChoice {
     }
 
     private static VerbsSettings settings(ShuffleConfig config, Optional<byte[]> secret) {
-        VerbsConfig verbs = config.verbs();
+        int vector = config.get(VerbsConfig.COMPLETION_VECTOR);
         QueuePairTuning tuning = new QueuePairTuning(
-                verbs.ackTimeout(),
-                verbs.retryCount(),
-                orProposed(verbs.mtuBytes()),
-                orProposed(verbs.serviceLevel()),
-                orProposed(verbs.trafficClass()));
+                config.get(VerbsConfig.ACK_TIMEOUT),
+                config.get(VerbsConfig.RETRY_COUNT),
+                orProposed(config.get(VerbsConfig.MTU)),
+                orProposed(config.get(VerbsConfig.SERVICE_LEVEL)),
+                orProposed(config.get(VerbsConfig.TRAFFIC_CLASS)));
         return new VerbsSettings(
-                verbs.devices(),
-                verbs.deviceTimeout(),
-                verbs.threads(),
-                verbs.pollTime(),
-                verbs.initiatorDepth(),
-                verbs.queueDepth(),
-                verbs.readBytes(),
+                PortSelector.parse(config.get(VerbsConfig.DEVICES)),
+                config.get(VerbsConfig.DEVICE_TIMEOUT),
+                config.get(VerbsConfig.THREADS),
+                config.get(VerbsConfig.POLL_TIME),
+                config.get(VerbsConfig.INITIATOR_DEPTH),
+                config.get(VerbsConfig.QUEUE_DEPTH),
+                Math.toIntExact(config.get(VerbsConfig.READ_SIZE)),
                 tuning,
-                verbs.connectTimeout(),
-                verbs.idleTimeout(),
-                config.fabricMaxBytesInFlight(),
+                config.get(VerbsConfig.CONNECT_TIMEOUT),
+                config.get(VerbsConfig.IDLE_TIMEOUT),
+                config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT),
                 config.fabricMaxBytesStaged(),
-                config.fabricReadTimeout(),
-                verbs.onDemandPaging(),
-                verbs.relaxedOrdering(),
-                verbs.completionVector(),
+                config.get(ShuffleConfig.FABRIC_READ_TIMEOUT),
+                config.get(VerbsConfig.ON_DEMAND_PAGING),
+                config.get(VerbsConfig.RELAXED_ORDERING),
+                vector < 0 ? OptionalInt.empty() : OptionalInt.of(vector),
                 secret);
     }
 

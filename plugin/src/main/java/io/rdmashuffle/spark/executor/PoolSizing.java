@@ -48,12 +48,12 @@ public final class PoolSizing {
      */
     public static PoolSizing on(SparkConf conf, ShuffleConfig config) {
         PoolSettings wanted = new PoolSettings(
-                Path.of(config.poolDirectory()),
-                config.poolMaxSizeBytes(),
-                config.poolInitialSizeBytes(),
-                config.poolRegionSizeBytes(),
-                config.poolHugepages() == Hugepages.ADVISE);
-        boolean mayShrink = config.poolOnShortage() == OnShortage.SHRINK;
+                Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)),
+                config.get(ShuffleConfig.POOL_MAX_SIZE),
+                config.get(ShuffleConfig.POOL_INITIAL_SIZE),
+                config.get(ShuffleConfig.POOL_REGION_SIZE),
+                config.get(ShuffleConfig.POOL_HUGEPAGES) == Hugepages.ADVISE);
+        boolean mayShrink = config.get(ShuffleConfig.POOL_ON_SHORTAGE) == OnShortage.SHRINK;
         HostLimits limits;
         try {
             Pool.removeAbandoned(wanted.directory());
@@ -82,13 +82,13 @@ public final class PoolSizing {
      * regions are not too many.
      */
     static long leastRegionBytes(ShuffleConfig config, long pageBytes) {
-        long table = MapOutputDirectory.firstTableBytes(config.directoryMaxShuffles());
+        long table = MapOutputDirectory.firstTableBytes(config.get(ShuffleConfig.DIRECTORY_MAX_SHUFFLES));
         return LongStream.of(
                         MEBIBYTE,
                         pageBytes,
-                        config.poolChunkSizeBytes(),
+                        config.get(ShuffleConfig.POOL_CHUNK_SIZE),
                         4 * table,
-                        config.poolMaxSizeBytes() / MAX_REGIONS)
+                        config.get(ShuffleConfig.POOL_MAX_SIZE) / MAX_REGIONS)
                 .max()
                 .orElseThrow();
     }
