@@ -6,8 +6,6 @@ import io.rdmashuffle.fabric.ImmediateReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
-import io.rdmashuffle.fabric.RemoteView;
-import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -27,10 +25,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the indexes of a peer's map outputs: one alone, or many at once.
  *
- * <p>A reduce task needs a few bytes of each of thousands of indexes, none of which is in a cache. One after the other,
- * each costs a round trip to the peer, or where memory is mapped, several accesses to it. Many at once, the round trips
- * and the accesses overlap. Where bytes are copied an index is read whole, unless it is large, and remembered: the next
- * task of this executor needs the next row of it.
+ * <p>A reduce task needs a few bytes of each of thousands of indexes. One after the other, each costs a round trip to
+ * the peer; many at once, the round trips overlap. An index is read whole, unless it is large, and remembered: the next
+ * task of this executor needs the next row of it. Where memory is mapped nothing is read ahead: see {@link
+ * MapOutputIndex#block}.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -50,9 +48,6 @@ final class IndexReads {
     private final BlockingReads reads;
     private final IndexCache cache;
     private final ConcurrentMap<WantedRange, CompletableFuture<Void>> underWay = new ConcurrentHashMap<>();
-    /** Keeps the compiler from leaving out loads whose value is not used yet. */
-    @SuppressWarnings("UnusedVariable")
-    private long touched;
 
     IndexReads(Peer peer, BlockingReads reads, IndexCache cache) {
         this.peer = peer;
@@ -89,63 +84,6 @@ final class IndexReads {
      * @throws IOException if the peer cannot be read
      */
     List<@Nullable BlockRange> many(List<WantedRange> wanted) throws IOException {
-        Map<Integer, RemoteView> regions = new HashMap<>();
-        try {
-            List<@Nullable BlockRange> inPlace = inPlace(wanted, regions);
-            return inPlace != null ? inPlace : copied(wanted);
-        } finally {
-            regions.values().forEach(RemoteView::close);
-        }
-    }
-
-    /** Null if this fabric can only copy. */
-    private @Nullable List<@Nullable BlockRange> inPlace(List<WantedRange> wanted, Map<Integer, RemoteView> regions)
-            throws IOException {
-        @Nullable StoredSlice[] indexes = new StoredSlice[wanted.size()];
-        for (int i = 0; i < indexes.length; i++) {
-            DirectoryEntry entry = wanted.get(i).entry();
-            if (wanted.get(i).isEmpty()) {
-                continue;
-            }
-            RemoteView region = regions.get(entry.indexRegion());
-            if (region == null) {
-                region = peer.region(entry.indexRegion());
-                if (region == null) {
-                    return null;
-                }
-                regions.put(entry.indexRegion(), region);
-            }
-            indexes[i] = region.bytes();
-        }
-        touch(wanted, indexes);
-        List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
-        for (int i = 0; i < indexes.length; i++) {
-            StoredSlice region = indexes[i];
-            ranges.add(decode(
-                    wanted.get(i),
-                    region == null
-                            ? null
-                            : each -> MapOutputIndex.read(each.entry(), region, each.start(), each.end())));
-        }
-        return ranges;
-    }
-
-    /** Loads something of every index. With nothing between the loads the processor waits for many at a time. */
-    private void touch(List<WantedRange> wanted, @Nullable StoredSlice[] regions) {
-        long sum = 0;
-        for (int i = 0; i < regions.length; i++) {
-            long offset = MapOutputIndex.rowOffset(
-                    wanted.get(i).entry(), wanted.get(i).start());
-            if (regions[i] instanceof MemorySlice region
-                    && offset >= 0
-                    && offset <= region.lengthBytes() - Integer.BYTES) {
-                sum += region.getInt(offset);
-            }
-        }
-        touched = sum;
-    }
-
-    private List<@Nullable BlockRange> copied(List<WantedRange> wanted) throws IOException {
         Map<DirectoryEntry, IndexRows> whole = wholeIndexes(wanted);
         Map<WantedRange, BlockRange> parts = new HashMap<>();
         List<WantedRange> large = wanted.stream()

@@ -122,12 +122,7 @@ public final class MapOutputIndex {
         if (entry.extents() == 0) {
             throw new DirectoryFormatException("no index: all partitions are empty in " + entry);
         }
-        return rowOffset(entry, start);
-    }
-
-    /** Returns where in its region a partition's row is; any number for a damaged entry. */
-    static long rowOffset(DirectoryEntry entry, int partition) {
-        return entry.indexOffset() + extentBytes(entry.extents()) + ROW_BYTES * partition;
+        return entry.indexOffset() + extentBytes(entry.extents()) + ROW_BYTES * start;
     }
 
     private static long rowsBytes(int start, int end) {
