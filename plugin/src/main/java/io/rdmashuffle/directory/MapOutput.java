@@ -9,7 +9,7 @@ import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.memory.slice.MemorySlice;
-import io.rdmashuffle.memory.slice.ReferenceCount;
+import io.rdmashuffle.memory.slice.ReferenceCounted;
 import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -21,14 +21,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> immutable but for the reference count, which is thread-safe.
  *
- * <p><b>Ownership:</b> owns its leases. {@link #close()} gives up the owner's reference; the leases go back when the
- * last local reader has released too.
+ * <p><b>Ownership:</b> owns its leases, which go back when the owner has closed it and the last local reader has
+ * released it.
  */
-public final class MapOutput implements AutoCloseable {
+public final class MapOutput extends ReferenceCounted {
     private final DirectoryEntry entry;
     private final List<Lease> data;
     private final @Nullable Lease index;
-    private final ReferenceCount references = new ReferenceCount(this::free);
 
     private MapOutput(DirectoryEntry entry, List<Lease> data, @Nullable Lease index) {
         this.entry = entry;
@@ -150,22 +149,6 @@ public final class MapOutput implements AutoCloseable {
                 .sum();
     }
 
-    /** Keeps the leases for a reader; false when they are gone. */
-    public boolean retain() {
-        return references.retain();
-    }
-
-    /** Ends a reader's use. */
-    public void release() {
-        references.release();
-    }
-
-    /** Gives up the owner's reference; idempotent. */
-    @Override
-    public void close() {
-        references.close();
-    }
-
     /**
      * Returns where partitions {@code [start, end)} are; the caller holds a reference.
      *
@@ -225,7 +208,8 @@ public final class MapOutput implements AutoCloseable {
         return bytes;
     }
 
-    private void free() {
+    @Override
+    protected void free() {
         data.forEach(Lease::close);
         if (index != null) {
             index.close();

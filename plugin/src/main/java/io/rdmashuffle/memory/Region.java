@@ -5,7 +5,7 @@ import io.rdmashuffle.memory.slice.DiskFile;
 import io.rdmashuffle.memory.slice.FileSlice;
 import io.rdmashuffle.memory.slice.Mapping;
 import io.rdmashuffle.memory.slice.MemorySlice;
-import io.rdmashuffle.memory.slice.SharedBytes;
+import io.rdmashuffle.memory.slice.ReferenceCounted;
 import io.rdmashuffle.memory.slice.StoredSlice;
 import java.nio.file.Path;
 
@@ -29,7 +29,7 @@ public final class Region {
     private final int id;
     private final Path file;
     private final StoredSlice bytes;
-    private final SharedBytes shared;
+    private final ReferenceCounted shared;
     private final FreeExtents outputs;
     private FreeExtents metadata;
     private FreeExtents staging;
@@ -40,7 +40,7 @@ public final class Region {
     private int leases;
     private long idleSinceNanos;
 
-    private Region(int id, Path file, StoredSlice bytes, SharedBytes shared, long length) {
+    private Region(int id, Path file, StoredSlice bytes, ReferenceCounted shared, long length) {
         this.id = id;
         this.file = file;
         this.bytes = bytes;
@@ -100,7 +100,7 @@ public final class Region {
         throw new IllegalStateException("region " + id + " lies on disk");
     }
 
-    public SharedBytes shared() {
+    public ReferenceCounted shared() {
         return shared;
     }
 

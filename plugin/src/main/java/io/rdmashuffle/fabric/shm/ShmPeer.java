@@ -12,7 +12,7 @@ import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.slice.DiskFile;
 import io.rdmashuffle.memory.slice.FileSlice;
 import io.rdmashuffle.memory.slice.Mapping;
-import io.rdmashuffle.memory.slice.SharedBytes;
+import io.rdmashuffle.memory.slice.ReferenceCounted;
 import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -39,7 +39,7 @@ final class ShmPeer implements Peer {
     private boolean closed;
 
     /** A region that is mapped, or open if it is one of the disk tier. */
-    private record MappedRegion(StoredSlice bytes, SharedBytes shared) {}
+    private record MappedRegion(StoredSlice bytes, ReferenceCounted shared) {}
 
     ShmPeer(String peerId, ShmAddress address, CopyThreads copyThreads, boolean inPlace) {
         this.peerId = peerId;
@@ -174,7 +174,7 @@ final class ShmPeer implements Peer {
         }
     }
 
-    private record MappedView(StoredSlice bytes, SharedBytes shared) implements RemoteView {
+    private record MappedView(StoredSlice bytes, ReferenceCounted shared) implements RemoteView {
         @Override
         public void close() {
             shared.release();

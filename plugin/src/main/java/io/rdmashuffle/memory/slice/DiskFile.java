@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p><b>Source:</b> pread(2), pwrite(2), fallocate(2), ftruncate(2).
  */
-public final class DiskFile implements SharedBytes {
+public final class DiskFile extends ReferenceCounted {
     private static final AtomicLong LIVE = new AtomicLong();
     private static final int PRIVATE_MODE = 0600;
     /** Of one system call; Linux transfers at most 2 GiB in one. */
@@ -29,7 +29,6 @@ public final class DiskFile implements SharedBytes {
 
     private final Path path;
     private final int fd;
-    private final ReferenceCount references = new ReferenceCount(this::closeDescriptor);
 
     private DiskFile(Path path, int fd) {
         this.path = path;
@@ -85,7 +84,7 @@ public final class DiskFile implements SharedBytes {
         try {
             readAll(position, target.address(), target.lengthBytes());
         } finally {
-            references.release();
+            release();
         }
     }
 
@@ -101,7 +100,7 @@ public final class DiskFile implements SharedBytes {
                 done += piece;
             }
         } finally {
-            references.release();
+            release();
         }
     }
 
@@ -127,7 +126,7 @@ public final class DiskFile implements SharedBytes {
                 done += transferred("pwrite", written, count, position + done);
             }
         } finally {
-            references.release();
+            release();
         }
     }
 
@@ -155,20 +154,20 @@ public final class DiskFile implements SharedBytes {
                 throw failure("fallocate(" + path + ", offset=" + offset + ", length=" + lengthBytes + ")", errno);
             }
         } finally {
-            references.release();
+            release();
         }
     }
 
     /** Gives blocks back to the file system, and their pages to the kernel; false where that is not possible. */
     public boolean punch(long offset, long lengthBytes) {
         int mode = LibC.FALLOC_FL_PUNCH_HOLE | LibC.FALLOC_FL_KEEP_SIZE;
-        if (!references.retain()) {
+        if (!retain()) {
             return false;
         }
         try {
             return LibC.load().fallocate(fd, mode, offset, lengthBytes) == 0;
         } finally {
-            references.release();
+            release();
         }
     }
 
@@ -180,23 +179,8 @@ public final class DiskFile implements SharedBytes {
                 throw failure("ftruncate(" + path + ", 0)", NativeException.lastErrno());
             }
         } finally {
-            references.release();
+            release();
         }
-    }
-
-    @Override
-    public boolean retain() {
-        return references.retain();
-    }
-
-    @Override
-    public void release() {
-        references.release();
-    }
-
-    @Override
-    public void close() {
-        references.close();
     }
 
     /** Returns how many files of this class are open in the process, for leak checks. */
@@ -205,12 +189,13 @@ public final class DiskFile implements SharedBytes {
     }
 
     private void retainOrFail() throws IOException {
-        if (!references.retain()) {
+        if (!retain()) {
             throw new IOException(path + " is closed");
         }
     }
 
-    private void closeDescriptor() {
+    @Override
+    protected void free() {
         // The last reference is gone, so no thread is inside a call on this descriptor.
         LibC.load().close(fd);
         LIVE.decrementAndGet();

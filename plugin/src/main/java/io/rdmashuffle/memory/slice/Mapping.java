@@ -14,16 +14,12 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> the creator holds the first reference and gives it up with {@link #close()}, once; every
- * {@code retain()} that returned true is paired with one {@link #release()}.
- *
  * <p><b>Source:</b> mmap(2), munmap(2), madvise(2).
  */
-public final class Mapping implements SharedBytes {
+public final class Mapping extends ReferenceCounted {
     private static final AtomicLong LIVE = new AtomicLong();
 
     private final MemorySlice memory;
-    private final ReferenceCount references = new ReferenceCount(this::unmap);
 
     private Mapping(MemorySlice memory) {
         this.memory = memory;
@@ -67,29 +63,13 @@ public final class Mapping implements SharedBytes {
         }
     }
 
-    /** {@inheritDoc} After false the memory must not be touched. */
-    @Override
-    public boolean retain() {
-        return references.retain();
-    }
-
-    @Override
-    public void release() {
-        references.release();
-    }
-
-    /** Gives up the creator's reference; later calls do nothing. */
-    @Override
-    public void close() {
-        references.close();
-    }
-
     /** Returns how many mappings of this class exist in the process, for leak checks. */
     public static long live() {
         return LIVE.get();
     }
 
-    private void unmap() {
+    @Override
+    protected void free() {
         // The last reference is gone, so no thread can be inside this memory.
         if (LibC.load().munmap(memory.address(), memory.lengthBytes()) != 0) {
             throw new NativeException("munmap(length=" + memory.lengthBytes() + ")", NativeException.lastErrno(), "");

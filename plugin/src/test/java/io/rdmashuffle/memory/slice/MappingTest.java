@@ -60,7 +60,12 @@ class MappingTest {
     void theActionRunsOnceAndNobodyGetsInAfterwards() {
         for (int round = 0; round < 500; round++) {
             AtomicInteger ran = new AtomicInteger();
-            ReferenceCount count = new ReferenceCount(ran::incrementAndGet);
+            ReferenceCounted count = new ReferenceCounted() {
+                @Override
+                protected void free() {
+                    ran.incrementAndGet();
+                }
+            };
             List<CompletableFuture<Void>> users = new ArrayList<>();
             for (int u = 0; u < 3; u++) {
                 users.add(CompletableFuture.runAsync(() -> {

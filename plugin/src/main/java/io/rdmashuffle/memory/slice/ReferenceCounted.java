@@ -5,22 +5,23 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs an action once, when the owner has closed and every reference has been released.
+ * Base of what several users share: it is freed once, when the owner has closed it and every reference has been
+ * released.
  *
- * <p><b>Threading:</b> thread-safe and lock-free; the action runs on the thread that releases last.
+ * <p><b>Threading:</b> thread-safe and lock-free; it is freed on the thread that releases last.
+ *
+ * <p><b>Ownership:</b> the creator holds the first reference and gives it up with {@link #close()}; every
+ * {@link #retain()} that returned true is paired with one {@link #release()}.
  */
-public final class ReferenceCount implements AutoCloseable {
-    private final Runnable onLast;
+public abstract class ReferenceCounted implements AutoCloseable {
     private final AtomicInteger count = new AtomicInteger(1);
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    /** Starts with the owner's reference, which {@link #close()} gives up. */
-    public ReferenceCount(Runnable onLast) {
-        this.onLast = onLast;
-    }
+    /** Frees what is shared; no user is left. */
+    protected abstract void free();
 
-    /** Takes a reference; false when the last one is already gone. */
-    public boolean retain() {
+    /** Takes a reference; false when the last one is already gone, and then nothing shared may be touched. */
+    public final boolean retain() {
         while (true) {
             int current = count.get();
             if (current == 0) {
@@ -33,20 +34,20 @@ public final class ReferenceCount implements AutoCloseable {
     }
 
     /** Gives one reference back. */
-    public void release() {
+    public final void release() {
         int left = count.decrementAndGet();
         if (left < 0) {
             count.incrementAndGet();
             throw new IllegalStateException("released more often than retained");
         }
         if (left == 0) {
-            onLast.run();
+            free();
         }
     }
 
-    /** Gives up the owner's reference; later calls do nothing. */
+    /** Gives up the creator's reference; later calls do nothing. */
     @Override
-    public void close() {
+    public final void close() {
         if (closed.compareAndSet(false, true)) {
             release();
         }
