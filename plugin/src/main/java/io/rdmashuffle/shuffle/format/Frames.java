@@ -9,6 +9,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PushbackInputStream;
 import org.apache.spark.SparkConf;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Compresses blocks so that readers need not know beforehand: a block is either bare records, or frames, and no bare
@@ -26,15 +27,26 @@ import org.apache.spark.SparkConf;
  * all else is for one thread.
  */
 public final class Frames {
-    private final FrameCodecs codecs;
+    private final SparkConf conf;
+    private @Nullable FrameCodecs codecs;
 
-    private Frames(FrameCodecs codecs) {
-        this.codecs = codecs;
+    private Frames(SparkConf conf) {
+        this.conf = conf;
     }
 
     /** Creates frames of the codec that an application is configured with. */
     public static Frames of(SparkConf conf) {
-        return new Frames(FrameCodecs.of(conf));
+        return new Frames(conf);
+    }
+
+    /** Most tasks read nothing that is compressed, and need no codec. */
+    private FrameCodecs codecs() {
+        FrameCodecs made = codecs;
+        if (made == null) {
+            made = FrameCodecs.of(conf);
+            codecs = made;
+        }
+        return made;
     }
 
     public static int markBytes() {
@@ -69,7 +81,7 @@ public final class Frames {
      * @param cost is told of what that took
      */
     public OutputStream compress(OutputStream out, FrameCodec with, CodecCost cost) {
-        return new FrameOutput(codecs, out, with, cost);
+        return new FrameOutput(codecs(), out, with, cost);
     }
 
     /**
@@ -112,6 +124,6 @@ public final class Frames {
      * (CVE-2025-12183), so damaged bytes may end the process.
      */
     public InputStream decompress(InputStream in) {
-        return new FrameInput(codecs, in);
+        return new FrameInput(codecs(), in);
     }
 }

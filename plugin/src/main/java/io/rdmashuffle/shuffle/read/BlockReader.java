@@ -19,7 +19,6 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.Supplier;
 import java.util.zip.CRC32C;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.storage.BlockManagerId;
@@ -52,8 +51,7 @@ final class BlockReader implements AutoCloseable {
     private List<BlockRequest> missed = new ArrayList<>();
     private boolean closed;
     private @Nullable BlockRequest next;
-    private final @Nullable Supplier<Frames> framesOf;
-    private @Nullable Frames frames;
+    private final @Nullable Frames frames;
     private @Nullable Opened opened;
 
     /**
@@ -91,8 +89,7 @@ final class BlockReader implements AutoCloseable {
      * @param sources of all their owners
      * @param wake has a thread that waits for a source fail, from whatever thread
      * @param verify whether to compare blocks with their checksums
-     * @param frames makes what compressed blocks are opened with; asked once, when there is such a block; null if
-     *     blocks are handed out as they were stored
+     * @param frames opens compressed blocks; null if blocks are handed out as they were stored
      */
     BlockReader(
             List<BlockRequest> wanted,
@@ -100,13 +97,13 @@ final class BlockReader implements AutoCloseable {
             Runnable wake,
             ReadTally tally,
             boolean verify,
-            @Nullable Supplier<Frames> frames) {
+            @Nullable Frames frames) {
         this.wanted = wanted.iterator();
         this.sources = sources;
         this.wake = wake;
         this.tally = tally;
         this.verify = verify;
-        this.framesOf = frames;
+        this.frames = frames;
     }
 
     /** Hands over the blocks that were missing, damaged or withdrawn; complete after the last read. */
@@ -243,9 +240,9 @@ final class BlockReader implements AutoCloseable {
         }
         tally.count(counter, block.id(), length);
         tally.countFromDisk(bytes.bytesOnDisk());
-        if (framesOf != null && Frames.begin(target, offset, length)) {
+        if (frames != null && Frames.begin(target, offset, length)) {
             byte[] stored = Arrays.copyOfRange(target, offset, offset + length);
-            opened = new Opened(block, null, frames(framesOf).decompress(new ByteArrayInputStream(stored)));
+            opened = new Opened(block, null, frames.decompress(new ByteArrayInputStream(stored)));
             return 0;
         }
         return length;
@@ -267,15 +264,14 @@ final class BlockReader implements AutoCloseable {
         boolean good = false;
         try {
             // Before the check, which vouches for all that was read.
-            Supplier<Frames> framed = framesOf != null && Frames.begin(found.bytes()) ? framesOf : null;
+            Frames framed = frames != null && Frames.begin(found.bytes()) ? frames : null;
             good = isGood(block, found.check(verify));
             if (good) {
                 tally.count(source.counter(), block.id(), found.bytes().lengthBytes());
                 tally.countFromDisk(found.bytes().bytesOnDisk());
                 FollowedBlock place = new FollowedBlock(found, () -> source.find(block), verify);
                 InputStream stored = SliceInputStream.over(place.place(), place);
-                opened = new Opened(
-                        block, place, framed == null ? stored : frames(framed).decompress(stored));
+                opened = new Opened(block, place, framed == null ? stored : framed.decompress(stored));
             }
         } catch (IOException e) {
             unreadable(block, e);
@@ -284,15 +280,6 @@ final class BlockReader implements AutoCloseable {
                 found.close();
             }
         }
-    }
-
-    private Frames frames(Supplier<Frames> of) {
-        Frames made = frames;
-        if (made == null) {
-            made = of.get();
-            frames = made;
-        }
-        return made;
     }
 
     private int checksum(byte[] bytes, int offset, int length) {

@@ -11,7 +11,6 @@ import io.rdmashuffle.shuffle.format.RowIterator;
 import io.rdmashuffle.shuffle.format.UnsafeRowFormat;
 import io.rdmashuffle.spark.compat.Concatenation;
 import io.rdmashuffle.spark.compat.ScalaCollections;
-import java.util.function.Supplier;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.TaskContext;
 import org.apache.spark.serializer.SerializerInstance;
@@ -100,7 +99,7 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
             DirectShuffleHandle<K, ?, C> direct, SerializerInstance serializer) {
         SparkFetch fetch = new SparkFetch(dependency, context, metrics, services, sizeFactor(direct));
         boolean inBatches = batchFetchWanted && fetch.canConcatenate(true);
-        Supplier<Frames> frames = () -> Frames.of(services.conf());
+        Frames frames = Frames.of(services.conf());
         BlockLookup lookup = lookUp();
         RecordStream stream =
                 new RecordStream(open(lookup, frames, inBatches), lookup.others(), fetch, frames, inBatches);
@@ -144,7 +143,7 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
      *
      * @param frames opens compressed blocks of uncompressed rows; null if blocks are handed out as they were stored
      */
-    private BlockReader open(BlockLookup lookup, @Nullable Supplier<Frames> frames, boolean inBatches) {
+    private BlockReader open(BlockLookup lookup, @Nullable Frames frames, boolean inBatches) {
         BlockReader reader = new BlockReader(
                 lookup.direct(),
                 lookup.sources(),

@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.Supplier;
 import org.apache.spark.storage.BlockId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -27,9 +26,8 @@ final class RecordStream extends InputStream {
 
     private final BlockReader here;
     private final FetchedBlocks fetched;
-    private final Supplier<Frames> framesOf;
+    private final Frames frames;
     private final Object lock = new Object();
-    private @Nullable Frames frames;
     /** Read and closed with the lock: a stream of Spark's that is closed meanwhile tells of a fetch that failed. */
     private InputStream stream = InputStream.nullInputStream();
 
@@ -39,37 +37,23 @@ final class RecordStream extends InputStream {
     /**
      * Begins to fetch at once what is not read here.
      *
-     * @param frames makes what compressed blocks are opened with; asked once, when a block is fetched
+     * @param frames opens compressed blocks
      * @param inBatches whether consecutive partitions of one map output may be fetched as one block
      */
     RecordStream(
-            BlockReader here,
-            List<BlockRequest> others,
-            FetchedBlocks.Fetch fetch,
-            Supplier<Frames> frames,
-            boolean inBatches) {
+            BlockReader here, List<BlockRequest> others, FetchedBlocks.Fetch fetch, Frames frames, boolean inBatches) {
         this.here = here;
-        this.framesOf = frames;
+        this.frames = frames;
         this.fetched = new FetchedBlocks(here, others, fetch, (id, in) -> open(in), inBatches, this::close);
     }
 
     private InputStream open(InputStream in) {
         try {
-            return frames().open(in);
+            return frames.open(in);
         } catch (IOException e) {
             // Spark diagnoses it.
             throw Unchecked.raise(e);
         }
-    }
-
-    /** Most tasks fetch nothing, and need no codec. */
-    private Frames frames() {
-        Frames made = frames;
-        if (made == null) {
-            made = framesOf.get();
-            frames = made;
-        }
-        return made;
     }
 
     @Override

@@ -65,7 +65,7 @@ class BlockReaderTest {
                 () -> {},
                 new ReadTally(metrics, counters, false, true),
                 verify,
-                () -> FRAMES);
+                FRAMES);
     }
 
     private BlockRequest want(long mapId) {

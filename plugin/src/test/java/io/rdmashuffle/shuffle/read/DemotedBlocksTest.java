@@ -197,7 +197,7 @@ class DemotedBlocksTest {
                 () -> {},
                 new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false, true),
                 true,
-                () -> Frames.of(new SparkConf(false)));
+                Frames.of(new SparkConf(false)));
     }
 
     private static byte[] read(BlockReader reader, int atLeast) throws IOException {

@@ -123,8 +123,8 @@ class RecordStreamTest {
                 () -> {},
                 new ReadTally(new TempShuffleReadMetrics(), new ShuffleCounters(), false, true),
                 true,
-                RecordStreamTest::frames);
-        return new RecordStream(inPlace, visible ? List.of() : wanted, fetches, RecordStreamTest::frames, false);
+                frames());
+        return new RecordStream(inPlace, visible ? List.of() : wanted, fetches, frames(), false);
     }
 
     private static void assertEnded(RecordStream stream) {
