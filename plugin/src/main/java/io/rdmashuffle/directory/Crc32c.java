@@ -5,8 +5,10 @@ import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.util.List;
 import java.util.zip.CRC32C;
+import java.util.zip.CheckedOutputStream;
 import java.util.zip.Checksum;
 
 /**
@@ -38,7 +40,9 @@ public final class Crc32c {
             if (slice instanceof MemorySlice memory) {
                 update(crc, memory);
             } else {
-                read(crc, slice);
+                byte[] piece = new byte[(int) Math.min(READ_BYTES, slice.lengthBytes())];
+                StoredSlice.writeAll(
+                        List.of(slice), new CheckedOutputStream(OutputStream.nullOutputStream(), crc), piece);
             }
         }
         return (int) crc.getValue();
@@ -61,16 +65,6 @@ public final class Crc32c {
             crc.update(bytes, offset, length);
         } else {
             RawMemory.inPieces(length, (done, piece) -> crc.update(bytes, offset + (int) done, (int) piece));
-        }
-    }
-
-    private static void read(CRC32C crc, StoredSlice slice) throws IOException {
-        byte[] piece = new byte[(int) Math.min(READ_BYTES, slice.lengthBytes())];
-        for (long done = 0; done < slice.lengthBytes(); ) {
-            int length = (int) Math.min(piece.length, slice.lengthBytes() - done);
-            slice.getBytes(done, piece, 0, length);
-            crc.update(piece, 0, length);
-            done += length;
         }
     }
 }

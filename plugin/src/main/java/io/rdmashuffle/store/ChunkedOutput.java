@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.store;
 
+import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.directory.SliceCursor;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.Region;
@@ -214,6 +216,21 @@ public final class ChunkedOutput {
             slices.add(window.slice(0, position));
         }
         return slices;
+    }
+
+    /**
+     * Returns the CRC-32C of each partition of what has been appended.
+     *
+     * @param lengths by partition, in sum no more than was appended
+     * @throws IOException if some of it lies on disk and cannot be read
+     */
+    public int[] checksums(long[] lengths) throws IOException {
+        SliceCursor cursor = new SliceCursor(slices());
+        int[] checksums = new int[lengths.length];
+        for (int p = 0; p < lengths.length; p++) {
+            checksums[p] = Crc32c.of(cursor.take(lengths[p]));
+        }
+        return checksums;
     }
 
     /**

@@ -2,6 +2,8 @@
 package io.rdmashuffle.memory.slice;
 
 import java.io.IOException;
+import java.io.OutputStream;
+import java.util.List;
 
 /**
  * Bytes of a map output where they lie: in mapped memory, or in a file of the disk tier. Integers are little-endian.
@@ -42,6 +44,22 @@ public interface StoredSlice {
      * @throws IOException if a file cannot be read, or has been truncated
      */
     void copyToAddress(long address) throws IOException;
+
+    /**
+     * Writes slices to a stream, one after another, through a buffer.
+     *
+     * @throws IOException if a file cannot be read, or has been truncated, or the stream fails
+     */
+    static void writeAll(List<? extends StoredSlice> slices, OutputStream out, byte[] buffer) throws IOException {
+        for (StoredSlice slice : slices) {
+            for (long done = 0; done < slice.lengthBytes(); ) {
+                int piece = (int) Math.min(buffer.length, slice.lengthBytes() - done);
+                slice.getBytes(done, buffer, 0, piece);
+                out.write(buffer, 0, piece);
+                done += piece;
+            }
+        }
+    }
 
     /** Returns the 4 bytes at an offset. */
     int getInt(long offset) throws IOException;

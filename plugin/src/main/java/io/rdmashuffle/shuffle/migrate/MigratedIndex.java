@@ -5,6 +5,7 @@ import io.rdmashuffle.directory.BlockRange;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
+import java.util.stream.LongStream;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -47,11 +48,7 @@ record MigratedIndex(long[] lengths, int @Nullable [] checksums, Duration age) {
 
     /** Returns the bytes of all partitions. */
     long totalBytes() {
-        long total = 0;
-        for (long length : lengths) {
-            total += length;
-        }
-        return total;
+        return LongStream.of(lengths).sum();
     }
 
     /** Encodes the index of an output in the pool, all of whose partitions {@code all} are. */

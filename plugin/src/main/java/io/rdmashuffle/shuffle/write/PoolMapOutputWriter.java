@@ -13,7 +13,7 @@ import io.rdmashuffle.store.OutputRefusedException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
-import java.util.List;
+import java.util.stream.LongStream;
 import java.util.zip.CRC32C;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
 import org.apache.spark.shuffle.api.ShufflePartitionWriter;
@@ -108,11 +108,8 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
                 moveToFile(-1);
             }
             MapOutputCommitMessage message = requireFile().commitAllPartitions(sparkChecksums);
-            long total = 0;
-            for (long length : message.getPartitionLengths()) {
-                total += length;
-            }
             committed = true;
+            long total = LongStream.of(message.getPartitionLengths()).sum();
             store.addFile(key, epoch, lengths.length, total);
             return message;
         } catch (InterruptedException e) {
@@ -159,7 +156,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         for (int p = 0; p <= lastPartition; p++) {
             if (lengths[p] > 0 || p == openPartition) {
                 OutputStream out = target.getPartitionWriter(p).openStream();
-                copy(cursor.take(lengths[p]), out, buffer);
+                StoredSlice.writeAll(cursor.take(lengths[p]), out, buffer);
                 if (p == openPartition) {
                     open = out;
                 } else {
@@ -169,17 +166,6 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         }
         pooled.discard();
         return open;
-    }
-
-    private static void copy(List<StoredSlice> slices, OutputStream out, byte[] buffer) throws IOException {
-        for (StoredSlice slice : slices) {
-            for (long done = 0; done < slice.lengthBytes(); ) {
-                int piece = (int) Math.min(buffer.length, slice.lengthBytes() - done);
-                slice.getBytes(done, buffer, 0, piece);
-                out.write(buffer, 0, piece);
-                done += piece;
-            }
-        }
     }
 
     private final class PartitionWriter implements ShufflePartitionWriter {

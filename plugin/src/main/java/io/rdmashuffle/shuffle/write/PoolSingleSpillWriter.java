@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.write;
 
-import io.rdmashuffle.directory.Crc32c;
 import io.rdmashuffle.directory.MapOutput;
-import io.rdmashuffle.directory.SliceCursor;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
@@ -69,12 +67,7 @@ public final class PoolSingleSpillWriter implements SingleSpillShuffleMapOutputW
                 return false;
             }
         }
-        SliceCursor cursor = new SliceCursor(pooled.slices());
-        int[] checksums = new int[lengths.length];
-        for (int p = 0; p < lengths.length; p++) {
-            checksums[p] = Crc32c.of(cursor.take(lengths[p]));
-        }
-        MapOutput output = pooled.toMapOutput(key.mapId(), lengths, checksums);
+        MapOutput output = pooled.toMapOutput(key.mapId(), lengths, pooled.checksums(lengths));
         if (output == null) {
             return false;
         }
