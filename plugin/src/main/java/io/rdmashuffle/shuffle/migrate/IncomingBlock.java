@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.migrate;
 
+import io.rdmashuffle.directory.MapOutput;
+import io.rdmashuffle.memory.slice.StoredSlice;
 import io.rdmashuffle.store.ChunkedOutput;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Objects;
+import java.util.zip.CRC32C;
 import org.apache.spark.network.client.StreamCallbackWithID;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -73,8 +81,10 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
     /** Gives everything back; idempotent. */
     abstract void discard();
 
+    /** Appends all of a buffer. */
     abstract void append(ByteBuffer bytes) throws IOException;
 
+    /** Ends the block after its last byte. */
     abstract void finish() throws IOException;
 
     @Override
@@ -101,32 +111,159 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
         owner.failed(this);
     }
 
-    /** The bytes of all partitions. */
+    /**
+     * The bytes of all partitions: in the pool, or in a temporary file once the pool is full.
+     *
+     * <p><b>Threading:</b> thread-safe: the bytes come on a thread of Spark's transport, and {@link #discard} on any.
+     *
+     * <p><b>Ownership:</b> owns the pool memory until {@link #toMapOutput} hands it over, and the file until it is
+     * committed; {@link #discard} otherwise.
+     */
     static final class Data extends IncomingBlock {
-        private final IncomingData bytes;
+        private static final int BUFFER_BYTES = 1 << 20;
+        private static final int COPY_BYTES = 64 << 10;
 
+        private final ChunkedOutput pooled;
+        private long lengthBytes;
+        private @Nullable File file;
+        private @Nullable FileChannel channel;
+        private boolean gone;
+
+        /** Begins without a byte. */
         Data(String name, OutputKey key, int epoch, MigrationTarget target, Owner owner, ChunkedOutput pooled) {
             super(name, key, epoch, target, owner);
-            this.bytes = new IncomingData(key, pooled, target);
+            this.pooled = pooled;
         }
 
-        IncomingData bytes() {
-            return bytes;
+        /** {@inheritDoc} What comes after {@link #discard} is ignored, because the sender cannot be stopped. */
+        @Override
+        synchronized void append(ByteBuffer bytes) throws IOException {
+            if (gone) {
+                return;
+            }
+            lengthBytes += bytes.remaining();
+            if (file == null) {
+                pooled.append(bytes);
+            }
+            if (bytes.hasRemaining()) {
+                FileChannel open = channel == null ? moveToFile() : channel;
+                while (bytes.hasRemaining()) {
+                    open.write(bytes);
+                }
+            }
         }
 
         @Override
-        void append(ByteBuffer more) throws IOException {
-            bytes.append(more);
+        synchronized void finish() throws IOException {
+            if (channel != null) {
+                channel.close();
+                channel = null;
+            }
         }
 
-        @Override
-        void finish() throws IOException {
-            bytes.finish();
+        /**
+         * Compares the bytes with what the sender says of them.
+         *
+         * @return CRC-32C by partition: the sender's, or if that has none, what arrived; empty for files without
+         * @throws IOException if they are not what the writer wrote
+         */
+        synchronized int[] verified(MigratedIndex index) throws IOException {
+            requireHere();
+            if (lengthBytes != index.totalBytes()) {
+                throw new IOException(lengthBytes + " bytes of migrated " + key() + " arrived, but its index says "
+                        + index.totalBytes());
+            }
+            int[] expected = index.checksums();
+            if (file != null && expected == null) {
+                return new int[0];
+            }
+            int[] found = file == null ? pooled.checksums(index.lengths()) : checksumsOf(file, index.lengths());
+            if (expected != null && !Arrays.equals(found, expected)) {
+                int partition = Arrays.mismatch(found, expected);
+                throw new IOException(
+                        "partition " + partition + " of migrated " + key() + " arrived with a wrong checksum");
+            }
+            return found;
         }
 
+        /**
+         * Hands the bytes over as a map output in the pool; null if they are in a file, or the pool has no room for the
+         * index.
+         */
+        synchronized @Nullable MapOutput toMapOutput(long[] lengths, int[] checksums) throws IOException {
+            requireHere();
+            MapOutput output = file == null ? pooled.toMapOutput(key().mapId(), lengths, checksums) : null;
+            gone = output != null;
+            return output;
+        }
+
+        /** Returns the bytes in a file of this object's, where they are moved if need be; null if there are none. */
+        synchronized @Nullable File toFile() throws IOException {
+            requireHere();
+            if (file == null && lengthBytes > 0) {
+                moveToFile();
+                finish();
+            }
+            return file;
+        }
+
+        /** Gives everything back; idempotent. A file that has been committed, and so renamed, stays. */
         @Override
-        void discard() {
-            bytes.discard();
+        synchronized void discard() {
+            gone = true;
+            pooled.discard();
+            try {
+                finish();
+            } catch (IOException e) {
+                // Its bytes are not wanted any more.
+                channel = null;
+            }
+            if (file != null) {
+                file.delete();
+                file = null;
+            }
+        }
+
+        private void requireHere() throws IOException {
+            if (gone) {
+                throw new IOException("migrated " + key() + " has been dropped");
+            }
+        }
+
+        private FileChannel moveToFile() throws IOException {
+            target().requireDiskRoom();
+            File created = target().createDataFile(key());
+            file = created;
+            FileChannel open = FileChannel.open(
+                    created.toPath(),
+                    StandardOpenOption.CREATE,
+                    StandardOpenOption.WRITE,
+                    StandardOpenOption.TRUNCATE_EXISTING);
+            channel = open;
+            StoredSlice.writeAll(pooled.slices(), Channels.newOutputStream(open), new byte[COPY_BYTES]);
+            pooled.discard();
+            return open;
+        }
+
+        private static int[] checksumsOf(File file, long[] lengths) throws IOException {
+            int[] checksums = new int[lengths.length];
+            ByteBuffer buffer = ByteBuffer.allocate(BUFFER_BYTES);
+            try (FileChannel in = FileChannel.open(file.toPath(), StandardOpenOption.READ)) {
+                for (int p = 0; p < lengths.length; p++) {
+                    CRC32C crc = new CRC32C();
+                    for (long left = lengths[p]; left > 0; left -= buffer.limit()) {
+                        buffer.clear().limit((int) Math.min(left, BUFFER_BYTES));
+                        while (buffer.hasRemaining()) {
+                            if (in.read(buffer) < 0) {
+                                throw new IOException(file + " has been truncated");
+                            }
+                        }
+                        crc.update(buffer.flip());
+                    }
+                    checksums[p] = (int) crc.getValue();
+                }
+            }
+            return checksums;
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.migrate;
 
+import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.memory.WaitPolicy;
 import io.rdmashuffle.memory.disk.TieredPool;
@@ -10,6 +11,7 @@ import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.PoolLimits;
 import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -56,7 +58,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
     private final TieredPool pool;
     private final long chunkBytes;
     private final MapOutputStore store;
-    private final OutputAdoption adoption;
+    private final PoolLimits limits;
     private final Duration timeout;
     private final ScheduledThreadPoolExecutor timer;
     /** Blocks that are arriving, and complete ones that wait for their other half; oldest first. */
@@ -80,7 +82,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
         this.pool = pool;
         this.chunkBytes = chunkBytes;
         this.store = store;
-        this.adoption = new OutputAdoption(store, limits);
+        this.limits = limits;
         this.timeout = timeout;
         this.timer = new ScheduledThreadPoolExecutor(1, new DaemonThreads("migration"));
         timer.setKeepAliveTime(IDLE_SECONDS, TimeUnit.SECONDS);
@@ -147,14 +149,51 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
         }
         try {
             if (block instanceof IncomingBlock.Index index && other instanceof IncomingBlock.Data data) {
-                adoption.adopt(data, index);
+                adopt(data, index);
             } else if (block instanceof IncomingBlock.Data data && other instanceof IncomingBlock.Index index) {
-                adoption.adopt(data, index);
+                adopt(data, index);
             }
         } finally {
             block.discard();
             other.discard();
         }
+    }
+
+    /**
+     * Takes an output over. One whose shuffle has been removed is dropped silently.
+     *
+     * @throws IOException if data and index are not what the writer wrote, or there is no room even on disk
+     */
+    private void adopt(IncomingBlock.Data data, IncomingBlock.Index indexBlock) throws IOException {
+        MigratedIndex index = indexBlock.index();
+        try {
+            if (keep(data, index)) {
+                long indexBytes = Long.BYTES * (index.lengths().length + 1L);
+                data.target().report(data.key(), index.totalBytes(), indexBytes);
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while publishing migrated " + data.key());
+        }
+    }
+
+    /** Makes the output visible here; false if its shuffle is gone. */
+    private boolean keep(IncomingBlock.Data data, MigratedIndex index) throws IOException, InterruptedException {
+        OutputKey key = data.key();
+        long bornNanos = System.nanoTime() - index.age().toNanos();
+        int partitions = index.lengths().length;
+        int[] checksums = data.verified(index);
+        boolean mayPool = limits.reasonAgainst(partitions).isEmpty();
+        MapOutput output = mayPool ? data.toMapOutput(index.lengths(), checksums) : null;
+        if (output != null) {
+            return store.adopt(key.shuffleId(), data.epoch(), output, bornNanos);
+        }
+        data.target().commitFiles(key, index.lengths(), data.toFile());
+        boolean wanted = store.adoptFile(key, data.epoch(), partitions, index.totalBytes(), bornNanos);
+        if (!wanted) {
+            data.target().removeFiles(key);
+        }
+        return wanted;
     }
 
     /** {@inheritDoc} Its other half goes too, because the sender will send both again. */

@@ -9,8 +9,8 @@ import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.OutputKey;
 import java.io.File;
 import java.io.IOException;
-import java.nio.channels.FileChannel;
-import java.nio.file.StandardOpenOption;
+import java.io.OutputStream;
+import java.nio.file.Files;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,6 +36,8 @@ public record OutgoingOutputs(MapOutputStore store) {
 
     /** Spark names data and index of all partitions by this one. */
     private static final int NO_REDUCE_ID = 0;
+
+    private static final int COPY_BYTES = 64 << 10;
 
     static BlockId dataBlockId(OutputKey key) {
         return ShuffleDataBlockId.apply(key.shuffleId(), key.mapId(), NO_REDUCE_ID);
@@ -100,9 +102,8 @@ public record OutgoingOutputs(MapOutputStore store) {
             }
             if (!bytes.isEmpty()) {
                 data = target.createDataFile(key);
-                try (FileChannel out =
-                        FileChannel.open(data.toPath(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
-                    IncomingData.write(bytes, out);
+                try (OutputStream out = Files.newOutputStream(data.toPath())) {
+                    StoredSlice.writeAll(bytes, out, new byte[COPY_BYTES]);
                 }
             }
             target.commitFiles(key, all.range().lengths(), data);
