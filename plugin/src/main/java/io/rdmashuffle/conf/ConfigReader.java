@@ -9,7 +9,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.function.BiPredicate;
 import java.util.function.Function;
@@ -58,8 +57,8 @@ final class ConfigReader {
     <T extends Comparable<T>> void check(Order<T> order) {
         ConfigEntry<T> smaller = order.smaller();
         ConfigEntry<T> larger = order.larger();
-        T low = value(smaller);
-        T high = value(larger);
+        T low = smaller.in(values);
+        T high = larger.in(values);
         if (low.compareTo(high) <= 0 || broken.contains(smaller) || broken.contains(larger)) {
             return;
         }
@@ -72,8 +71,8 @@ final class ConfigReader {
     }
 
     <A extends Comparable<A>, B extends Comparable<B>> void check(Rule<A, B> rule) {
-        A first = value(rule.first());
-        B second = value(rule.second());
+        A first = rule.first().in(values);
+        B second = rule.second().in(values);
         boolean unread = broken.contains(rule.first()) || broken.contains(rule.second());
         if (!unread && !rule.holds().test(first, second)) {
             problems.add(setting(rule.first(), first) + ": does not go with " + setting(rule.second(), second) + "; "
@@ -87,8 +86,8 @@ final class ConfigReader {
 
     /** Replaces a size that reads as 0, because the user left it to us, by one that follows from another. */
     void derive(ConfigEntry<Long> derived, ConfigEntry<Long> from, LongUnaryOperator rule) {
-        if (value(derived) == 0) {
-            values.put(derived, rule.applyAsLong(value(from)));
+        if (derived.in(values) == 0) {
+            values.put(derived, rule.applyAsLong(from.in(values)));
         }
     }
 
@@ -114,10 +113,6 @@ final class ConfigReader {
             throw new ConfigException(problems);
         }
         return values;
-    }
-
-    private <T extends Comparable<T>> T value(ConfigEntry<T> entry) {
-        return entry.type().javaType().cast(Objects.requireNonNull(values.get(entry), entry.key()));
     }
 
     private static String nearest(String key, Set<String> known) {

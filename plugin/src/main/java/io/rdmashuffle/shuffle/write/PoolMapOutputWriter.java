@@ -13,6 +13,7 @@ import io.rdmashuffle.store.OutputRefusedException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
+import java.util.Objects;
 import java.util.stream.LongStream;
 import java.util.zip.CRC32C;
 import org.apache.spark.shuffle.api.ShuffleMapOutputWriter;
@@ -107,7 +108,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
                 }
                 moveToFile(-1);
             }
-            MapOutputCommitMessage message = requireFile().commitAllPartitions(sparkChecksums);
+            MapOutputCommitMessage message = Objects.requireNonNull(file).commitAllPartitions(sparkChecksums);
             committed = true;
             long total = LongStream.of(message.getPartitionLengths()).sum();
             store.addFile(key, epoch, lengths.length, total);
@@ -135,13 +136,6 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
                 LOG.warn("Cannot remove the unfinished files of {}", key, e);
             }
         }
-    }
-
-    private ShuffleMapOutputWriter requireFile() {
-        if (file == null) {
-            throw new IllegalStateException("map output is not in a file");
-        }
-        return file;
     }
 
     /**
