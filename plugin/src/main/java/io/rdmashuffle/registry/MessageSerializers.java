@@ -19,21 +19,25 @@ import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryMessage.Welcome;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 
 /**
- * How the fields of each {@link MessageType} are written.
+ * How the fields of each {@link MessageType} are written. No length on the wire makes the reader allocate more than the
+ * bytes that are really there.
  *
  * <p>Of Kryo only its streams are used: a Kryo instance takes an executor a hundred classes more, in its first task.
  *
@@ -44,6 +48,8 @@ final class MessageSerializers {
     static final int MAX_COUNTERS = 1024;
     static final int MAX_SHUFFLES = 65_536;
     static final int MAX_REASON_BYTES = 4096;
+    static final int MAX_LATENCIES = 256;
+    static final int MAX_PATHS = 16;
 
     private MessageSerializers() {}
 
@@ -52,7 +58,7 @@ final class MessageSerializers {
         if (message instanceof Announce announce) {
             writeMember(out, announce.member());
         } else if (message instanceof AnnounceRefused refused) {
-            BoundedFields.writeText(out, refused.reason(), MAX_REASON_BYTES, "reason");
+            writeText(out, refused.reason(), MAX_REASON_BYTES, "reason");
         } else if (message instanceof Snapshot snapshot) {
             out.writeVarLong(snapshot.version(), true);
             writeMembers(out, snapshot.members(), MAX_MEMBERS);
@@ -62,8 +68,6 @@ final class MessageSerializers {
             writeName(out, lookup.executorId());
         } else if (message instanceof LookupReply reply) {
             writeReply(out, reply);
-        } else if (message instanceof StatisticsReply reply) {
-            ReportSerializer.writeCounters(out, reply.counters());
         } else if (message instanceof ShufflesHeld held) {
             writeShuffles(out, held.shuffleIds());
         } else if (message instanceof ShufflesGone gone) {
@@ -81,7 +85,7 @@ final class MessageSerializers {
         } else if (message instanceof CompressionReply reply) {
             out.writeBoolean(reply.compressed());
         } else if (message instanceof Report report) {
-            ReportSerializer.write(out, report);
+            writeReport(out, report);
         }
         // The others have no fields.
     }
@@ -90,14 +94,12 @@ final class MessageSerializers {
     static RegistryMessage read(Input in, MessageType type) {
         return switch (type) {
             case ANNOUNCE -> new Announce(readMember(in));
-            case ANNOUNCE_REFUSED -> new AnnounceRefused(BoundedFields.readText(in, MAX_REASON_BYTES, "reason"));
+            case ANNOUNCE_REFUSED -> new AnnounceRefused(readText(in, MAX_REASON_BYTES, "reason"));
             case SNAPSHOT -> new Snapshot(readVersion(in), readMembers(in, MAX_MEMBERS));
             case MEMBERSHIP_UPDATE -> readUpdate(in);
             case LOOKUP -> new Lookup(readName(in));
             case LOOKUP_REPLY ->
                 new LookupReply(readVersion(in), readName(in), in.readBoolean() ? readMember(in) : null);
-            case STATISTICS_REQUEST -> new StatisticsRequest();
-            case STATISTICS_REPLY -> new StatisticsReply(ReportSerializer.readCounters(in));
             case SHUFFLES_HELD -> new ShufflesHeld(readShuffles(in));
             case SHUFFLES_GONE -> new ShufflesGone(readVersion(in), readShuffles(in));
             case WELCOME -> new Welcome(readVersion(in), readMembers(in, Welcome.MAX_SOURCES));
@@ -108,7 +110,7 @@ final class MessageSerializers {
             case COMPRESSION_REQUEST -> new CompressionRequest(in.readVarInt(true));
             case COMPRESSION_REPLY -> new CompressionReply(in.readBoolean());
             case REPORT_REQUEST -> new ReportRequest();
-            case REPORT -> ReportSerializer.read(in);
+            case REPORT -> readReport(in);
         };
     }
 
@@ -128,19 +130,14 @@ final class MessageSerializers {
     private static void writeUpdate(Output out, MembershipUpdate update) {
         out.writeVarLong(update.version(), true);
         writeMembers(out, update.added(), MAX_MEMBERS);
-        BoundedFields.writeCount(out, update.removed().size(), MAX_MEMBERS, "removed members");
-        update.removed().forEach(id -> writeName(out, id));
+        writeAll(out, update.removed(), MAX_MEMBERS, "removed members", MessageSerializers::writeName);
     }
 
     private static MembershipUpdate readUpdate(Input in) {
-        long version = readVersion(in);
-        List<Member> added = readMembers(in, MAX_MEMBERS);
-        int count = BoundedFields.readCount(in, MAX_MEMBERS, "removed members");
-        List<String> removed = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            removed.add(readName(in));
-        }
-        return new MembershipUpdate(version, added, removed);
+        return new MembershipUpdate(
+                readVersion(in),
+                readMembers(in, MAX_MEMBERS),
+                readAll(in, MAX_MEMBERS, "removed members", MessageSerializers::readName));
     }
 
     private static void writeReply(Output out, LookupReply reply) {
@@ -154,54 +151,73 @@ final class MessageSerializers {
     }
 
     private static void writeShuffles(Output out, Set<Integer> shuffleIds) {
-        BoundedFields.writeCount(out, shuffleIds.size(), MAX_SHUFFLES, "shuffles");
-        shuffleIds.forEach(id -> out.writeVarInt(id, true));
+        writeAll(out, shuffleIds, MAX_SHUFFLES, "shuffles", (to, id) -> to.writeVarInt(id, true));
     }
 
     private static Set<Integer> readShuffles(Input in) {
-        int count = BoundedFields.readCount(in, MAX_SHUFFLES, "shuffles");
-        Set<Integer> shuffleIds = new HashSet<>();
-        for (int i = 0; i < count; i++) {
-            shuffleIds.add(in.readVarInt(true));
-        }
-        return shuffleIds;
+        return Set.copyOf(readAll(in, MAX_SHUFFLES, "shuffles", from -> from.readVarInt(true)));
+    }
+
+    private static void writeReport(Output out, Report report) {
+        writeName(out, report.executorId());
+        writeName(out, report.host());
+        out.writeBoolean(report.last());
+        writeByName(out, report.counters(), MAX_COUNTERS, "counters", (to, value) -> to.writeVarLong(value, false));
+        writeAll(out, report.readLatencies(), MAX_LATENCIES, "latencies", (to, count) -> to.writeVarLong(count, true));
+        writeAll(out, report.paths(), MAX_PATHS, "paths", (to, group) -> {
+            writeName(to, group.path());
+            to.writeVarInt(group.executors(), true);
+            writeNames(to, group.some());
+        });
+        writeNames(out, report.quarantined());
+        writeText(out, report.whyNotRdma(), MAX_REASON_BYTES, "reason");
+    }
+
+    private static Report readReport(Input in) {
+        return new Report(
+                readName(in),
+                readName(in),
+                in.readBoolean(),
+                readByName(in, MAX_COUNTERS, "counters", from -> from.readVarLong(false)),
+                readAll(in, MAX_LATENCIES, "latencies", from -> from.readVarLong(true)),
+                readAll(
+                        in,
+                        MAX_PATHS,
+                        "paths",
+                        from -> new PathGroup(readName(from), from.readVarInt(true), readNames(from))),
+                readNames(in),
+                readText(in, MAX_REASON_BYTES, "reason"));
     }
 
     private static void writeMembers(Output out, List<Member> members, int max) {
-        BoundedFields.writeCount(out, members.size(), max, "members");
-        members.forEach(member -> writeMember(out, member));
+        writeAll(out, members, max, "members", MessageSerializers::writeMember);
     }
 
     private static List<Member> readMembers(Input in, int max) {
-        int count = BoundedFields.readCount(in, max, "members");
-        List<Member> members = new ArrayList<>();
-        for (int i = 0; i < count; i++) {
-            members.add(readMember(in));
-        }
-        return members;
+        return readAll(in, max, "members", MessageSerializers::readMember);
     }
 
     private static void writeMember(Output out, Member member) {
         writeName(out, member.executorId());
         out.writeLong(member.incarnation().getMostSignificantBits());
         out.writeLong(member.incarnation().getLeastSignificantBits());
-        Map<String, byte[]> addresses = member.addressesInPlace();
-        BoundedFields.writeCount(out, addresses.size(), Member.MAX_FABRICS, "fabrics");
-        addresses.forEach((fabric, address) -> {
-            writeName(out, fabric);
-            BoundedFields.writeBytes(out, address, Member.MAX_ADDRESS_BYTES, "address");
-        });
+        writeByName(
+                out,
+                member.addressesInPlace(),
+                Member.MAX_FABRICS,
+                "fabrics",
+                (to, address) -> writeBytes(to, address, Member.MAX_ADDRESS_BYTES, "address"));
     }
 
     private static Member readMember(Input in) {
-        String executorId = readName(in);
-        UUID incarnation = new UUID(in.readLong(), in.readLong());
-        int count = BoundedFields.readCount(in, Member.MAX_FABRICS, "fabrics");
-        Map<String, byte[]> addresses = new HashMap<>();
-        for (int i = 0; i < count; i++) {
-            addresses.put(readName(in), BoundedFields.readBytes(in, Member.MAX_ADDRESS_BYTES, "address"));
-        }
-        return new Member(executorId, incarnation, addresses);
+        return new Member(
+                readName(in),
+                new UUID(in.readLong(), in.readLong()),
+                readByName(
+                        in,
+                        Member.MAX_FABRICS,
+                        "fabrics",
+                        from -> readBytes(from, Member.MAX_ADDRESS_BYTES, "address")));
     }
 
     private static long readVersion(Input in) {
@@ -213,10 +229,99 @@ final class MessageSerializers {
     }
 
     private static void writeName(Output out, String name) {
-        BoundedFields.writeText(out, name, Member.MAX_NAME_BYTES, "name");
+        writeText(out, name, Member.MAX_NAME_BYTES, "name");
     }
 
     private static String readName(Input in) {
-        return BoundedFields.readText(in, Member.MAX_NAME_BYTES, "name");
+        return readText(in, Member.MAX_NAME_BYTES, "name");
+    }
+
+    private static void writeNames(Output out, List<String> names) {
+        writeAll(out, names, PathGroup.MAX_NAMED, "names", MessageSerializers::writeName);
+    }
+
+    private static List<String> readNames(Input in) {
+        return readAll(in, PathGroup.MAX_NAMED, "names", MessageSerializers::readName);
+    }
+
+    private static <T> void writeAll(
+            Output out, Collection<T> values, int max, String what, BiConsumer<Output, T> write) {
+        writeCount(out, values.size(), max, what);
+        values.forEach(value -> write.accept(out, value));
+    }
+
+    /** Reads values that take at least one byte each. */
+    private static <T> List<T> readAll(Input in, int max, String what, Function<Input, T> read) {
+        int count = readCount(in, max, what);
+        List<T> values = new ArrayList<>();
+        for (int i = 0; i < count; i++) {
+            values.add(read.apply(in));
+        }
+        return values;
+    }
+
+    private static <V> void writeByName(
+            Output out, Map<String, V> values, int max, String what, BiConsumer<Output, V> write) {
+        writeCount(out, values.size(), max, what);
+        values.forEach((name, value) -> {
+            writeName(out, name);
+            write.accept(out, value);
+        });
+    }
+
+    private static <V> Map<String, V> readByName(Input in, int max, String what, Function<Input, V> read) {
+        int count = readCount(in, max, what);
+        Map<String, V> values = new HashMap<>();
+        for (int i = 0; i < count; i++) {
+            values.put(readName(in), read.apply(in));
+        }
+        return values;
+    }
+
+    private static void writeCount(Output out, int count, int max, String what) {
+        check(count, max, what);
+        out.writeVarInt(count, true);
+    }
+
+    /** Reads a count of things that take at least one byte each. */
+    private static int readCount(Input in, int max, String what) {
+        int count = in.readVarInt(true);
+        check(count, max, what);
+        int remaining = in.limit() - in.position();
+        if (count > remaining) {
+            throw new RegistryCodecException(count + " " + what + " announced, " + remaining + " bytes left");
+        }
+        return count;
+    }
+
+    private static void writeBytes(Output out, byte[] bytes, int max, String what) {
+        writeCount(out, bytes.length, max, "bytes of " + what);
+        out.writeBytes(bytes);
+    }
+
+    private static byte[] readBytes(Input in, int max, String what) {
+        return in.readBytes(readCount(in, max, "bytes of " + what));
+    }
+
+    private static void writeText(Output out, String text, int max, String what) {
+        writeBytes(out, text.getBytes(StandardCharsets.UTF_8), max, what);
+    }
+
+    private static String readText(Input in, int max, String what) {
+        try {
+            return StandardCharsets.UTF_8
+                    .newDecoder()
+                    .decode(ByteBuffer.wrap(readBytes(in, max, what)))
+                    .toString();
+        } catch (CharacterCodingException e) {
+            throw new RegistryCodecException(what + " is not UTF-8", e);
+        }
+    }
+
+    private static void check(int count, int max, String what) {
+        if (count < 0 || count > max) {
+            throw new RegistryCodecException(
+                    Integer.toUnsignedString(count) + " " + what + ": at most " + max + " are allowed");
+        }
     }
 }

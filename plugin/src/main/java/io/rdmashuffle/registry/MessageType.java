@@ -16,8 +16,6 @@ import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.util.List;
@@ -34,8 +32,8 @@ enum MessageType {
     MEMBERSHIP_UPDATE(4, MembershipUpdate.class),
     LOOKUP(5, Lookup.class),
     LOOKUP_REPLY(6, LookupReply.class),
-    STATISTICS_REQUEST(7, StatisticsRequest.class),
-    STATISTICS_REPLY(8, StatisticsReply.class),
+    REPORT_REQUEST(7, ReportRequest.class),
+    REPORT(8, Report.class),
     SHUFFLES_HELD(9, ShufflesHeld.class),
     SHUFFLES_GONE(10, ShufflesGone.class),
     WELCOME(11, Welcome.class),
@@ -44,9 +42,7 @@ enum MessageType {
     RELAY(14, Relay.class),
     TAKEN(15, Taken.class),
     COMPRESSION_REQUEST(16, CompressionRequest.class),
-    COMPRESSION_REPLY(17, CompressionReply.class),
-    REPORT_REQUEST(18, ReportRequest.class),
-    REPORT(19, Report.class);
+    COMPRESSION_REPLY(17, CompressionReply.class);
 
     private static final List<MessageType> ALL = List.of(values());
 

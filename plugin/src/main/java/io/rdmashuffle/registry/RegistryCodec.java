@@ -17,7 +17,7 @@ import java.util.zip.CRC32C;
  *  +---------------+----+----+---------------+---------------+----------------------------+
  *  | magic "RSRG"  |ver |type| body length   | CRC32C        | body: fields               |
  *  +---------------+----+----+---------------+---------------+----------------------------+
- *    big endian     1    1..19 int32, bytes    of bytes 4..9 and the body
+ *    big endian     1    1..17 int32, bytes    of bytes 4..9 and the body
  * </pre>
  *
  * <p>Fields go through Kryo's streams; the type is chosen by the header, never by a class name in the bytes. Lengths
@@ -30,7 +30,7 @@ public final class RegistryCodec {
     /** First bytes of every message: "RSRG". */
     static final int MAGIC = 0x52535247;
     /** Version of the protocol; driver and executors of one application run the same jar. */
-    static final byte VERSION = 2;
+    static final byte VERSION = 3;
 
     static final int HEADER_BYTES = 14;
     /** Longest message: half of the default of {@code spark.rpc.message.maxSize}. */

@@ -49,16 +49,6 @@ public sealed interface RegistryMessage {
     record LookupReply(
             long version, String executorId, @Nullable Member member) implements RegistryMessage {}
 
-    /** Driver to executor: your counters, please. Answered by {@link StatisticsReply}. */
-    record StatisticsRequest() implements RegistryMessage {}
-
-    /** An executor's counters by name. */
-    record StatisticsReply(Map<String, Long> counters) implements RegistryMessage {
-        public StatisticsReply {
-            counters = Map.copyOf(counters);
-        }
-    }
-
     /**
      * Executor to driver: I hold something of these shuffles; which of them are gone? Answered by {@link ShufflesGone}.
      */

@@ -8,9 +8,9 @@ import com.esotericsoftware.kryo.kryo5.io.Output;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.Collections;
@@ -67,8 +67,8 @@ class RegistryCodecTest {
                 "MembershipUpdate",
                 "Lookup",
                 "LookupReply",
-                "StatisticsRequest",
-                "StatisticsReply",
+                "ReportRequest",
+                "Report",
                 "ShufflesHeld",
                 "ShufflesGone",
                 "Welcome",
@@ -77,9 +77,7 @@ class RegistryCodecTest {
                 "Relay",
                 "Taken",
                 "CompressionRequest",
-                "CompressionReply",
-                "ReportRequest",
-                "Report");
+                "CompressionReply");
         for (int number = 1; number <= names.size(); number++) {
             assertThat(MessageType.numbered(number)).hasToString(names.get(number - 1));
             assertThat(MessageType.numbered(number).number()).isEqualTo(number);
@@ -95,7 +93,7 @@ class RegistryCodecTest {
         }));
         byte[] bytes = codec.encode(new RegistryMessage.LookupReply(300, "ab", member));
 
-        String header = "52535247" + "02" + "06" + "00000021";
+        String header = "52535247" + "03" + "06" + "00000021";
         String body = "ac02" + "026162" + "01" + "026162" + "0807060504030201" + "1817161514131211" + "01" + "0373686d"
                 + "02cafe";
         assertThat(HexFormat.of().formatHex(bytes, 0, 10)).isEqualTo(header);
@@ -184,20 +182,20 @@ class RegistryCodecTest {
 
     @Test
     void wrongMagicVersionAndTypeAreNamed() {
-        byte[] magic = codec.encode(new StatisticsRequest());
+        byte[] magic = codec.encode(new ReportRequest());
         magic[0] = 0;
         assertThatThrownBy(() -> codec.decode(magic))
                 .isInstanceOf(RegistryCodecException.class)
                 .hasMessage("not a registry message: it starts with 00535247, not 52535247");
 
-        byte[] version = codec.encode(new StatisticsRequest());
+        byte[] version = codec.encode(new ReportRequest());
         version[4] = 9;
         assertThatThrownBy(() -> codec.decode(version))
                 .isInstanceOf(RegistryCodecException.class)
-                .hasMessageContaining("protocol version 9, expected 2")
+                .hasMessageContaining("protocol version 9, expected 3")
                 .hasMessageContaining("the same jar");
 
-        byte[] type = codec.encode(new StatisticsRequest());
+        byte[] type = codec.encode(new ReportRequest());
         type[5] = 77;
         assertThatThrownBy(() -> codec.decode(sealed(type)))
                 .isInstanceOf(RegistryCodecException.class)
@@ -208,7 +206,8 @@ class RegistryCodecTest {
     void messagesBeyondTheBoundsAreNotEncoded() {
         Map<String, Long> counters = new HashMap<>();
         IntStream.rangeClosed(0, MessageSerializers.MAX_COUNTERS).forEach(i -> counters.put("c" + i, 1L));
-        assertThatThrownBy(() -> codec.encode(new StatisticsReply(counters)))
+        Report fullReport = new Report("1", "host", false, counters, List.of(), List.of(), List.of(), "");
+        assertThatThrownBy(() -> codec.encode(fullReport))
                 .isInstanceOf(RegistryCodecException.class)
                 .hasMessageContaining("1025 counters");
         assertThatThrownBy(() -> codec.encode(new Lookup("x".repeat(257)))).isInstanceOf(RegistryCodecException.class);

@@ -13,13 +13,13 @@ import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
+import io.rdmashuffle.registry.RegistryMessage.Report;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.nio.ByteBuffer;
@@ -50,8 +50,16 @@ class RegistryFuzzTest {
             new MembershipUpdate(301, List.of(MEMBER), List.of("3", "4")),
             new Lookup("12"),
             new LookupReply(5, "7", MEMBER),
-            new StatisticsRequest(),
-            new StatisticsReply(Map.of("A_COUNTER", 5L, "B", -1L)),
+            new ReportRequest(),
+            new Report(
+                    "7",
+                    "host",
+                    true,
+                    Map.of("A_COUNTER", 5L, "B", -1L),
+                    List.of(0L, 3L),
+                    List.of(PathGroup.of("shm", List.of("8"))),
+                    List.of("9"),
+                    "none"),
             new ShufflesHeld(Set.of(0, 7, 300)),
             new ShufflesGone(300, Set.of(7)),
             new Welcome(300, List.of(MEMBER, TestMembers.member("8", 3))),

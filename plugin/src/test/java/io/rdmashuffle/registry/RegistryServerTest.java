@@ -10,11 +10,11 @@ import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
+import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.util.ArrayList;
 import java.util.List;
@@ -128,7 +128,7 @@ class RegistryServerTest {
 
         assertThat(driver.handle(new Lookup("1"), m -> {})).isEqualTo(new LookupReply(1, "1", member("1", 1)));
         assertThat(driver.handle(new Lookup("2"), m -> {})).isEqualTo(new LookupReply(1, "2", null));
-        assertThat(driver.handle(new StatisticsRequest(), m -> {})).isNull();
+        assertThat(driver.handle(new ReportRequest(), m -> {})).isNull();
         assertThat(driver.messagesReceived()).isEqualTo(4);
     }
 

@@ -16,8 +16,6 @@ import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.util.ArrayList;
@@ -42,7 +40,7 @@ final class TestMembers {
     }
 
     static RegistryMessage randomMessage(Random random) {
-        return switch (random.nextInt(19)) {
+        return switch (random.nextInt(17)) {
             case 0 -> new Announce(randomMember(random));
             case 1 -> new AnnounceRefused(randomText(random));
             case 2 -> new Snapshot(randomVersion(random), randomMembers(random));
@@ -51,23 +49,17 @@ final class TestMembers {
             case 5 ->
                 new LookupReply(
                         randomVersion(random), randomText(random), random.nextBoolean() ? randomMember(random) : null);
-            case 6 -> new StatisticsRequest();
-            case 7 -> new ShufflesHeld(randomShuffles(random));
-            case 8 -> new ShufflesGone(randomVersion(random), randomShuffles(random));
-            case 9 -> new Welcome(randomVersion(random), randomMembers(random));
-            case 10 -> new SnapshotRequest();
-            case 11 -> new SnapshotBehind(randomVersion(random));
-            case 12 -> randomRelay(random);
-            case 13 -> new Taken();
-            case 14 -> new CompressionRequest(random.nextInt(Integer.MAX_VALUE));
-            case 15 -> new CompressionReply(random.nextBoolean());
-            case 16 -> new ReportRequest();
-            case 17 -> randomReport(random);
-            default -> {
-                Map<String, Long> counters = new HashMap<>();
-                randomNames(random).forEach(name -> counters.put(name, random.nextLong()));
-                yield new StatisticsReply(counters);
-            }
+            case 6 -> new ShufflesHeld(randomShuffles(random));
+            case 7 -> new ShufflesGone(randomVersion(random), randomShuffles(random));
+            case 8 -> new Welcome(randomVersion(random), randomMembers(random));
+            case 9 -> new SnapshotRequest();
+            case 10 -> new SnapshotBehind(randomVersion(random));
+            case 11 -> randomRelay(random);
+            case 12 -> new Taken();
+            case 13 -> new CompressionRequest(random.nextInt(Integer.MAX_VALUE));
+            case 14 -> new CompressionReply(random.nextBoolean());
+            case 15 -> new ReportRequest();
+            default -> randomReport(random);
         };
     }
 

@@ -12,8 +12,6 @@ import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.registry.RegistryWire;
@@ -24,7 +22,6 @@ import io.rdmashuffle.spark.rpc.RegistryAsk;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
 import io.rdmashuffle.spark.rpc.RegistryEnvelope;
 import io.rdmashuffle.store.ShuffleCounter;
-import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -104,48 +101,42 @@ public final class DriverEndpoint implements AutoCloseable {
 
     /** Asks all members at once for their counters and waits for those that answer in time. */
     public ClusterStatistics collectStatistics(Duration timeout) {
-        Map<String, Future<byte[]>> answers = askAll(new StatisticsRequest(), timeout);
         Map<String, Map<ShuffleCounter, Long>> counters = new HashMap<>();
-        Set<String> silent = new HashSet<>(answers.keySet());
-        answers.forEach((executorId, answer) -> {
-            try {
-                if (RegistryAsk.await(answer, codec, timeout) instanceof StatisticsReply reply) {
-                    counters.put(executorId, byCounter(reply.counters()));
-                    silent.remove(executorId);
-                }
-            } catch (Exception e) {
-                // Scala throws RpcTimeoutException and SparkException without declaring them.
-                LOG.info("No statistics of executor {} within {}", executorId, Quantities.duration(timeout), e);
-            }
-        });
+        Set<String> silent =
+                askForReports(timeout, report -> counters.put(report.executorId(), byCounter(report.counters())));
         return new ClusterStatistics(counters, silent, messagesReceived());
     }
 
     /** Asks all members at once for their reports, and passes on those that come in time. */
     public void collectReports(Duration timeout) {
+        Set<String> unused = askForReports(timeout, reports);
+    }
+
+    /** Returns the executors whose reports did not come in time. */
+    private Set<String> askForReports(Duration timeout, Consumer<Report> taker) {
         long deadline = System.nanoTime() + timeout.toNanos();
-        askAll(new ReportRequest(), timeout).forEach((executorId, answer) -> {
+        Map<String, Future<byte[]>> answers = new LinkedHashMap<>();
+        for (Member member : registry.members()) {
+            RpcEndpointRef endpoint = endpoints.get(member.executorId());
+            if (endpoint != null) {
+                answers.put(
+                        member.executorId(), RegistryAsk.start(endpoint, codec, new ReportRequest(), null, timeout));
+            }
+        }
+        Set<String> silent = new HashSet<>(answers.keySet());
+        answers.forEach((executorId, answer) -> {
             Duration left = Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
             try {
                 if (RegistryAsk.await(answer, codec, left) instanceof Report report) {
-                    reports.accept(report);
+                    taker.accept(report);
+                    silent.remove(executorId);
                 }
             } catch (Exception e) {
                 // Scala throws RpcTimeoutException and SparkException without declaring them.
                 LOG.debug("No report of executor {}: it has stopped, or does not answer", executorId, e);
             }
         });
-    }
-
-    private Map<String, Future<byte[]>> askAll(RegistryMessage question, Duration timeout) {
-        Map<String, Future<byte[]>> answers = new LinkedHashMap<>();
-        for (Member member : registry.members()) {
-            RpcEndpointRef endpoint = endpoints.get(member.executorId());
-            if (endpoint != null) {
-                answers.put(member.executorId(), RegistryAsk.start(endpoint, codec, question, null, timeout));
-            }
-        }
-        return answers;
+        return silent;
     }
 
     private static Map<ShuffleCounter, Long> byCounter(Map<String, Long> named) {

@@ -16,8 +16,6 @@ import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsReply;
-import io.rdmashuffle.registry.RegistryMessage.StatisticsRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryUnavailableException;
 import io.rdmashuffle.registry.RegistryWire;
@@ -29,7 +27,6 @@ import io.rdmashuffle.spark.rpc.PeerMessages;
 import io.rdmashuffle.spark.rpc.PeerTransfer;
 import io.rdmashuffle.spark.rpc.RegistryAsk;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
-import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.time.Duration;
 import java.util.HashMap;
@@ -59,7 +56,6 @@ final class ExecutorNetwork implements AutoCloseable {
 
     private final RpcEnv rpcEnv;
     private final RegistryCodec codec = new RegistryCodec();
-    private final Supplier<Map<ShuffleCounter, Long>> statistics;
     private final Supplier<Report> report;
     private final RpcEndpointRef self;
     private final PeerTransfer transfer;
@@ -78,7 +74,6 @@ final class ExecutorNetwork implements AutoCloseable {
      * transfer serves until then.
      *
      * @param spark the calls that differ between versions of Spark
-     * @param statistics this executor's counters, for the driver
      * @param report this executor's, when the driver asks for it
      * @param wire carries questions to the driver
      */
@@ -88,11 +83,9 @@ final class ExecutorNetwork implements AutoCloseable {
             ShuffleConfig config,
             ExecutorMemory memory,
             ShuffleCounters counters,
-            Supplier<Map<ShuffleCounter, Long>> statistics,
             Supplier<Report> report,
             RegistryWire wire) {
         this.rpcEnv = env.rpcEnv();
-        this.statistics = statistics;
         this.report = report;
         BlockTransferService blocks = env.blockManager().blockTransferService();
         this.transfer = new PeerTransfer(blocks, codec);
@@ -267,10 +260,6 @@ final class ExecutorNetwork implements AutoCloseable {
         } else if (message instanceof Relay relay) {
             messages.take(relay);
             return new Taken();
-        } else if (message instanceof StatisticsRequest) {
-            Map<String, Long> named = new HashMap<>();
-            statistics.get().forEach((counter, value) -> named.put(counter.name(), value));
-            return new StatisticsReply(named);
         } else if (message instanceof ReportRequest) {
             return report.get();
         }

@@ -191,7 +191,6 @@ public final class ExecutorRuntime implements AutoCloseable {
                             config,
                             memory(),
                             counters,
-                            this::statistics,
                             () -> report(false),
                             wire);
                     network = joined;
