@@ -219,25 +219,19 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return routes.values().stream().mapToLong(Route::openRegions).sum();
     }
 
+    /** {@inheritDoc} Reads from one that is gone no more, and has the fabrics end what it reads here. */
     @Override
-    public void memberAdded(Member member) {
-        forEachAddress(member, Fabric::admit);
-    }
-
-    /** Reads from it no more, and has the fabrics end what it reads here. */
-    @Override
-    public void memberRemoved(Member member) {
-        Route route = routes.remove(member.executorId());
-        if (route != null) {
-            route.retire();
+    public void changed(@Nullable Member before, @Nullable Member after) {
+        if (before != null) {
+            Route route = routes.remove(before.executorId());
+            if (route != null) {
+                route.retire();
+            }
+            forEachAddress(before, Fabric::revoke);
         }
-        forEachAddress(member, Fabric::revoke);
-    }
-
-    @Override
-    public void memberReplaced(Member before, Member after) {
-        memberRemoved(before);
-        memberAdded(after);
+        if (after != null) {
+            forEachAddress(after, Fabric::admit);
+        }
     }
 
     private void forEachAddress(Member member, BiConsumer<Fabric, byte[]> action) {

@@ -50,19 +50,11 @@ final class MembershipEvents {
     }
 
     private static void tell(MembershipListener listener, Change change) {
-        Member before = change.before();
-        Member after = change.after();
         try {
-            if (before == null && after != null) {
-                listener.memberAdded(after);
-            } else if (before != null && after == null) {
-                listener.memberRemoved(before);
-            } else if (before != null && after != null) {
-                listener.memberReplaced(before, after);
-            }
+            listener.changed(change.before(), change.after());
         } catch (RuntimeException | Error e) {
             // Whoever delivers would leave the rest, and no one else delivers while it seems to.
-            LOG.warn("A listener failed on a membership change from {} to {}", before, after, e);
+            LOG.warn("A listener failed on a membership change from {} to {}", change.before(), change.after(), e);
         }
     }
 }

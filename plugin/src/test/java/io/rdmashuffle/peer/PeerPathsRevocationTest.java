@@ -78,24 +78,24 @@ class PeerPathsRevocationTest {
     @Test
     void memberIsAdmittedWhenItComesAndRevokedWhenItLeaves() {
         Member member = member(Map.of("verbs", "a", "other", "b", "directory", "c"));
-        paths.memberAdded(member);
+        paths.changed(null, member);
         assertThat(told).containsExactly("admit verbs a", "admit other b");
         told.clear();
-        paths.memberRemoved(member);
+        paths.changed(member, null);
         assertThat(told).containsExactly("revoke verbs a", "revoke other b");
     }
 
     @Test
     void memberThatIsReplacedIsRevokedBeforeTheNextIsAdmitted() {
-        paths.memberReplaced(member(Map.of("verbs", "old")), member(Map.of("verbs", "new", "other", "b")));
+        paths.changed(member(Map.of("verbs", "old")), member(Map.of("verbs", "new", "other", "b")));
         assertThat(told).containsExactly("revoke verbs old", "admit verbs new", "admit other b");
     }
 
     @Test
     void fabricsThatAMemberDoesNotOfferAreNotTold() {
         Member member = member(Map.of("directory", "c"));
-        paths.memberAdded(member);
-        paths.memberRemoved(member);
+        paths.changed(null, member);
+        paths.changed(member, null);
         assertThat(told).isEmpty();
     }
 }

@@ -14,6 +14,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /** One driver and any number of executors in memory; every message passes through the codec. */
 final class FakeNetwork {
@@ -145,18 +146,14 @@ final class FakeNetwork {
         }
 
         @Override
-        public void memberAdded(Member member) {
-            heard.add("+" + name(member));
-        }
-
-        @Override
-        public void memberReplaced(Member before, Member after) {
-            heard.add(name(before) + ">" + name(after));
-        }
-
-        @Override
-        public void memberRemoved(Member member) {
-            heard.add("-" + name(member));
+        public void changed(@Nullable Member before, @Nullable Member after) {
+            if (before == null && after != null) {
+                heard.add("+" + name(after));
+            } else if (before != null && after == null) {
+                heard.add("-" + name(before));
+            } else if (before != null && after != null) {
+                heard.add(name(before) + ">" + name(after));
+            }
         }
 
         private static String name(Member member) {

@@ -17,26 +17,17 @@ class MembershipEventsTest {
     @Test
     void aListenerThatFailsKeepsNoneFromHearing() {
         List<String> told = new ArrayList<>();
-        events.addListener(new MembershipListener() {
-            @Override
-            public void memberAdded(Member member) {
-                throw new OutOfMemoryError("on purpose");
-            }
-
-            @Override
-            public void memberRemoved(Member member) {
+        events.addListener((before, after) -> {
+            if (after == null) {
                 throw new IllegalStateException("on purpose");
             }
+            throw new OutOfMemoryError("on purpose");
         });
-        events.addListener(new MembershipListener() {
-            @Override
-            public void memberAdded(Member member) {
-                told.add("+" + member.executorId());
-            }
-
-            @Override
-            public void memberRemoved(Member member) {
-                told.add("-" + member.executorId());
+        events.addListener((before, after) -> {
+            if (after != null) {
+                told.add("+" + after.executorId());
+            } else if (before != null) {
+                told.add("-" + before.executorId());
             }
         });
         events.add(null, member("1", 1));

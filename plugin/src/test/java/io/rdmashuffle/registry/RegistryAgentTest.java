@@ -275,11 +275,8 @@ class RegistryAgentTest {
     @Test
     void failingListenerDoesNotDisturbTheOthers() {
         FakeNetwork.Executor first = network.executor("1");
-        first.agent.addListener(new MembershipListener() {
-            @Override
-            public void memberAdded(Member member) {
-                throw new IllegalStateException("on purpose");
-            }
+        first.agent.addListener((before, after) -> {
+            throw new IllegalStateException("on purpose");
         });
         first.announce(1);
         network.executor("2").announce(2);

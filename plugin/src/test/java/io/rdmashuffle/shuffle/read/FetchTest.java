@@ -363,7 +363,7 @@ class FetchTest {
                 List.of(fabric),
                 new BlockingReads(new ReceiveLeases(readerPool, Duration.ZERO), LONG),
                 id -> {
-                    racing[0].memberReplaced(member, member);
+                    racing[0].changed(member, member);
                     return Optional.of(member);
                 },
                 LONG);
