@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * peer with what has reached it. What it says counts as of v; against the update of v itself it wins, and every later
  * update, which arrives in the end, wins against it.
  *
- * <p><b>Threading:</b> not safe; its lock is this object, which {@link MembershipSync} and {@link RegistryAgent} take.
+ * <p><b>Threading:</b> not safe; its lock is this object, which {@link RegistryAgent} takes.
  */
 final class MembershipView {
     /** Updates that may wait for a missing one before the gap is given up. */

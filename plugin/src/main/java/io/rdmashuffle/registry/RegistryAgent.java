@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.registry;
 
+import io.rdmashuffle.registry.RegistryMessage.Announce;
+import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
@@ -10,19 +12,26 @@ import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesGone;
 import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
+import io.rdmashuffle.registry.RegistryMessage.Snapshot;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
+import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
+import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An executor's side: announces the executor, keeps a view of the others, and asks the driver about those it misses.
+ * An executor's side: announces the executor, keeps a view of the others complete, passes on what is pushed to it, and asks
+ * the driver about executors that the view lacks.
  *
  * <p><b>Threading:</b> safe. It has no thread of its own: questions are asked on the thread that looks up, without a
  * lock held, and each takes at most {@code spark.shuffle.rdma.registry.timeout}; while the driver does not answer, most
@@ -33,18 +42,38 @@ import org.slf4j.LoggerFactory;
  */
 public final class RegistryAgent implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryAgent.class);
+    private static final String CATCH_UP = "catch up";
     private final String ownExecutorId;
     private final DriverLink driver;
-    private final MembershipSync sync;
-    private final SingleFlight flights = new SingleFlight();
+    private final PeerChannel peers;
+    private final int directMembers;
+    private final SingleFlight lookups = new SingleFlight();
+    private final SingleFlight catchUps = new SingleFlight();
     private final MembershipEvents events = new MembershipEvents();
 
     /** Also the lock of all that follows. */
     private final MembershipView view;
 
     private final RecentAnswers answers;
+    private final RelayDuties duties;
+    private final SnapshotSources sources = new SnapshotSources();
     /** Members that could not be reached: the next lookup asks the driver although the view has them. */
     private final Set<String> doubted = new HashSet<>();
+    /** Whether the latest snapshot came from the driver, which knows of members that no update has told of yet. */
+    private boolean snapshotFromDriver;
+
+    private @Nullable Member self;
+    private boolean announced;
+    private boolean refused;
+    private boolean closed;
+
+    /**
+     * What came of a search for a snapshot.
+     *
+     * @param snapshot null if there was none
+     * @param fromDriver whether the driver was asked
+     */
+    private record Found(@Nullable Snapshot snapshot, boolean fromDriver) {}
 
     /**
      * Creates an agent without members.
@@ -70,7 +99,9 @@ public final class RegistryAgent implements AutoCloseable {
         this.ownExecutorId = Member.checkName("executor id", ownExecutorId);
         this.driver = new DriverLink(driver, timeout, nanoClock);
         this.view = new MembershipView(ownExecutorId, events);
-        this.sync = new MembershipSync(view, events, this.driver, peers, ownExecutorId, directMembers);
+        this.peers = peers;
+        this.duties = new RelayDuties(ownExecutorId, peers);
+        this.directMembers = directMembers;
         this.answers = new RecentAnswers(nanoClock);
     }
 
@@ -89,13 +120,26 @@ public final class RegistryAgent implements AutoCloseable {
         if (!member.executorId().equals(ownExecutorId)) {
             throw new IllegalArgumentException("executor " + ownExecutorId + " cannot announce " + member);
         }
-        sync.announce(member);
-        return sync.ensureAnnounced();
+        synchronized (view) {
+            self = member;
+            announced = false;
+            refused = false;
+        }
+        return ensureAnnounced();
     }
 
     /** Announces what {@link #announce} was given unless the driver has it; cheap when it has, or is not answering. */
     public boolean ensureAnnounced() {
-        return sync.ensureAnnounced();
+        boolean wanted;
+        synchronized (view) {
+            wanted = mayAsk() && !announced;
+        }
+        if (wanted) {
+            catchUp();
+        }
+        synchronized (view) {
+            return announced;
+        }
     }
 
     /**
@@ -105,15 +149,21 @@ public final class RegistryAgent implements AutoCloseable {
      * @return whether nothing is known to be missing; else call it again a little later
      */
     public boolean repair() {
-        if (sync.lacks()) {
-            sync.catchUp();
+        if (lacks()) {
+            catchUp();
         }
-        return !sync.lacks();
+        return !lacks();
     }
 
     /** Takes in a change that the driver pushed; any order, any number of times. */
     public void onMessage(MembershipUpdate update) {
-        sync.onMessage(update);
+        synchronized (view) {
+            if (closed) {
+                return;
+            }
+            view.apply(update);
+        }
+        events.deliver();
     }
 
     /**
@@ -121,12 +171,34 @@ public final class RegistryAgent implements AutoCloseable {
      * needs a snapshot it does not know them: it passes the change on after {@link #repair}.
      */
     public void onRelay(Relay relay) {
-        sync.onRelay(relay);
+        boolean knowsMembers;
+        synchronized (view) {
+            if (closed) {
+                return;
+            }
+            view.apply(relay.update().content());
+            knowsMembers = !view.needsSnapshot();
+            if (!knowsMembers) {
+                duties.hold(relay);
+            }
+        }
+        if (knowsMembers) {
+            passOn(relay);
+        }
+        events.deliver();
     }
 
     /** Returns this executor's answer to a peer that asks for a snapshot of at least a version. */
     public RegistryMessage snapshotFor(long atLeast) {
-        return sync.snapshotFor(atLeast);
+        synchronized (view) {
+            Member own = self;
+            if (closed || own == null || !announced || view.needsSnapshot() || view.completeVersion() < atLeast) {
+                return new SnapshotBehind(view.completeVersion());
+            }
+            List<Member> all = new ArrayList<>(view.members());
+            all.add(own);
+            return new Snapshot(view.completeVersion(), all);
+        }
     }
 
     /** Returns the version up to which this executor has missed nothing. */
@@ -142,17 +214,17 @@ public final class RegistryAgent implements AutoCloseable {
      */
     public Optional<Member> lookup(String executorId) {
         synchronized (view) {
-            if (sync.isClosed() || isAnswered(executorId)) {
+            if (closed || isAnswered(executorId)) {
                 return current(executorId);
             }
         }
         boolean settled = false;
-        if (sync.lacks()) {
-            sync.catchUp();
+        if (lacks()) {
+            catchUp();
             settled = settleBySnapshot(executorId);
         }
         if (!settled) {
-            flights.run(executorId, () -> lookUpNow(executorId), driver.timeout());
+            lookups.run(executorId, () -> lookUpNow(executorId), driver.timeout());
         }
         events.deliver();
         synchronized (view) {
@@ -176,7 +248,7 @@ public final class RegistryAgent implements AutoCloseable {
      */
     public Set<Integer> removedShuffles(Set<Integer> held) {
         synchronized (view) {
-            if (sync.isClosed() || (held.isEmpty() && !sync.isAnnounced())) {
+            if (closed || (held.isEmpty() && !announced)) {
                 return Set.of();
             }
         }
@@ -227,15 +299,19 @@ public final class RegistryAgent implements AutoCloseable {
     /** Ends all lookups with an empty answer and ignores further updates; idempotent. Listeners hear nothing more. */
     @Override
     public void close() {
-        sync.close();
+        synchronized (view) {
+            closed = true;
+        }
     }
 
     /** Only with the lock held. */
     private Optional<Member> current(String executorId) {
-        if (sync.isClosed()) {
+        if (closed) {
             return Optional.empty();
         }
-        return executorId.equals(ownExecutorId) ? sync.self() : Optional.ofNullable(view.member(executorId));
+        return executorId.equals(ownExecutorId)
+                ? Optional.ofNullable(self)
+                : Optional.ofNullable(view.member(executorId));
     }
 
     /** Only with the lock held. */
@@ -250,12 +326,12 @@ public final class RegistryAgent implements AutoCloseable {
      * where the driver does not answer.
      */
     private boolean settleBySnapshot(String executorId) {
-        boolean lacks = sync.lacks();
+        boolean lacks = lacks();
         synchronized (view) {
-            if (!sync.isAnnounced()) {
-                return sync.mayAsk();
+            if (!announced) {
+                return mayAsk();
             }
-            if (view.member(executorId) == null && (lacks || !sync.isFromDriver())) {
+            if (view.member(executorId) == null && (lacks || !snapshotFromDriver)) {
                 return false;
             }
             if (!lacks) {
@@ -273,13 +349,13 @@ public final class RegistryAgent implements AutoCloseable {
 
     private void lookUpNow(String executorId) {
         synchronized (view) {
-            if (sync.isClosed() || isAnswered(executorId)) {
+            if (closed || isAnswered(executorId)) {
                 return;
             }
         }
         RegistryMessage answer = driver.ask(new Lookup(executorId));
         synchronized (view) {
-            if (answer instanceof LookupReply reply && reply.executorId().equals(executorId) && !sync.isClosed()) {
+            if (answer instanceof LookupReply reply && reply.executorId().equals(executorId) && !closed) {
                 view.apply(reply);
                 settle(executorId);
             } else if (answer != null) {
@@ -288,6 +364,141 @@ public final class RegistryAgent implements AutoCloseable {
                         executorId,
                         answer.getClass().getSimpleName());
             }
+        }
+    }
+
+    /** Only with the lock held: returns whether the driver may take this executor, or has. */
+    private boolean mayAsk() {
+        return !closed && self != null && !refused;
+    }
+
+    /** Returns whether the driver has not taken this executor or the view misses something, and that can be mended. */
+    private boolean lacks() {
+        synchronized (view) {
+            return mayAsk() && (!announced || view.isStale());
+        }
+    }
+
+    /** Announces this executor if need be and asks for a snapshot if one is needed then. */
+    private void catchUp() {
+        catchUps.run(
+                CATCH_UP,
+                () -> {
+                    announceNow();
+                    pullNow();
+                },
+                driver.timeout());
+        events.deliver();
+    }
+
+    private void announceNow() {
+        Member member;
+        synchronized (view) {
+            member = self;
+            if (member == null || !mayAsk() || announced) {
+                return;
+            }
+        }
+        RegistryMessage answer = driver.ask(new Announce(member));
+        synchronized (view) {
+            // Another announcement may have begun meanwhile; its own answer counts for it.
+            boolean latest = member.equals(self);
+            if (closed) {
+                return;
+            }
+            if (answer instanceof Snapshot snapshot) {
+                takeSnapshot(snapshot, true);
+                announced |= latest;
+            } else if (answer instanceof Welcome welcome) {
+                sources.name(welcome.sources());
+                view.require(welcome.version());
+                announced |= latest;
+            } else if (answer instanceof AnnounceRefused refusal && latest) {
+                refused = true;
+                LOG.warn("The driver refused this executor: {}; its blocks are served by Netty", refusal.reason());
+            } else if (answer != null) {
+                LOG.warn(
+                        "Unexpected answer to an announcement: {}",
+                        answer.getClass().getSimpleName());
+            }
+        }
+    }
+
+    /** Asks peers, then the driver, for what the view lacks. */
+    private void pullNow() {
+        long version;
+        List<Member> asked;
+        synchronized (view) {
+            if (!mayAsk() || !announced || !view.isStale()) {
+                return;
+            }
+            version = view.repairVersion();
+            asked = sources.next(view.table(), directMembers);
+        }
+        Found found = search(asked, version);
+        Snapshot snapshot = found.snapshot();
+        if (snapshot != null) {
+            take(snapshot, found.fromDriver());
+        } else if (!found.fromDriver()) {
+            synchronized (view) {
+                sources.behind();
+            }
+        }
+    }
+
+    private void take(Snapshot snapshot, boolean fromDriver) {
+        List<Relay> relays;
+        synchronized (view) {
+            if (closed) {
+                return;
+            }
+            takeSnapshot(snapshot, fromDriver);
+            relays = view.needsSnapshot() ? List.of() : duties.release();
+        }
+        relays.forEach(this::passOn);
+    }
+
+    /** Only with the lock held. */
+    private void takeSnapshot(Snapshot snapshot, boolean fromDriver) {
+        view.apply(snapshot);
+        snapshotFromDriver = fromDriver;
+        sources.done();
+    }
+
+    private void passOn(Relay relay) {
+        List<Member> members;
+        synchronized (view) {
+            members = view.members(relay.range());
+        }
+        duties.passOn(relay, members);
+    }
+
+    /**
+     * Returns a snapshot of at least a version: from a peer, or from the driver if no peer answers. If peers answer
+     * but are behind, returns none and spares the driver the question. Waits on the calling thread, no longer than one
+     * question to the driver may take for all peers together, and as long again for the driver.
+     */
+    private Found search(List<Member> sources, long version) {
+        boolean behind = false;
+        for (Member source : sources) {
+            RegistryMessage answer = pull(source, version);
+            if (answer instanceof Snapshot snapshot && snapshot.version() >= version) {
+                return new Found(snapshot, false);
+            }
+            behind |= answer instanceof SnapshotBehind;
+        }
+        if (behind) {
+            return new Found(null, false);
+        }
+        return new Found(driver.ask(new SnapshotRequest()) instanceof Snapshot snapshot ? snapshot : null, true);
+    }
+
+    private @Nullable RegistryMessage pull(Member source, long version) {
+        try {
+            return peers.pull(source, version, driver.timeout().dividedBy(SnapshotSources.PEERS));
+        } catch (RegistryUnavailableException | RuntimeException e) {
+            LOG.debug("{} did not answer with version {} of the membership", source, version, e);
+            return null;
         }
     }
 }

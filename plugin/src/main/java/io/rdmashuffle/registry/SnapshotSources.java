@@ -10,7 +10,7 @@ import java.util.Set;
 /**
  * Which peers to ask for a snapshot before the driver is asked.
  *
- * <p><b>Threading:</b> not safe; {@link MembershipSync} guards it.
+ * <p><b>Threading:</b> not safe; {@link RegistryAgent} guards it.
  */
 final class SnapshotSources {
     /** Peers asked in one round. */

@@ -89,7 +89,7 @@ class AgentAnswersTest {
     @Test
     void aRefusedExecutorIsToldOnceAndAsksNoMore() {
         answerWith(new AnnounceRefused("it was here before"));
-        try (LoggedLines lines = LoggedLines.of(MembershipSync.class)) {
+        try (LoggedLines lines = LoggedLines.of(RegistryAgent.class)) {
             assertThat(agent.announce(SELF)).isFalse();
             assertThat(agent.ensureAnnounced()).isFalse();
             assertThat(lines.all()).singleElement().asString().contains("it was here before");
@@ -104,7 +104,7 @@ class AgentAnswersTest {
     @Test
     void anAnnouncementWithAnotherAnswerIsNotTaken() {
         answerWith(new Taken());
-        try (LoggedLines lines = LoggedLines.of(MembershipSync.class)) {
+        try (LoggedLines lines = LoggedLines.of(RegistryAgent.class)) {
             assertThat(agent.announce(SELF)).isFalse();
             assertThat(lines.all()).singleElement().asString().contains("announcement", "Taken");
         }
