@@ -6,10 +6,15 @@ import com.codahale.metrics.Histogram;
 import com.codahale.metrics.MetricRegistry;
 import com.codahale.metrics.Snapshot;
 import com.codahale.metrics.UniformReservoir;
+import com.codahale.metrics.WeightedSnapshot;
+import com.codahale.metrics.WeightedSnapshot.WeightedSample;
+import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.store.ShuffleCounter;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.apache.spark.metrics.source.Source;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -112,6 +117,28 @@ public final class ShuffleSource implements Source {
         @Override
         public Snapshot getSnapshot() {
             return new LatencySnapshot(readings().readLatencies());
+        }
+    }
+
+    /** Latencies in microseconds: one value for each range that has any, which weighs as much as its count. */
+    private static final class LatencySnapshot extends WeightedSnapshot {
+        private final Latencies latencies;
+
+        LatencySnapshot(Latencies latencies) {
+            super(samples(latencies.counts()));
+            this.latencies = latencies;
+        }
+
+        private static List<WeightedSample> samples(long[] counts) {
+            return IntStream.range(0, counts.length)
+                    .filter(range -> counts[range] > 0)
+                    .mapToObj(range -> new WeightedSample(Latencies.endMicros(range), counts[range]))
+                    .toList();
+        }
+
+        @Override
+        public double getValue(double quantile) {
+            return latencies.quantileMicros(quantile);
         }
     }
 }
