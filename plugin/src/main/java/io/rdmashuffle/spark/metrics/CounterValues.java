@@ -9,6 +9,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.function.Predicate;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,31 +31,27 @@ public final class CounterValues {
         this.values = values;
     }
 
+    private static CounterValues of(ToLongFunction<ShuffleCounter> value) {
+        return new CounterValues(Arrays.stream(COUNTERS).mapToLong(value).toArray());
+    }
+
     /** Returns values by counter; those that are missing are zero. */
     public static CounterValues of(Map<ShuffleCounter, Long> byCounter) {
-        long[] values = new long[COUNTERS.length];
-        byCounter.forEach((counter, value) -> values[counter.ordinal()] = value);
-        return new CounterValues(values);
+        return of(counter -> byCounter.getOrDefault(counter, 0L));
     }
 
     /** Returns values by the names of counters, as they are reported. */
     public static CounterValues ofNames(Map<String, Long> byName) {
-        long[] values = new long[COUNTERS.length];
-        for (ShuffleCounter counter : COUNTERS) {
-            values[counter.ordinal()] = byName.getOrDefault(counter.name(), 0L);
-        }
-        return new CounterValues(values);
+        return of(counter -> byName.getOrDefault(counter.name(), 0L));
     }
 
     /** Returns values by label. */
     @JsonCreator(mode = JsonCreator.Mode.DELEGATING)
     public static CounterValues ofLabels(Map<String, Number> byLabel) {
-        long[] values = new long[COUNTERS.length];
-        for (ShuffleCounter counter : COUNTERS) {
+        return of(counter -> {
             Number value = byLabel.get(counter.label());
-            values[counter.ordinal()] = value == null ? 0 : value.longValue();
-        }
-        return new CounterValues(values);
+            return value == null ? 0 : value.longValue();
+        });
     }
 
     /** Returns those that are not zero by label. */
@@ -85,11 +82,7 @@ public final class CounterValues {
 
     /** Returns the sums, with those counters of the other that match. */
     public CounterValues plus(CounterValues more, Predicate<ShuffleCounter> which) {
-        long[] sums = new long[COUNTERS.length];
-        for (ShuffleCounter counter : COUNTERS) {
-            sums[counter.ordinal()] = get(counter) + (which.test(counter) ? more.get(counter) : 0);
-        }
-        return new CounterValues(sums);
+        return of(counter -> get(counter) + (which.test(counter) ? more.get(counter) : 0));
     }
 
     @Override

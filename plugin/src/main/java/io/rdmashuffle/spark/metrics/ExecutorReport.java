@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.metrics;
 
-import com.fasterxml.jackson.annotation.JsonAutoDetect;
-import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
-import com.fasterxml.jackson.annotation.JsonProperty;
 import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.registry.PathGroup;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.apache.spark.util.kvstore.KVIndex;
 
 /**
@@ -18,13 +16,28 @@ import org.apache.spark.util.kvstore.KVIndex;
  * store behind the user interface.
  *
  * <p><b>Threading:</b> immutable.
+ *
+ * @param executorId whose report this is; the store finds it by that
+ * @param host where the executor runs
+ * @param state whether it runs
+ * @param timeMillis when it reported, or was lost
+ * @param counters what it has counted
+ * @param latencies how long its READs have taken, as counts by ranges of time
+ * @param paths how it reaches others
+ * @param quarantined some of the executors that it does not read from one-sidedly for a while
+ * @param whyNotRdma why it does not use RDMA, in words for the user; empty if it does
  */
-@JsonAutoDetect(
-        fieldVisibility = JsonAutoDetect.Visibility.ANY,
-        getterVisibility = JsonAutoDetect.Visibility.NONE,
-        isGetterVisibility = JsonAutoDetect.Visibility.NONE)
 @JsonIgnoreProperties(ignoreUnknown = true)
-public final class ExecutorReport {
+public record ExecutorReport(
+        String executorId,
+        String host,
+        State state,
+        long timeMillis,
+        CounterValues counters,
+        List<Long> latencies,
+        List<PathGroup> paths,
+        List<String> quarantined,
+        String whyNotRdma) {
     /** Whether the executor runs. */
     public enum State {
         RUNNING("running"),
@@ -48,38 +61,16 @@ public final class ExecutorReport {
     /** Instead of an id, of the executors that are not listed any more. */
     private static final String EARLIER = "earlier ones";
 
-    private final String executorId;
-    private final String host;
-    private final State state;
-    private final long timeMillis;
-    private final CounterValues counters;
-    private final List<Long> readLatencies;
-    private final List<PathGroup> paths;
-    private final List<String> quarantined;
-    private final String whyNotRdma;
-
     /** Takes all values; what an older log lacks comes as null. */
-    @JsonCreator
-    @SuppressWarnings("NullAway") // Jackson passes null for what is not there.
-    ExecutorReport(
-            @JsonProperty("executorId") String executorId,
-            @JsonProperty("host") String host,
-            @JsonProperty("state") State state,
-            @JsonProperty("timeMillis") long timeMillis,
-            @JsonProperty("counters") CounterValues counters,
-            @JsonProperty("readLatencies") List<Long> readLatencies,
-            @JsonProperty("paths") List<PathGroup> paths,
-            @JsonProperty("quarantined") List<String> quarantined,
-            @JsonProperty("whyNotRdma") String whyNotRdma) {
-        this.executorId = executorId == null ? "" : executorId;
-        this.host = host == null ? "" : host;
-        this.state = state == null ? State.RUNNING : state;
-        this.timeMillis = timeMillis;
-        this.counters = counters == null ? CounterValues.ZERO : counters;
-        this.readLatencies = readLatencies == null ? List.of() : readLatencies;
-        this.paths = paths == null ? List.of() : paths;
-        this.quarantined = quarantined == null ? List.of() : quarantined;
-        this.whyNotRdma = whyNotRdma == null ? "" : whyNotRdma;
+    public ExecutorReport {
+        executorId = Objects.requireNonNullElse(executorId, "");
+        host = Objects.requireNonNullElse(host, "");
+        state = Objects.requireNonNullElse(state, State.RUNNING);
+        counters = Objects.requireNonNullElse(counters, CounterValues.ZERO);
+        latencies = Objects.requireNonNullElse(latencies, List.of());
+        paths = Objects.requireNonNullElse(paths, List.of());
+        quarantined = Objects.requireNonNullElse(quarantined, List.of());
+        whyNotRdma = Objects.requireNonNullElse(whyNotRdma, "");
     }
 
     /** Returns what an executor has reported now. */
@@ -113,7 +104,7 @@ public final class ExecutorReport {
     /** Returns this report of an executor that is lost. */
     ExecutorReport lost(long nowMillis) {
         return new ExecutorReport(
-                executorId, host, State.LOST, nowMillis, counters, readLatencies, paths, quarantined, whyNotRdma);
+                executorId, host, State.LOST, nowMillis, counters, latencies, paths, quarantined, whyNotRdma);
     }
 
     /** Returns whether another report says the same, at whatever time. */
@@ -125,30 +116,10 @@ public final class ExecutorReport {
                 && whyNotRdma.equals(other.whyNotRdma);
     }
 
-    /** Returns whose report this is; the store finds it by that. */
+    @Override
     @KVIndex
     public String executorId() {
         return executorId;
-    }
-
-    /** Returns where it runs. */
-    public String host() {
-        return host;
-    }
-
-    /** Returns whether it runs. */
-    public State state() {
-        return state;
-    }
-
-    /** Returns when it reported, or was lost. */
-    public long timeMillis() {
-        return timeMillis;
-    }
-
-    /** Returns what it has counted. */
-    public CounterValues counters() {
-        return counters;
     }
 
     /** Returns one counter. */
@@ -158,21 +129,6 @@ public final class ExecutorReport {
 
     /** Returns how long its READs have taken. */
     public Latencies readLatencies() {
-        return Latencies.of(readLatencies.stream().mapToLong(Number::longValue).toArray());
-    }
-
-    /** Returns how it reaches others. */
-    public List<PathGroup> paths() {
-        return paths;
-    }
-
-    /** Returns some of the executors that it does not read from one-sidedly for a while. */
-    public List<String> quarantined() {
-        return quarantined;
-    }
-
-    /** Returns why it does not use RDMA, in words for the user; empty if it does. */
-    public String whyNotRdma() {
-        return whyNotRdma;
+        return Latencies.of(latencies.stream().mapToLong(Number::longValue).toArray());
     }
 }

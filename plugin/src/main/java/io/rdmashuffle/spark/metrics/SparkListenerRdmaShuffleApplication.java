@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.metrics;
 
-import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import org.apache.spark.scheduler.SparkListenerEvent;
@@ -11,20 +10,9 @@ import org.apache.spark.scheduler.SparkListenerEvent;
  * log under the name of this class; a Spark without this jar drops it when it reads the log.
  *
  * <p><b>Threading:</b> immutable.
+ *
+ * @param info what it says
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
-public final class SparkListenerRdmaShuffleApplication implements SparkListenerEvent {
-    private final ApplicationInfo info;
-
-    /** Wraps it. */
-    @JsonCreator
-    public SparkListenerRdmaShuffleApplication(@JsonProperty(value = "info", required = true) ApplicationInfo info) {
-        this.info = info;
-    }
-
-    /** Returns what it says. */
-    @JsonProperty("info")
-    public ApplicationInfo info() {
-        return info;
-    }
-}
+public record SparkListenerRdmaShuffleApplication(
+        @JsonProperty(required = true) ApplicationInfo info) implements SparkListenerEvent {}

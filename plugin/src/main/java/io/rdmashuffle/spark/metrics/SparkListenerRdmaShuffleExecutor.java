@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.metrics;
 
-import com.fasterxml.jackson.annotation.JsonCreator;
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import org.apache.spark.scheduler.SparkListenerEvent;
@@ -11,20 +10,9 @@ import org.apache.spark.scheduler.SparkListenerEvent;
  * the name of this class; a Spark without this jar drops it when it reads the log.
  *
  * <p><b>Threading:</b> immutable.
+ *
+ * @param report what it says
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
-public final class SparkListenerRdmaShuffleExecutor implements SparkListenerEvent {
-    private final ExecutorReport report;
-
-    /** Wraps it. */
-    @JsonCreator
-    public SparkListenerRdmaShuffleExecutor(@JsonProperty(value = "report", required = true) ExecutorReport report) {
-        this.report = report;
-    }
-
-    /** Returns what it says. */
-    @JsonProperty("report")
-    public ExecutorReport report() {
-        return report;
-    }
-}
+public record SparkListenerRdmaShuffleExecutor(
+        @JsonProperty(required = true) ExecutorReport report) implements SparkListenerEvent {}
