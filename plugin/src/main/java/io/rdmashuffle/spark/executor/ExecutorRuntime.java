@@ -80,7 +80,7 @@ public final class ExecutorRuntime implements AutoCloseable {
 
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
-    private @Nullable RemovedShuffleCleaner cleaner;
+    private @Nullable PoolUpkeep cleaner;
     private @Nullable PoolUpkeep upkeep;
     private @Nullable PoolUpkeep demotion;
     private @Nullable PoolUpkeep reports;
@@ -186,20 +186,14 @@ public final class ExecutorRuntime implements AutoCloseable {
                 if (joined == null) {
                     requireOpen();
                     joined = new ExecutorNetwork(
-                            spark,
-                            SparkEnv.get(),
-                            config,
-                            memory(),
-                            counters,
-                            () -> report(false),
-                            wire);
+                            spark, SparkEnv.get(), config, memory(), counters, () -> report(false), wire);
                     network = joined;
                     if (!isLocal) {
                         joined.announce();
-                        cleaner = new RemovedShuffleCleaner(
-                                this::heldShuffles,
-                                joined::removedShuffles,
-                                unregister,
+                        cleaner = new PoolUpkeep(
+                                "sweep",
+                                List.of(new RemovedShuffleCleaner(
+                                        this::heldShuffles, joined::removedShuffles, unregister)),
                                 config.get(ShuffleConfig.REGISTRY_SWEEP_INTERVAL));
                     }
                     beginReports(joined);

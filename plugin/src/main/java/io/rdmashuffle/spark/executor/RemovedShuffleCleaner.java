@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.executor;
 
-import io.rdmashuffle.lifecycle.DaemonThreads;
-import io.rdmashuffle.text.Quantities;
-import java.time.Duration;
 import java.util.Set;
-import java.util.concurrent.Executors;
-import java.util.concurrent.ScheduledExecutorService;
-import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
@@ -20,62 +14,26 @@ import org.slf4j.LoggerFactory;
  * DAGScheduler.removeExecutorAndUnregisterOutputs}); a removal in that time does not reach it, and the map outputs
  * would stay in the pool for good.
  *
- * <p><b>Threading:</b> one daemon thread, which runs the functions given. <b>Ownership:</b> owns the thread.
+ * <p><b>Threading:</b> one thread, of a {@link PoolUpkeep}.
+ *
+ * @param held the shuffles of which this executor holds or knows something
+ * @param removed which of those the driver has removed
+ * @param remove removes one here
  */
-final class RemovedShuffleCleaner implements AutoCloseable {
+record RemovedShuffleCleaner(Supplier<Set<Integer>> held, UnaryOperator<Set<Integer>> removed, IntConsumer remove)
+        implements Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(RemovedShuffleCleaner.class);
-    private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
 
-    private final Supplier<Set<Integer>> held;
-    private final UnaryOperator<Set<Integer>> removed;
-    private final IntConsumer remove;
-    private final ScheduledExecutorService timer;
-
-    /**
-     * Asks the driver at every interval from now on.
-     *
-     * @param held the shuffles of which this executor holds or knows something
-     * @param removed which of those the driver has removed
-     * @param remove removes one here
-     */
-    RemovedShuffleCleaner(
-            Supplier<Set<Integer>> held, UnaryOperator<Set<Integer>> removed, IntConsumer remove, Duration interval) {
-        this.held = held;
-        this.removed = removed;
-        this.remove = remove;
-        this.timer = Executors.newSingleThreadScheduledExecutor(new DaemonThreads("sweep"));
-        var unused = timer.scheduleWithFixedDelay(
-                this::sweepOrLog, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
-    }
-
-    private void sweepOrLog() {
-        try {
-            sweep();
-        } catch (RuntimeException | Error e) {
-            // It would end the schedule, and be seen by no one.
-            LOG.warn("Cannot remove map outputs of unregistered shuffles; trying again later", e);
-        }
-    }
-
-    private void sweep() {
-        for (int shuffleId : removed.apply(held.get())) {
-            LOG.info("Removing map outputs of shuffle {}: unregistered at the driver", shuffleId);
-            remove.accept(shuffleId);
-        }
-    }
-
-    /** Ends a removal that is running, waiting for it a few seconds at most. Idempotent. */
+    /** Asks the driver once. */
     @Override
-    public void close() {
-        timer.shutdownNow();
+    public void run() {
         try {
-            if (!timer.awaitTermination(CLOSE_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
-                LOG.warn(
-                        "The removal of unregistered shuffles is still running after {}",
-                        Quantities.duration(CLOSE_TIMEOUT));
+            for (int shuffleId : removed.apply(held.get())) {
+                LOG.info("Removing map outputs of shuffle {}: unregistered at the driver", shuffleId);
+                remove.accept(shuffleId);
             }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
+        } catch (RuntimeException | Error e) {
+            LOG.warn("Cannot remove map outputs of unregistered shuffles; trying again later", e);
         }
     }
 }

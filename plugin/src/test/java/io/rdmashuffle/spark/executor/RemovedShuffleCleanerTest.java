@@ -4,6 +4,7 @@ package io.rdmashuffle.spark.executor;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
@@ -25,8 +26,7 @@ class RemovedShuffleCleanerTest {
 
     private final Set<Integer> held = ConcurrentHashMap.newKeySet();
     private final BlockingQueue<Integer> removedHere = new LinkedBlockingQueue<>();
-    private RemovedShuffleCleaner sweep =
-            new RemovedShuffleCleaner(Set::of, asked -> asked, this::remove, Duration.ofHours(1));
+    private PoolUpkeep sweep = new PoolUpkeep("sweep", List.of(), Duration.ofHours(1));
 
     private void remove(int shuffleId) {
         held.remove(shuffleId);
@@ -35,7 +35,8 @@ class RemovedShuffleCleanerTest {
 
     private void begin(UnaryOperator<Set<Integer>> removedElsewhere) {
         sweep.close();
-        sweep = new RemovedShuffleCleaner(() -> held, removedElsewhere, this::remove, OFTEN);
+        sweep = new PoolUpkeep(
+                "sweep", List.of(new RemovedShuffleCleaner(() -> held, removedElsewhere, this::remove)), OFTEN);
     }
 
     @AfterEach
