@@ -2,7 +2,6 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.BlockingReads;
-import io.rdmashuffle.fabric.ImmediateReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
@@ -194,8 +193,7 @@ final class IndexReads {
      * @param executor takes in what has come; must run all that it is given
      * @return completes when they are there; fails with a {@link io.rdmashuffle.fabric.ReadFailedException}
      */
-    CompletableFuture<Void> prefetch(
-            int shuffleId, List<DirectoryEntry> entries, ImmediateReads immediate, Executor executor) {
+    CompletableFuture<Void> prefetch(int shuffleId, List<DirectoryEntry> entries, Executor executor) {
         CompletableFuture<Void> own = new CompletableFuture<>();
         List<WantedRange> claimed = new ArrayList<>();
         Set<CompletableFuture<Void>> all = new HashSet<>();
@@ -212,7 +210,7 @@ final class IndexReads {
         }
         if (!claimed.isEmpty()) {
             all.add(own);
-            CompletableFuture<Void> unused = start(claimed, immediate, executor).whenComplete((done, failure) -> {
+            CompletableFuture<Void> unused = start(claimed, executor).whenComplete((done, failure) -> {
                 claimed.forEach(each -> underWay.remove(each, own));
                 KnownShuffle.complete(own, failure);
             });
@@ -220,11 +218,11 @@ final class IndexReads {
         return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
     }
 
-    private CompletableFuture<Void> start(List<WantedRange> wanted, ImmediateReads immediate, Executor executor) {
+    private CompletableFuture<Void> start(List<WantedRange> wanted, Executor executor) {
         List<CompletableFuture<Void>> started = new ArrayList<>();
         for (Batch batch : batches(wanted)) {
             cache.countReads(batch.slices().size());
-            started.add(immediate.start(peer, batch.slices()).thenAcceptAsync(bytes -> keep(batch, bytes), executor));
+            started.add(reads.start(peer, batch.slices()).thenAcceptAsync(bytes -> keep(batch, bytes), executor));
         }
         return CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
     }

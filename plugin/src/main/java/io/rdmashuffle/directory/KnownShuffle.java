@@ -2,7 +2,6 @@
 package io.rdmashuffle.directory;
 
 import io.rdmashuffle.fabric.BlockingReads;
-import io.rdmashuffle.fabric.ImmediateReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
@@ -253,7 +252,7 @@ final class KnownShuffle {
      * @return completes when it is done; fails with a {@link io.rdmashuffle.fabric.ReadFailedException} if the peer
      *     cannot be read
      */
-    CompletableFuture<Void> prefetch(ImmediateReads immediate, Executor executor) {
+    CompletableFuture<Void> prefetch(Executor executor) {
         CompletableFuture<Void> own = new CompletableFuture<>();
         CompletableFuture<Void> other = prefetch.compareAndExchange(null, own);
         if (other != null) {
@@ -261,13 +260,11 @@ final class KnownShuffle {
         }
         long asked = System.nanoTime();
         List<RemoteSlice> places = tables.places(shuffleId);
-        CompletableFuture<Void> unused = immediate
-                .start(peer, places)
+        CompletableFuture<Void> unused = reads.start(peer, places)
                 .thenApplyAsync(bytes -> unread(places, bytes, asked), executor)
                 .thenCompose(unread -> unread == null
                         ? CompletableFuture.<Void>completedFuture(null)
-                        : immediate
-                                .start(peer, List.of(unread.place()))
+                        : reads.start(peer, List.of(unread.place()))
                                 .thenAcceptAsync(bytes -> add(unread, bytes), executor))
                 .whenComplete((done, failure) -> {
                     prefetch.set(null);

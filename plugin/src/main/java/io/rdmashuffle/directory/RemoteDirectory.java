@@ -133,9 +133,8 @@ public final class RemoteDirectory {
      */
     public CompletableFuture<Void> prefetch(int shuffleId, Collection<Long> mapIds, Executor executor) {
         KnownShuffle shuffle = known(shuffleId);
-        CompletableFuture<Void> entries = shuffle.isTrusted(mapIds)
-                ? CompletableFuture.completedFuture(null)
-                : shuffle.prefetch(reads.immediate(), executor);
+        CompletableFuture<Void> entries =
+                shuffle.isTrusted(mapIds) ? CompletableFuture.completedFuture(null) : shuffle.prefetch(executor);
         return entries.thenCompose(unused -> prefetchIndexes(
                 shuffleId,
                 mapIds.stream().map(shuffle::trusted).filter(Objects::nonNull).map(Located::entry),
@@ -153,14 +152,14 @@ public final class RemoteDirectory {
             return CompletableFuture.completedFuture(null);
         }
         KnownShuffle shuffle = known(shuffleId);
-        return shuffle.prefetch(reads.immediate(), executor)
+        return shuffle.prefetch(executor)
                 .thenCompose(unused -> prefetchIndexes(shuffleId, shuffle.trusted().stream(), executor));
     }
 
     private CompletableFuture<Void> prefetchIndexes(int shuffleId, Stream<DirectoryEntry> entries, Executor executor) {
         List<DirectoryEntry> readable =
                 entries.filter(entry -> entry.isReadable(peer.readsDisk())).toList();
-        return indexes.prefetch(shuffleId, readable, reads.immediate(), executor);
+        return indexes.prefetch(shuffleId, readable, executor);
     }
 
     /** Has the next look-up read the slot of a shuffle of which something was found to be of another generation. */

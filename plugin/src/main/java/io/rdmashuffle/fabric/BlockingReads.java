@@ -12,12 +12,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Reads small things from a peer and waits for them: in place where the fabric can, through a leased buffer where not.
+ * Reads small things from a peer: {@link #read} waits for them, {@link #start} waits for nothing.
  *
- * <p><b>Threading:</b> thread-safe; the calling thread waits, never longer than the timeout plus the fabric's own
- * grace.
+ * <p><b>Threading:</b> thread-safe; the thread that calls {@code read} waits, never longer than the timeout plus the
+ * fabric's own grace. What {@code start} began ends on a thread of the fabric, at its deadline at the latest.
  */
 public final class BlockingReads {
     /** Between two attempts at a fabric whose bytes in flight are at their bound. */
@@ -36,13 +37,9 @@ public final class BlockingReads {
         this.timeout = timeout;
     }
 
-    /** Returns reads into the same leases, with the same deadline, that wait for nothing. */
-    public ImmediateReads immediate() {
-        return new ImmediateReads(leases, timeout);
-    }
-
     /**
-     * Reads slices of one peer; the caller closes the result.
+     * Reads slices of one peer, in place where the fabric can, through a leased buffer where not; the caller closes the
+     * result.
      *
      * @throws ReadFailedException if the bytes did not come in time, or the pool has no room for them
      * @throws InterruptedIOException if the thread was interrupted; its flag stays set
@@ -53,22 +50,68 @@ public final class BlockingReads {
             return inPlace;
         }
         try {
-            return RemoteBytes.copied(copy(peer, slices));
+            return copy(peer, slices);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new InterruptedIOException("interrupted while reading from a peer");
         }
     }
 
-    private ReadRequest copy(Peer peer, List<RemoteSlice> slices) throws ReadFailedException, InterruptedException {
-        long length = slices.stream().mapToLong(RemoteSlice::lengthBytes).sum();
-        Lease target = leases.reserve(length);
+    /**
+     * Begins to copy slices of one peer. Where there is no room now the read fails; whoever needs the bytes calls
+     * {@link #read}.
+     *
+     * @return what completes with the bytes, which whoever takes them closes, or with a {@link ReadFailedException}
+     */
+    public CompletableFuture<RemoteBytes> start(Peer peer, List<RemoteSlice> slices) {
+        Lease target = tryReserve(lengthOf(slices));
         if (target == null) {
-            throw new ReadFailedException(Reason.NO_ROOM, "no receive lease of " + length + " bytes in the pool");
+            return CompletableFuture.failedFuture(noLease(slices));
         }
-        long deadline = System.nanoTime() + timeout.toNanos();
-        CompletableFuture<ReadRequest> arrival = new CompletableFuture<>();
-        ReadBatch batch = new ReadBatch(List.of(new ReadRequest(slices, target)), deadline, new Arrival(arrival));
+        Arrival arrival = new Arrival(new CompletableFuture<>());
+        try {
+            if (peer.read(batch(slices, target, arrival))) {
+                return arrival.bytes();
+            }
+        } catch (RuntimeException e) {
+            target.close();
+            // Not thrown: others may wait for what this would have brought.
+            return CompletableFuture.failedFuture(
+                    new ReadFailedException(Reason.TRANSPORT_ERROR, "a read could not be begun", e));
+        }
+        target.close();
+        return CompletableFuture.failedFuture(new ReadFailedException(Reason.NO_ROOM, "no room in flight"));
+    }
+
+    private @Nullable Lease tryReserve(long bytes) {
+        try {
+            return leases.tryReserve(bytes);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return null;
+        }
+    }
+
+    private static long lengthOf(List<RemoteSlice> slices) {
+        return slices.stream().mapToLong(RemoteSlice::lengthBytes).sum();
+    }
+
+    private static ReadFailedException noLease(List<RemoteSlice> slices) {
+        return new ReadFailedException(
+                Reason.NO_ROOM, "no receive lease of " + lengthOf(slices) + " bytes in the pool");
+    }
+
+    private ReadBatch batch(List<RemoteSlice> slices, Lease target, Arrival arrival) {
+        return new ReadBatch(List.of(new ReadRequest(slices, target)), System.nanoTime() + timeout.toNanos(), arrival);
+    }
+
+    private RemoteBytes copy(Peer peer, List<RemoteSlice> slices) throws ReadFailedException, InterruptedException {
+        Lease target = leases.reserve(lengthOf(slices));
+        if (target == null) {
+            throw noLease(slices);
+        }
+        Arrival arrival = new Arrival(new CompletableFuture<>());
+        ReadBatch batch = batch(slices, target, arrival);
         try {
             while (!peer.read(batch)) {
                 if (batch.isExpired()) {
@@ -81,10 +124,10 @@ public final class BlockingReads {
             CloseOnFailure.close(failure, target);
             throw failure;
         }
-        return await(arrival);
+        return await(arrival.bytes());
     }
 
-    private ReadRequest await(CompletableFuture<ReadRequest> arrival) throws ReadFailedException, InterruptedException {
+    private RemoteBytes await(CompletableFuture<RemoteBytes> arrival) throws ReadFailedException, InterruptedException {
         try {
             return arrival.get(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
@@ -103,25 +146,26 @@ public final class BlockingReads {
         }
     }
 
-    /** The reader has given up: a lease that arrived is given back here, one that comes later by {@link Arrival}. */
-    private static void abandon(CompletableFuture<ReadRequest> arrival, Exception cause) {
+    /** The reader has given up: bytes that arrived are given back here, one that comes later by {@link Arrival}. */
+    private static void abandon(CompletableFuture<RemoteBytes> arrival, Exception cause) {
         boolean arrived = !arrival.completeExceptionally(cause) && !arrival.isCompletedExceptionally();
         if (arrived) {
-            arrival.join().target().close();
+            arrival.join().close();
         }
     }
 
-    private record Arrival(CompletableFuture<ReadRequest> future) implements ReadListener {
+    private record Arrival(CompletableFuture<RemoteBytes> bytes) implements ReadListener {
         @Override
         public void succeeded(ReadRequest request) {
-            if (!future.complete(request)) {
-                request.target().close();
+            RemoteBytes copied = RemoteBytes.copied(request);
+            if (!bytes.complete(copied)) {
+                copied.close();
             }
         }
 
         @Override
         public void failed(ReadRequest request, ReadFailedException failure) {
-            future.completeExceptionally(failure);
+            bytes.completeExceptionally(failure);
         }
     }
 }

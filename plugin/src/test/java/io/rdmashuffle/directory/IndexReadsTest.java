@@ -128,8 +128,7 @@ class IndexReadsTest {
         assertIs(ranges.get(2), large, 0, 6);
         assertThat(cache.reads()).isEqualTo(3);
         assertThat(cache.bytes()).isZero();
-        assertThat(reads.prefetch(SHUFFLE, List.of(large), blocking.immediate(), Runnable::run))
-                .isCompleted();
+        assertThat(reads.prefetch(SHUFFLE, List.of(large), Runnable::run)).isCompleted();
         assertThat(cache.reads()).isEqualTo(3);
     }
 
@@ -180,8 +179,7 @@ class IndexReadsTest {
         assertThat(ranges.get(1)).isNull();
         assertThat(ranges.get(2)).isNull();
         assertThat(ranges.get(3).lengths()).containsExactly(0);
-        assertThat(reads.prefetch(SHUFFLE, List.of(empty, file), blocking.immediate(), Runnable::run))
-                .isCompleted();
+        assertThat(reads.prefetch(SHUFFLE, List.of(empty, file), Runnable::run)).isCompleted();
         assertThat(cache.reads()).isZero();
     }
 
@@ -218,11 +216,10 @@ class IndexReadsTest {
         DirectoryEntry first = output(1, 100);
         DirectoryEntry second = output(2, 100);
         List<DirectoryEntry> both = List.of(first, second);
-        CompletableFuture<Void> begun = reads.prefetch(SHUFFLE, both, blocking.immediate(), Runnable::run);
+        CompletableFuture<Void> begun = reads.prefetch(SHUFFLE, both, Runnable::run);
         assertThat(begun).succeedsWithin(TIMEOUT);
         assertThat(cache.reads()).isEqualTo(2);
-        assertThat(reads.prefetch(SHUFFLE, both, blocking.immediate(), Runnable::run))
-                .isCompleted();
+        assertThat(reads.prefetch(SHUFFLE, both, Runnable::run)).isCompleted();
         counting.takeLooks();
         assertIs(reads.one(wanted(first, 5, 6)), first, 6, 1);
         assertIs(reads.one(wanted(second, 5, 6)), second, 6, 1);
