@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor;
 
-import io.rdmashuffle.peer.ReadTimes;
+import io.rdmashuffle.fabric.ReadTimes;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;

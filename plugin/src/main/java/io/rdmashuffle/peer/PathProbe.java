@@ -5,6 +5,7 @@ import io.rdmashuffle.directory.DirectoryLocation;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadTimes;
 import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
 import java.io.IOException;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.doctor.host;
 
+import io.rdmashuffle.fabric.ReadTimes;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import io.rdmashuffle.verbs.async.EndpointOptions;
 import io.rdmashuffle.verbs.async.LocalRegion;
@@ -28,11 +29,10 @@ import java.util.concurrent.TimeoutException;
  */
 final class LoopbackRead {
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
-    private static final int REGION_BYTES = ReadFigures.DEPTH * ReadFigures.LARGE_BYTES;
-    private static final int MOST_SMALL = 200;
-    private static final int MOST_ROUNDS = 64;
-    /** Enough for figures, and short where the device is emulated. */
-    private static final long MEASURED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final int SMALL_BYTES = 4 << 10;
+    private static final int LARGE_BYTES = 256 << 10;
+    private static final int DEPTH = 4;
+    private static final int REGION_BYTES = DEPTH * LARGE_BYTES;
 
     private final RdmaConnection reader;
     private final LocalRegion source;
@@ -50,7 +50,7 @@ final class LoopbackRead {
      * @throws IOException if something fails or takes too long, naming the step
      * @throws io.rdmashuffle.ffi.NativeException if the device refuses memory or a queue
      */
-    static ReadFigures over(VerbsLibrary library, InetAddress address) throws IOException {
+    static ReadTimes over(VerbsLibrary library, InetAddress address) throws IOException {
         EndpointOptions options = EndpointOptions.DEFAULT.withOperationTimeout(TIMEOUT);
         try (RdmaEndpoint owner = RdmaEndpoint.open(library, address, options);
                 RdmaEndpoint other = RdmaEndpoint.open(library, address, options);
@@ -63,7 +63,7 @@ final class LoopbackRead {
         }
     }
 
-    private ReadFigures run() throws IOException {
+    private ReadTimes run() throws IOException {
         byte[] pattern = new byte[REGION_BYTES];
         new Random(REGION_BYTES).nextBytes(pattern);
         source.put(0, pattern);
@@ -71,36 +71,13 @@ final class LoopbackRead {
         if (!Arrays.equals(pattern, target.get(0, REGION_BYTES))) {
             throw new IOException("a READ brought other bytes than there are");
         }
-        return new ReadFigures(medianNanos(), bytesPerSecond());
-    }
-
-    private long medianNanos() throws IOException {
-        long[] nanos = new long[MOST_SMALL];
-        int count = 0;
-        long begun = System.nanoTime();
-        while (count < MOST_SMALL && (count == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
-            long before = System.nanoTime();
-            await("a READ", read(0, ReadFigures.SMALL_BYTES));
-            nanos[count++] = System.nanoTime() - before;
-        }
-        Arrays.sort(nanos, 0, count);
-        return nanos[count / 2];
-    }
-
-    private double bytesPerSecond() throws IOException {
-        int rounds = 0;
-        long begun = System.nanoTime();
-        while (rounds < MOST_ROUNDS && (rounds == 0 || System.nanoTime() - begun < MEASURED_NANOS)) {
-            readAll();
-            rounds++;
-        }
-        return (double) rounds * REGION_BYTES * TimeUnit.SECONDS.toNanos(1) / (System.nanoTime() - begun);
+        return ReadTimes.measure(() -> await("a READ", read(0, SMALL_BYTES)), this::readAll, REGION_BYTES);
     }
 
     private void readAll() throws IOException {
-        CompletableFuture<?>[] reads = new CompletableFuture<?>[ReadFigures.DEPTH];
+        CompletableFuture<?>[] reads = new CompletableFuture<?>[DEPTH];
         for (int i = 0; i < reads.length; i++) {
-            reads[i] = read(i * ReadFigures.LARGE_BYTES, ReadFigures.LARGE_BYTES);
+            reads[i] = read(i * LARGE_BYTES, LARGE_BYTES);
         }
         await("READs", CompletableFuture.allOf(reads));
     }

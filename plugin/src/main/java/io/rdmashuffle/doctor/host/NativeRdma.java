@@ -2,6 +2,7 @@
 package io.rdmashuffle.doctor.host;
 
 import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.ReadTimes;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.fabric.verbs.device.PortFinder;
 import io.rdmashuffle.ffi.IbVerbs;
@@ -17,7 +18,6 @@ import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.Transport;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import io.rdmashuffle.verbs.async.EndpointOptions;
-import io.rdmashuffle.verbs.async.RdmaConnection;
 import io.rdmashuffle.verbs.async.RdmaEndpoint;
 import io.rdmashuffle.verbs.async.RdmaRefusedException;
 import java.io.IOException;
@@ -40,6 +40,11 @@ import java.util.function.Supplier;
  * <p><b>Ownership:</b> whatever is opened to look at it is closed again.
  */
 final class NativeRdma implements RdmaSystem {
+    /** Linux sends a lost request again after 4.6 to 6.1 s; this outlasts one. */
+    private static final Duration REACH_TIMEOUT = Duration.ofSeconds(10);
+    /** Of no service of RDMA. */
+    private static final int UNUSED_PORT = 1;
+
     private final HostFiles files;
 
     NativeRdma(HostFiles files) {
@@ -160,50 +165,32 @@ final class NativeRdma implements RdmaSystem {
         }
     }
 
+    /**
+     * {@inheritDoc} Connects to a port where nothing listens: the refusal of the peer's connection manager shows that
+     * requests get there and answers back.
+     */
     @Override
     public void reach(LocalPort port, String peer) throws RdmaUnavailableException, IOException {
-        PeerReach.over(VerbsLibrary.load(), port.address(), InetAddress.getByName(peer));
+        InetSocketAddress nobody = new InetSocketAddress(InetAddress.getByName(peer), UNUSED_PORT);
+        try (RdmaEndpoint endpoint = RdmaEndpoint.open(VerbsLibrary.load(), port.address(), EndpointOptions.DEFAULT)) {
+            endpoint.connect(nobody, REACH_TIMEOUT)
+                    .get(REACH_TIMEOUT.toSeconds() + 1, TimeUnit.SECONDS)
+                    .close();
+        } catch (ExecutionException e) {
+            if (!(e.getCause() instanceof RdmaRefusedException)) {
+                Throwable cause = e.getCause();
+                throw new IOException(String.valueOf((cause == null ? e : cause).getMessage()), e);
+            }
+        } catch (TimeoutException e) {
+            throw new IOException("no answer within " + REACH_TIMEOUT.toSeconds() + " s", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted", e);
+        }
     }
 
     @Override
-    public ReadFigures read(LocalPort port) throws RdmaUnavailableException, IOException {
+    public ReadTimes read(LocalPort port) throws RdmaUnavailableException, IOException {
         return LoopbackRead.over(VerbsLibrary.load(), port.address());
-    }
-
-    /**
-     * Asks a host to connect, over RDMA, at a port where nothing listens: the refusal of its connection manager shows
-     * that requests get there and answers back.
-     *
-     * <p><b>Threading:</b> stateless.
-     *
-     * <p><b>Ownership:</b> owns an endpoint while it asks.
-     */
-    private static final class PeerReach {
-        /** Linux sends a lost request again after 4.6 to 6.1 s; this outlasts one. */
-        private static final Duration TIMEOUT = Duration.ofSeconds(10);
-
-        /** Of no service of RDMA. */
-        private static final int PORT = 1;
-
-        private PeerReach() {}
-
-        /** Returns if the peer answers; throws with the reason if not. */
-        static void over(VerbsLibrary library, InetAddress local, InetAddress peer) throws IOException {
-            try (RdmaEndpoint endpoint = RdmaEndpoint.open(library, local, EndpointOptions.DEFAULT)) {
-                RdmaConnection connection = endpoint.connect(new InetSocketAddress(peer, PORT), TIMEOUT)
-                        .get(TIMEOUT.toSeconds() + 1, TimeUnit.SECONDS);
-                connection.close();
-            } catch (ExecutionException e) {
-                if (!(e.getCause() instanceof RdmaRefusedException)) {
-                    Throwable cause = e.getCause();
-                    throw new IOException(String.valueOf((cause == null ? e : cause).getMessage()), e);
-                }
-            } catch (TimeoutException e) {
-                throw new IOException("no answer within " + TIMEOUT.toSeconds() + " s", e);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-                throw new IOException("interrupted", e);
-            }
-        }
     }
 }

@@ -5,6 +5,7 @@ import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
+import io.rdmashuffle.fabric.ReadTimes;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
@@ -146,7 +147,7 @@ final class RdmaCheck {
     private Finding read(LocalPort port) {
         String message;
         try {
-            ReadFigures figures = host.rdma().read(port);
+            ReadTimes times = host.rdma().read(port);
             return Finding.ok(
                             READ,
                             String.format(
@@ -154,11 +155,11 @@ final class RdmaCheck {
                                     "a READ over %s brings the right bytes; 4 KiB take %.1f us, 256 KiB at a time run"
                                             + " at %.2f GB/s",
                                     port,
-                                    figures.medianNanos() / MICROSECOND,
-                                    figures.bytesPerSecond() / GIGABYTE))
+                                    times.medianNanos() / MICROSECOND,
+                                    times.bytesPerSecond() / GIGABYTE))
                     .with("port", port.toString())
-                    .with("medianMicros", figures.medianNanos() / MICROSECOND)
-                    .with("bytesPerSecond", Math.round(figures.bytesPerSecond()));
+                    .with("medianMicros", times.medianNanos() / MICROSECOND)
+                    .with("bytesPerSecond", Math.round(times.bytesPerSecond()));
         } catch (NativeException | IOException | RdmaUnavailableException | IllegalStateException e) {
             message = String.valueOf(e.getMessage());
         }

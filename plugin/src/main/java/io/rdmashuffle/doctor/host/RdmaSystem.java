@@ -2,6 +2,7 @@
 package io.rdmashuffle.doctor.host;
 
 import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.ReadTimes;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.io.IOException;
@@ -24,6 +25,6 @@ interface RdmaSystem {
     /** Has a host answer over a port; throws with the reason if it does not. */
     void reach(LocalPort port, String peer) throws RdmaUnavailableException, IOException;
 
-    /** Reads memory of this process over a port. */
-    ReadFigures read(LocalPort port) throws RdmaUnavailableException, IOException;
+    /** Reads memory of this process over a port: 4 KiB at a time, and 256 KiB four at a time. */
+    ReadTimes read(LocalPort port) throws RdmaUnavailableException, IOException;
 }

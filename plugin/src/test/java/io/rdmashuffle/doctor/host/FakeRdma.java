@@ -2,6 +2,7 @@
 package io.rdmashuffle.doctor.host;
 
 import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.ReadTimes;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.verbs.GidEntry;
 import io.rdmashuffle.verbs.PortAttributes;
@@ -89,13 +90,13 @@ final class FakeRdma implements RdmaSystem {
     }
 
     @Override
-    public ReadFigures read(LocalPort port) throws IOException {
+    public ReadTimes read(LocalPort port) throws IOException {
         if (readFailure != null) {
             throw readFailure;
         }
         if (port.device().equals(DEAF)) {
             throw new IOException("connecting to itself failed");
         }
-        return new ReadFigures(2500, 11.5e9);
+        return new ReadTimes(2500, 11.5e9);
     }
 }

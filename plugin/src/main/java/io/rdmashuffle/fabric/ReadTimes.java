@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.peer;
+package io.rdmashuffle.fabric;
 
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What reads from an executor take, one after another: less than a device or a network does with many outstanding.
+ * What reads of a peer take, one after another: less than a device or a network does with many outstanding.
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param medianNanos of reads of {@link #SMALL_BYTES}
+ * @param medianNanos of small reads
  * @param bytesPerSecond of large reads
  */
 public record ReadTimes(long medianNanos, double bytesPerSecond) {
