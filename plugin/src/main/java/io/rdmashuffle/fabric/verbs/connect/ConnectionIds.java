@@ -4,14 +4,21 @@ package io.rdmashuffle.fabric.verbs.connect;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
+import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Queue;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The ids of connections on their way, established and ending, and who listens to the steps of each.
+ * The ids of one rail's connections on their way, established and ending, and who listens to the steps of each.
+ *
+ * <p>Destroying an id sends a last message. A peer that never gets it keeps its queue pair, and with soft-RoCE of Linux
+ * 6.1 a management datagram that finds its interface down puts the device's management queue pair into the error state,
+ * after which nothing connects over that device any more. So ids that end while the port is down wait until it is up.
+ * There are never more of them than there were connections, since none is made meanwhile.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -20,8 +27,16 @@ import org.slf4j.LoggerFactory;
 final class ConnectionIds implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ConnectionIds.class);
 
+    private final Rail rail;
     private final Map<CmId, Consumer<CmEvent>> listeners = new HashMap<>();
-    private final DeferredDisconnects disconnects = new DeferredDisconnects();
+    /** Ids that end when the port is up. */
+    private final Queue<CmId> deferred = new ArrayDeque<>();
+
+    private boolean closed;
+
+    ConnectionIds(Rail rail) {
+        this.rail = rail;
+    }
 
     /** Has the steps of an id told to a listener, instead of the one before. */
     void listen(CmId id, Consumer<CmEvent> listener) {
@@ -38,20 +53,40 @@ final class ConnectionIds implements AutoCloseable {
         }
     }
 
-    /** Disconnects and closes an id whose queue pair is closed, now or as soon as its port is up. */
-    void end(Rail rail, CmId id) {
+    /** Disconnects and closes an id whose queue pair is closed, now or as soon as the port is up. */
+    void end(CmId id) {
         listeners.remove(id);
-        disconnects.end(rail, id);
+        if (closed || (deferred.isEmpty() && rail.isActive())) {
+            disconnect(id);
+        } else {
+            deferred.add(id);
+        }
     }
 
-    /** Ends the ids of ports that have come up. */
+    /** Ends the ids that wait, if the port has come up. */
     void endDeferred() {
-        disconnects.serve();
+        if (!deferred.isEmpty() && rail.isActive()) {
+            endAllDeferred();
+        }
     }
 
-    /** Ends what still waits, and from now on at once. */
+    private void endAllDeferred() {
+        deferred.forEach(ConnectionIds::disconnect);
+        deferred.clear();
+    }
+
+    private static void disconnect(CmId id) {
+        try (id) {
+            id.disconnect();
+        } catch (RuntimeException e) {
+            LOG.debug("Disconnecting {} failed", id.name(), e);
+        }
+    }
+
+    /** Ends what still waits, whether the peer hears of it or not, and from now on at once. */
     @Override
     public void close() {
-        disconnects.close();
+        closed = true;
+        endAllDeferred();
     }
 }

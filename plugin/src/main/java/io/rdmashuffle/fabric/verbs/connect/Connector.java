@@ -362,7 +362,7 @@ final class Connector implements AutoCloseable {
                     endedPair.close();
                 }
                 if (endedId != null) {
-                    ids.end(rail, endedId);
+                    ids.end(endedId);
                 }
             } finally {
                 listener.connectFailed(failure);

@@ -40,7 +40,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     private final Rail rail;
     private final Acceptor acceptor;
     private final Connector connector;
-    private final ConnectionIds ids = new ConnectionIds();
+    private final ConnectionIds ids;
     private final RailEvents railEvents;
     private final LongSupplier nanoClock;
     private final WaitSet waits;
@@ -71,6 +71,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         this.rail = rail;
         this.railEvents = railEvents;
         this.nanoClock = nanoClock;
+        this.ids = new ConnectionIds(rail);
         QueryResponder responder = new QueryResponder(rail, staging, this::execute, nanoClock);
         this.acceptor = new Acceptor(ids, responder, fabricId, settings, admissions, nanoClock);
         this.connector = new Connector(
@@ -109,8 +110,8 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     @Override
     public void closeIdentity(EstablishedPair pair) {
         execute(() -> {
-            pair.rail().controlMemory().release(pair.slot());
-            ids.end(pair.rail(), pair.id());
+            rail.controlMemory().release(pair.slot());
+            ids.end(pair.id());
         });
     }
 

@@ -98,7 +98,7 @@ final class EndingPairs implements AutoCloseable {
         } catch (RuntimeException e) {
             LOG.warn("Could not close {}, which no peer reads through any more", served.pair(), e);
         } finally {
-            ids.end(served.responder().rail(), served.id());
+            ids.end(served.id());
         }
     }
 

@@ -37,7 +37,7 @@ final class ConnectRig implements AutoCloseable {
     final EventChannel events;
     final Rail rail;
     final CompletionQueue completions;
-    final ConnectionIds ids = new ConnectionIds();
+    final ConnectionIds ids;
     final Admissions admissions = new Admissions();
     final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5);
     final Listener listener = new Listener();
@@ -89,6 +89,7 @@ final class ConnectRig implements AutoCloseable {
         this.rdma = rdma;
         this.events = EventChannel.open(rdma.library());
         this.rail = FakeRdma.rail(events, 0, settings);
+        this.ids = new ConnectionIds(rail);
         this.completions = rail.context().createCompletionQueue(64, null);
     }
 
@@ -162,7 +163,7 @@ final class ConnectRig implements AutoCloseable {
         for (EstablishedPair pair : listener.connected) {
             pair.pair().close();
             pair.rail().controlMemory().release(pair.slot());
-            ids.end(pair.rail(), pair.id());
+            ids.end(pair.id());
         }
         listener.connected.clear();
     }

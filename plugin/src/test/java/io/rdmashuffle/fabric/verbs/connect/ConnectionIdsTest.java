@@ -13,18 +13,18 @@ import org.junit.jupiter.api.Timeout;
 /** An id that cannot be destroyed is no reason to leave the others of its port. */
 @Tag("unit")
 @Timeout(60)
-class DeferredDisconnectsTest {
+class ConnectionIdsTest {
     @Test
     void anIdThatCannotBeDestroyedDoesNotKeepTheOthers() {
         try (ConnectRig rig = new ConnectRig();
-                DeferredDisconnects disconnects = new DeferredDisconnects()) {
+                ConnectionIds ids = new ConnectionIds(rig.rail)) {
             CmId first = rig.events.createId();
             CmId second = rig.events.createId();
             rig.rdma.fail("rdma_destroy_id", Errno.EIO);
             assertThatCode(() -> {
-                        disconnects.end(rig.rail, first);
-                        disconnects.end(rig.rail, second);
-                        disconnects.serve();
+                        ids.end(first);
+                        ids.end(second);
+                        ids.endDeferred();
                     })
                     .doesNotThrowAnyException();
             assertThat(first.isClosed()).isTrue();
