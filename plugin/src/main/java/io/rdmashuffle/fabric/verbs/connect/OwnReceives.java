@@ -3,21 +3,15 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.verbs.device.ControlMemory;
 import io.rdmashuffle.fabric.verbs.device.Rail;
-import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.ReceiveRequests;
 import io.rdmashuffle.verbs.SharedReceiveQueue;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Receives of each queue pair's own, for devices without a shared receive queue (erdma, mana, ionic, irdma before its
@@ -25,13 +19,11 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> the control thread.
  *
- * <p><b>Ownership:</b> of its {@link QueryResponder}; has its memory from the rail and gives it back.
+ * <p><b>Ownership:</b> of its {@link QueryResponder}.
  */
 final class OwnReceives implements Receives {
-    private static final Logger LOG = LoggerFactory.getLogger(OwnReceives.class);
-
     /** What the reader may have under way fits, in whole slots of memory. */
-    static final int RECEIVES = 2 * MESSAGES_IN_SLOT;
+    static final int RECEIVES = 2 * ControlMemory.SLOT_BYTES / MESSAGE_BYTES;
 
     static {
         if (RECEIVES < MAX_MESSAGES_OF_READER) {
@@ -42,33 +34,14 @@ final class OwnReceives implements Receives {
     private final ControlMemory memory;
     private final int maxPairs;
     private final ReceiveRequests receive = new ReceiveRequests(1);
-    private final Map<Integer, Own> byPair = new HashMap<>();
+    private final Map<Integer, ReceiveSlots> byPair = new HashMap<>();
     /** Those of which the device has refused something. */
-    private final Set<Own> refused = new HashSet<>();
+    private final Set<ReceiveSlots> refused = new HashSet<>();
 
     OwnReceives(Rail rail, int completionEntries) {
         this.memory = rail.controlMemory();
         // All receives of a queue pair may be flushed at once, and a response.
         this.maxPairs = completionEntries / (RECEIVES + 1);
-    }
-
-    /** A queue pair with its receives, numbered from 0. */
-    private static final class Own {
-        private final QueuePair pair;
-        private final List<ControlMemory.Slot> slots = new ArrayList<>();
-        private final Deque<Integer> unposted = new ArrayDeque<>();
-
-        Own(QueuePair pair) {
-            this.pair = pair;
-        }
-
-        long address(int message) {
-            return slot(message).address() + (long) (message % MESSAGES_IN_SLOT) * MESSAGE_BYTES;
-        }
-
-        ControlMemory.Slot slot(int message) {
-            return slots.get(message / MESSAGES_IN_SLOT);
-        }
     }
 
     @Override
@@ -88,37 +61,23 @@ final class OwnReceives implements Receives {
 
     @Override
     public void add(QueuePair pair) {
-        Own own = new Own(pair);
-        boolean complete = false;
-        try {
-            for (int message = 0; message < RECEIVES; message++) {
-                if (message % MESSAGES_IN_SLOT == 0) {
-                    own.slots.add(memory.take());
-                }
-                own.unposted.add(message);
-            }
-            complete = true;
-        } finally {
-            if (!complete) {
-                own.slots.forEach(memory::release);
-            }
-        }
+        ReceiveSlots own = new ReceiveSlots(memory, RECEIVES, pair::post);
         byPair.put(pair.number(), own);
         postAll(own);
     }
 
     @Override
     public void remove(int pairNumber) {
-        Own own = byPair.remove(pairNumber);
+        ReceiveSlots own = byPair.remove(pairNumber);
         if (own != null) {
             refused.remove(own);
-            own.slots.forEach(memory::release);
+            own.release();
         }
     }
 
     @Override
     public long address(int pairNumber, int message) {
-        Own own = byPair.get(pairNumber);
+        ReceiveSlots own = byPair.get(pairNumber);
         if (own == null) {
             throw new IllegalStateException("a message on queue pair " + pairNumber + ", which is closed");
         }
@@ -127,9 +86,9 @@ final class OwnReceives implements Receives {
 
     @Override
     public void post(int pairNumber, int message) {
-        Own own = byPair.get(pairNumber);
+        ReceiveSlots own = byPair.get(pairNumber);
         if (own != null) {
-            own.unposted.add(message);
+            own.add(message);
             postAll(own);
         }
     }
@@ -143,25 +102,12 @@ final class OwnReceives implements Receives {
         List.copyOf(refused).forEach(this::postAll);
     }
 
-    private void postAll(Own own) {
-        refused.remove(own);
-        try {
-            while (!own.unposted.isEmpty() && tryPost(own, own.unposted.element())) {
-                own.unposted.remove();
-            }
-        } catch (NativeException | IllegalStateException e) {
-            LOG.debug("Receives of {} wait to be posted", own.pair, e);
-        }
-        if (!own.unposted.isEmpty()) {
+    private void postAll(ReceiveSlots own) {
+        if (own.postAll(receive)) {
+            refused.remove(own);
+        } else {
             refused.add(own);
         }
-    }
-
-    private boolean tryPost(Own own, int message) {
-        receive.clear();
-        receive.add(
-                message, own.address(message), MESSAGE_BYTES, own.slot(message).localKey());
-        return own.pair.post(receive) == 1;
     }
 
     @Override

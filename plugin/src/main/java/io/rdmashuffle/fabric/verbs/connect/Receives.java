@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
-import io.rdmashuffle.fabric.verbs.device.ControlMemory;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.SharedReceiveQueue;
 import org.jspecify.annotations.Nullable;
@@ -19,8 +18,6 @@ import org.jspecify.annotations.Nullable;
 interface Receives extends AutoCloseable {
     /** Bytes of a receive. */
     int MESSAGE_BYTES = 512;
-
-    int MESSAGES_IN_SLOT = ControlMemory.SLOT_BYTES / MESSAGE_BYTES;
 
     /** Most messages that a reader has under way on a queue pair: a query, a question, three releases. */
     int MAX_MESSAGES_OF_READER = 5;
