@@ -53,7 +53,7 @@ final class Acceptor implements AutoCloseable {
         this.settings = settings;
         this.admissions = admissions;
         this.refusalLines = new LogLimit<>(nanoClock);
-        this.ending = new EndingPairs(ids, nanoClock);
+        this.ending = new EndingPairs(ids, responder, nanoClock);
     }
 
     /** Who reads through a queue pair: a process and one of its lanes. */
@@ -149,7 +149,7 @@ final class Acceptor implements AutoCloseable {
         PeerLane lane = new PeerLane(request.from(), request.lane());
         end(lane, "the peer connected anew");
         QueuePair pair = responder.createQueuePair();
-        Querier querier = null;
+        QueryResponder.Querier querier = null;
         boolean accepted = false;
         try {
             int resources = Math.min(
@@ -173,7 +173,7 @@ final class Acceptor implements AutoCloseable {
                     request.answer(
                             settings.secret(),
                             ConnectionEnds.ofAnswer(id, responder.rail().numberForPeers(pair)))));
-            ServedPair added = new ServedPair(id, responder, querier);
+            ServedPair added = new ServedPair(id, querier);
             served.put(lane, added);
             ids.listen(id, later -> onEvent(lane, added, later));
             accepted = true;
@@ -216,7 +216,7 @@ final class Acceptor implements AutoCloseable {
         ServedPair ended = served.remove(lane);
         if (ended != null) {
             LOG.debug("{} no longer reads through {}: {}", ended.id().remoteAddress(), ended.pair(), why);
-            ended.responder().remove(ended.querier());
+            responder.remove(ended.querier());
             ending.add(ended);
         }
     }

@@ -37,12 +37,6 @@ public record ConnectSettings(
 
     private static final int MAX_RETRIES = 7;
 
-    /** Returns the timeout for messages: {@code 30 s}, or {@code 1500 ms} where it is not whole seconds. */
-    String timeoutText() {
-        long millis = timeout.toMillis();
-        return millis % 1000 == 0 ? millis / 1000 + " s" : millis + " ms";
-    }
-
     /** Returns after what time a served peer tries again, as the specification numbers such times. */
     static int rnrTimer(boolean pinned) {
         return pinned ? RNR_TIMER : PAGING_RNR_TIMER;

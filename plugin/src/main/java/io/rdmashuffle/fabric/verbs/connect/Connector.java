@@ -6,6 +6,7 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.text.Quantities;
 import io.rdmashuffle.verbs.CmEvent;
 import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.ConnectionParameters;
@@ -223,7 +224,7 @@ final class Connector implements AutoCloseable {
 
         void expire(long now) {
             if (begun && now - begunAt >= settings.timeout().toNanos()) {
-                failInTime("no answer within " + settings.timeoutText());
+                failInTime("no answer within " + Quantities.duration(settings.timeout()));
             }
         }
 

@@ -29,12 +29,14 @@ final class EndingPairs implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EndingPairs.class);
 
     private final ConnectionIds ids;
+    private final QueryResponder responder;
     private final LongSupplier nanoClock;
     /** Oldest first. */
     private final Deque<Ending> ending = new ArrayDeque<>();
 
-    EndingPairs(ConnectionIds ids, LongSupplier nanoClock) {
+    EndingPairs(ConnectionIds ids, QueryResponder responder, LongSupplier nanoClock) {
         this.ids = ids;
+        this.responder = responder;
         this.nanoClock = nanoClock;
     }
 
@@ -49,7 +51,7 @@ final class EndingPairs implements AutoCloseable {
      * error, since its peer must not go on reading.
      */
     void add(ServedPair served) {
-        boolean waits = served.responder().sharesReceives();
+        boolean waits = responder.sharesReceives();
         try {
             served.pair().fail();
         } catch (RuntimeException e) {
@@ -88,13 +90,13 @@ final class EndingPairs implements AutoCloseable {
     private void finish(ServedPair served) {
         try {
             // What was flushed goes back to the shared queue.
-            served.responder().serve();
+            responder.serve();
         } catch (RuntimeException e) {
             LOG.debug("Receives of {} are not known to have come back", served.pair(), e);
         }
         try {
             served.pair().close();
-            served.responder().release(served.querier());
+            responder.release(served.querier());
         } catch (RuntimeException e) {
             LOG.warn("Could not close {}, which no peer reads through any more", served.pair(), e);
         } finally {

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
+import io.rdmashuffle.fabric.verbs.device.ControlMemory;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
-import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
 import io.rdmashuffle.ffi.NativeException;
-import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.verbs.CompletionChannel;
 import io.rdmashuffle.verbs.CompletionQueue;
 import io.rdmashuffle.verbs.QueuePair;
 import io.rdmashuffle.verbs.QueueSizes;
 import io.rdmashuffle.verbs.SendRequests;
 import io.rdmashuffle.verbs.WorkCompletions;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.Executor;
@@ -40,6 +41,7 @@ final class QueryResponder implements AutoCloseable {
     private static final int COMPLETIONS = SharedReceives.MAX_RECEIVES + ConnectSettings.MAX_SERVED;
 
     private static final int POLLED = 32;
+    private static final int NONE = -1;
     private static final long RESPONSE = 1L << 32;
     private static final long EXPIRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -62,6 +64,31 @@ final class QueryResponder implements AutoCloseable {
     private long nextExpiry;
     /** Queue pairs added and not released. */
     private int pairs;
+
+    /**
+     * A peer that may ask: the queue pair that it reads through, where responses to it are written, and which are to be
+     * sent to it. One is under way at a time.
+     */
+    static final class Querier {
+        private final QueuePair pair;
+        private final ControlMemory.Slot slot;
+        private final Deque<Answer> answers = new ArrayDeque<>();
+        /** What the last query about regions wants, which alone counts; NONE if none is to be answered. */
+        private int firstRegion = NONE;
+
+        private boolean responding;
+        /** What the peer has asked to be staged; null for one that has not. */
+        private @Nullable StagedRequests staged;
+
+        private Querier(QueuePair pair, ControlMemory.Slot slot) {
+            this.pair = pair;
+            this.slot = slot;
+        }
+
+        QueuePair pair() {
+            return pair;
+        }
+    }
 
     /**
      * Prepares to respond.
@@ -120,7 +147,7 @@ final class QueryResponder implements AutoCloseable {
             receiving = true;
         } finally {
             if (!receiving) {
-                rail.controlMemory().release(added.slot());
+                rail.controlMemory().release(added.slot);
             }
         }
         pairs++;
@@ -130,18 +157,17 @@ final class QueryResponder implements AutoCloseable {
 
     /** Serves a queue pair no longer; {@link #release} follows when the pair is closed. */
     void remove(Querier querier) {
-        queriers.remove(querier.pair().number());
+        queriers.remove(querier.pair.number());
     }
 
     /** Takes back what a queue pair's peer had, after the queue pair was closed: nothing reads through it any more. */
     void release(Querier querier) {
-        StagedRequests staged = querier.staged();
-        if (staged != null) {
-            staged.end();
+        if (querier.staged != null) {
+            querier.staged.end();
         }
-        receives.remove(querier.pair().number());
+        receives.remove(querier.pair.number());
         pairs--;
-        rail.controlMemory().release(querier.slot());
+        rail.controlMemory().release(querier.slot);
     }
 
     /** Takes back what peers were to read and have not released in time. */
@@ -152,9 +178,8 @@ final class QueryResponder implements AutoCloseable {
         }
         nextExpiry = now + EXPIRY_NANOS;
         for (Querier each : queriers.values()) {
-            StagedRequests staged = each.staged();
-            if (staged != null) {
-                staged.expire();
+            if (each.staged != null) {
+                each.staged.expire();
             }
         }
     }
@@ -215,7 +240,7 @@ final class QueryResponder implements AutoCloseable {
         if (querier == null) {
             return;
         }
-        querier.unclaim();
+        querier.responding = false;
         if (completions.succeeded(completion)) {
             respond(querier);
         } else {
@@ -233,7 +258,7 @@ final class QueryResponder implements AutoCloseable {
             return;
         }
         if (first >= 0) {
-            querier.addQuery(first);
+            querier.firstRegion = first;
             respond(querier);
         } else if (question != null) {
             staged(querier).ask(question);
@@ -243,76 +268,59 @@ final class QueryResponder implements AutoCloseable {
     }
 
     private StagedRequests staged(Querier querier) {
-        StagedRequests known = querier.staged();
+        StagedRequests known = querier.staged;
         if (known == null) {
-            known = new StagedRequests(staging, control, nanoClock, new AnswersTo(querier));
-            querier.staged(known);
+            known = new StagedRequests(staging, control, nanoClock, rail::table, answer -> send(querier, answer));
+            querier.staged = known;
         }
         return known;
     }
 
-    /** Sends answers to one peer. */
-    private final class AnswersTo implements StagedRequests.Answers {
-        private final Querier querier;
-
-        AnswersTo(Querier querier) {
-            this.querier = querier;
+    /** There are never more answers than the peer has questions, whose number is bounded. */
+    private void send(Querier querier, Answer answer) {
+        if (querier.answers.size() < 2 * StagedRequests.MAX_REQUESTS) {
+            querier.answers.add(answer);
         }
-
-        @Override
-        public void staged(int id, Lease lease, int bytes, int withinMillis) {
-            RegionTable table = rail.table();
-            int region = lease.region().id();
-            send(new Answer(
-                    id, Status.OK, bytes, table.address(region) + lease.offset(), table.key(region), withinMillis));
-        }
-
-        @Override
-        public void refused(int id, Status status) {
-            send(Answer.refusal(id, status));
-        }
-
-        private void send(Answer answer) {
-            querier.addAnswer(answer);
-            respond(querier);
-        }
+        respond(querier);
     }
 
     /** Sends the next response, unless the device has not yet said that the last one left. */
     private void respond(Querier querier) {
-        if (!querier.claim()) {
+        if (querier.responding) {
             return;
         }
+        querier.responding = true;
         int length = writeNext(querier);
         if (length == 0) {
-            querier.unclaim();
+            querier.responding = false;
             return;
         }
         response.clear();
-        response.send(RESPONSE, querier.slot().address(), length, querier.slot().localKey(), true);
+        response.send(RESPONSE, querier.slot.address(), length, querier.slot.localKey(), true);
         if (!posted(querier)) {
-            querier.unclaim();
+            querier.responding = false;
         }
     }
 
     /** Posts the response; the peer, which waits for one that is not posted no longer than it may, asks again. */
     private boolean posted(Querier querier) {
         try {
-            return querier.pair().post(response) > 0;
+            return querier.pair.post(response) > 0;
         } catch (NativeException | IllegalStateException e) {
-            LOG.debug("Cannot respond on queue pair {}", querier.pair().number(), e);
+            LOG.debug("Cannot respond on queue pair {}", querier.pair.number(), e);
             return false;
         }
     }
 
     /** Writes the next response to its slot; returns its length, 0 if there is none. */
     private int writeNext(Querier querier) {
-        long slot = querier.slot().address();
-        int first = querier.takeQuery();
+        long slot = querier.slot.address();
+        int first = querier.firstRegion;
+        querier.firstRegion = NONE;
         if (first >= 0) {
             return rail.table().writeResponse(slot, first);
         }
-        @Nullable Answer answer = querier.takeAnswer();
+        Answer answer = querier.answers.poll();
         if (answer == null) {
             return 0;
         }

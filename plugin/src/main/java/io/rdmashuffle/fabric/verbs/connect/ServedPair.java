@@ -8,10 +8,9 @@ import io.rdmashuffle.verbs.QueuePair;
  * A queue pair that a peer reads through.
  *
  * @param id its connection
- * @param responder answers what the peer asks through it
  * @param querier the peer, as the responder knows it
  */
-record ServedPair(CmId id, QueryResponder responder, Querier querier) {
+record ServedPair(CmId id, QueryResponder.Querier querier) {
     QueuePair pair() {
         return querier.pair();
     }

@@ -2,6 +2,8 @@
 package io.rdmashuffle.fabric.verbs.connect;
 
 import io.rdmashuffle.fabric.verbs.connect.StagingService.Outcome;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
+import io.rdmashuffle.fabric.verbs.device.StagingMessages.Answer;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
 import io.rdmashuffle.memory.Lease;
@@ -10,7 +12,9 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,18 +44,10 @@ final class StagedRequests {
     private final StagingService service;
     private final Executor control;
     private final LongSupplier nanoClock;
-    private final Answers answers;
+    private final Supplier<RegionTable> table;
+    private final Consumer<Answer> answers;
     private final Map<Integer, Staged> requests = new HashMap<>();
     private boolean ended;
-
-    /** Who sends answers to the peer. */
-    interface Answers {
-        /** Sends that bytes lie at the beginning of a lease. */
-        void staged(int id, Lease lease, int bytes, int withinMillis);
-
-        /** Sends that nothing is staged. */
-        void refused(int id, Status status);
-    }
 
     /** One request; without a lease while the bytes are being read. */
     private static final class Staged {
@@ -63,11 +59,19 @@ final class StagedRequests {
      * Begins without a request.
      *
      * @param control runs something on the control thread
+     * @param table where this process's regions are, for the peer
+     * @param answers sends an answer to the peer
      */
-    StagedRequests(StagingService service, Executor control, LongSupplier nanoClock, Answers answers) {
+    StagedRequests(
+            StagingService service,
+            Executor control,
+            LongSupplier nanoClock,
+            Supplier<RegionTable> table,
+            Consumer<Answer> answers) {
         this.service = service;
         this.control = control;
         this.nanoClock = nanoClock;
+        this.table = table;
         this.answers = answers;
     }
 
@@ -75,11 +79,11 @@ final class StagedRequests {
     void ask(Question question) {
         int id = question.id();
         if (question.ranges().isEmpty() || requests.containsKey(id)) {
-            answers.refused(id, Status.UNKNOWN);
+            answers.accept(Answer.refusal(id, Status.UNKNOWN));
             return;
         }
         if (requests.size() >= MAX_REQUESTS) {
-            answers.refused(id, Status.NO_ROOM);
+            answers.accept(Answer.refusal(id, Status.NO_ROOM));
             return;
         }
         Staged request = new Staged();
@@ -88,7 +92,7 @@ final class StagedRequests {
                 service.stage(question.ranges(), outcome -> control.execute(() -> finished(id, request, outcome)));
         if (!started) {
             requests.remove(id);
-            answers.refused(id, Status.NO_ROOM);
+            answers.accept(Answer.refusal(id, Status.NO_ROOM));
         }
     }
 
@@ -101,13 +105,17 @@ final class StagedRequests {
             }
         } else if (lease == null) {
             requests.remove(id);
-            answers.refused(id, outcome.status());
+            answers.accept(Answer.refusal(id, outcome.status()));
         } else {
             long within = service.readWithin().toMillis();
             request.lease = lease;
             request.deadline = nanoClock.getAsLong()
                     + DEADLINE_FACTOR * service.readWithin().toNanos();
-            answers.staged(id, lease, outcome.bytes(), (int) Math.min(within, Integer.MAX_VALUE));
+            RegionTable regions = table.get();
+            int region = lease.region().id();
+            answers.accept(new Answer(
+                    id, Status.OK, outcome.bytes(), regions.address(region) + lease.offset(), regions.key(region), (int)
+                            Math.min(within, Integer.MAX_VALUE)));
         }
     }
 

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.connect.StagingService.Outcome;
+import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Question;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages.Status;
 import io.rdmashuffle.memory.LeakCheck;
-import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.Region;
@@ -46,17 +46,18 @@ class StagedRequestsTest {
     @BeforeEach
     void open() {
         pool = TestPools.create(directory, 1 << 20, 1 << 20);
-        requests = new StagedRequests(staging, Runnable::run, clock::get, new StagedRequests.Answers() {
-            @Override
-            public void staged(int id, Lease lease, int bytes, int withinMillis) {
-                answers.add(id + " staged " + bytes + " for " + withinMillis);
-            }
-
-            @Override
-            public void refused(int id, Status status) {
-                answers.add(id + " " + status);
-            }
-        });
+        Region region = pool.regions().get(0);
+        RegionTable table = RegionTable.EMPTY.with(
+                0, region.memory().address(), region.memory().lengthBytes(), 9);
+        requests = new StagedRequests(
+                staging,
+                Runnable::run,
+                clock::get,
+                () -> table,
+                answer -> answers.add(answer.id()
+                        + (answer.status() == Status.OK
+                                ? " staged " + answer.bytes() + " for " + answer.withinMillis()
+                                : " " + answer.status())));
     }
 
     @AfterEach
