@@ -18,7 +18,7 @@ import java.util.function.Consumer;
  *
  * <p><b>Threading:</b> the data thread.
  */
-final class ActiveChannels {
+final class ActiveChannels implements PeerReadChannel.Schedule {
     private final List<PeerReadChannel> active = new ArrayList<>();
     /** Those that can do nothing before they are connected. */
     private final Set<PeerReadChannel> connecting = new LinkedHashSet<>();
@@ -28,23 +28,24 @@ final class ActiveChannels {
     private long visits;
 
     /** Adds a channel that is not active. */
-    void add(PeerReadChannel channel) {
+    @Override
+    public void activate(PeerReadChannel channel) {
         active.add(channel);
     }
 
-    /** Has a channel closed with the data thread. */
-    void opened(PeerReadChannel channel) {
+    @Override
+    public void opened(PeerReadChannel channel) {
         open.add(channel);
     }
 
-    /** Forgets a channel that is closed. */
-    void closed(PeerReadChannel channel) {
+    @Override
+    public void closed(PeerReadChannel channel) {
         open.remove(channel);
         resume(channel);
     }
 
-    /** Has a channel go on that waited for its connection, which is there, or will not be. */
-    void resume(PeerReadChannel channel) {
+    @Override
+    public void resume(PeerReadChannel channel) {
         if (connecting.remove(channel)) {
             active.add(channel);
         }

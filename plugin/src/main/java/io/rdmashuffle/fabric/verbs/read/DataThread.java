@@ -68,7 +68,6 @@ public final class DataThread implements Runnable, AutoCloseable {
     private final ActiveChannels channels = new ActiveChannels();
     private final WorkTally tally = new WorkTally();
     private final RequestPoster poster;
-    private final PeerReadChannel.Host host = new ChannelHost();
     private volatile boolean sleeping;
     private volatile @Nullable ReadFailedException lost;
     private volatile boolean closing;
@@ -113,54 +112,6 @@ public final class DataThread implements Runnable, AutoCloseable {
         waits.add(channel.fileDescriptor());
     }
 
-    /** What channels need of this. */
-    private final class ChannelHost implements PeerReadChannel.Host {
-        @Override
-        public void opened(PeerReadChannel channel) {
-            channels.opened(channel);
-        }
-
-        @Override
-        public void activate(PeerReadChannel channel) {
-            channels.add(channel);
-        }
-
-        @Override
-        public void resume(PeerReadChannel channel) {
-            channels.resume(channel);
-        }
-
-        @Override
-        public void closed(PeerReadChannel channel) {
-            channels.closed(channel);
-        }
-
-        @Override
-        public void execute(Runnable command) {
-            DataThread.this.execute(command);
-        }
-
-        @Override
-        public boolean register(Connection connection) {
-            boolean added = connections.add(connection);
-            if (added) {
-                reads.meter().connectionOpened();
-            }
-            return added;
-        }
-
-        @Override
-        public void unregister(Connection connection) {
-            connections.remove(connection);
-            reads.meter().connectionClosed();
-        }
-
-        @Override
-        public RequestPoster poster() {
-            return poster;
-        }
-    }
-
     /** Returns the channels of this thread; for its tests. */
     ActiveChannels channels() {
         return channels;
@@ -184,7 +135,7 @@ public final class DataThread implements Runnable, AutoCloseable {
     /** Creates this thread's channel to a peer, which connects when it is first read through. */
     public PeerReadChannel createChannel(String peerId, long fabricId, InetSocketAddress address) {
         ConnectionTarget target = new ConnectionTarget(rail, queue, address, peerId, fabricId, lane);
-        return new PeerReadChannel(target, host, control, reads, nanoClock);
+        return new PeerReadChannel(target, channels, this::execute, connections, poster, control, reads, nanoClock);
     }
 
     /** Hands a read over; fails it if this is closed. For any thread. */

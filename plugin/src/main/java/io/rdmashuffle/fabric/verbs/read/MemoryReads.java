@@ -12,43 +12,14 @@ import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
  *
  * <p><b>Ownership:</b> of its {@link PeerReadChannel}.
  */
-final class MemoryReads {
-    private final PendingReads reads;
-    private final PeerRegions regions;
-    private final Rail rail;
-    private final String peer;
-    private final RegionQueries queries;
-    private final ReadFifo waiting = new ReadFifo();
-
+final class MemoryReads extends WaitingReads {
     /**
      * Begins without a read.
      *
      * @param peer whom the connection is to, for messages
      */
-    MemoryReads(PendingReads reads, PeerRegions regions, Rail rail, String peer, RegionQueries queries) {
-        this.reads = reads;
-        this.regions = regions;
-        this.rail = rail;
-        this.peer = peer;
-        this.queries = queries;
-    }
-
-    /** Returns whether no read waits to be posted. */
-    boolean isEmpty() {
-        return waiting.isEmpty();
-    }
-
-    void add(PendingRead read) {
-        waiting.add(read);
-    }
-
-    int size() {
-        return waiting.size();
-    }
-
-    /** Takes the first read out. */
-    PendingRead take() {
-        return waiting.take();
+    MemoryReads(PendingReads reads, PeerRegions regions, Rail rail, String peer) {
+        super(reads, regions, rail, peer);
     }
 
     /**
@@ -66,8 +37,7 @@ final class MemoryReads {
             }
             Lookup found = read.isReady() ? Lookup.READY : regions.lookUp(read);
             if (found == Lookup.IMPOSSIBLE) {
-                waiting.poll();
-                queries.refuse(read);
+                refuseFirst();
                 continue;
             }
             if (found == Lookup.UNKNOWN) {
@@ -75,9 +45,7 @@ final class MemoryReads {
                     // Requests are numbered in the order in which they are posted: what is in the chain goes first.
                     break;
                 }
-                read.countQuery();
-                regions.expectUntil(read.deadlineNanos());
-                queries.queryRegions(on);
+                query(on, poster, read);
                 return true;
             }
             poster.addPiece(on, read, rail);
@@ -101,7 +69,7 @@ final class MemoryReads {
         for (int left = waiting.size(); left > 0; left--) {
             PendingRead read = take();
             if (read.isExpired(now) && !read.isOutstanding()) {
-                reads.fail(read, StagedReads.expired(peer, connecting));
+                reads.fail(read, expired(peer, connecting));
             } else {
                 waiting.add(read);
             }

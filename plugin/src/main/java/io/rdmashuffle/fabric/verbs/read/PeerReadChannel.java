@@ -9,6 +9,8 @@ import io.rdmashuffle.fabric.verbs.connect.ConnectionTarget;
 import io.rdmashuffle.fabric.verbs.connect.EstablishedPair;
 import io.rdmashuffle.fabric.verbs.device.StagingMessages;
 import io.rdmashuffle.ffi.NativeException;
+import java.util.List;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -37,7 +39,10 @@ public final class PeerReadChannel implements Connection.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(PeerReadChannel.class);
 
     private final ConnectionTarget target;
-    private final Host host;
+    private final Schedule schedule;
+    private final Executor dataThread;
+    private final Connections connections;
+    private final RequestPoster poster;
     private final ConnectionService control;
     private final PendingReads reads;
     private final LongSupplier nanoClock;
@@ -46,7 +51,6 @@ public final class PeerReadChannel implements Connection.Owner {
     private final ConnectionListener fromControl = new FromControl();
     private final MemoryReads direct;
     private final StagedReads staged;
-    private final FailedReads failed;
     private @Nullable Connection connection;
     private boolean connecting;
     /** Whether reads wait; for the control thread, which lets attempts wait for their turn. */
@@ -57,8 +61,8 @@ public final class PeerReadChannel implements Connection.Owner {
     private boolean active;
     private long idleSince;
 
-    /** What a channel needs of its data thread. */
-    interface Host {
+    /** Has a data thread look after its channels. */
+    interface Schedule {
         /** Has a channel closed with the data thread, unless it is closed before. */
         void opened(PeerReadChannel channel);
 
@@ -70,44 +74,33 @@ public final class PeerReadChannel implements Connection.Owner {
 
         /** Forgets a channel, which is closed. */
         void closed(PeerReadChannel channel);
-
-        /** Runs something on the data thread; for any thread. */
-        void execute(Runnable command);
-
-        /** Has completions find a connection; returns false if there are too many. */
-        boolean register(Connection connection);
-
-        /** Has completions find a connection no longer. */
-        void unregister(Connection connection);
-
-        /** Returns what requests are posted with. */
-        RequestPoster poster();
     }
 
+    /**
+     * Connects to nothing yet.
+     *
+     * @param dataThread runs something on the data thread; for any thread
+     * @param connections by which completions find a connection
+     */
     PeerReadChannel(
-            ConnectionTarget target, Host host, ConnectionService control, PendingReads reads, LongSupplier nanoClock) {
+            ConnectionTarget target,
+            Schedule schedule,
+            Executor dataThread,
+            Connections connections,
+            RequestPoster poster,
+            ConnectionService control,
+            PendingReads reads,
+            LongSupplier nanoClock) {
         this.target = target;
-        this.host = host;
+        this.schedule = schedule;
+        this.dataThread = dataThread;
+        this.connections = connections;
+        this.poster = poster;
         this.control = control;
         this.reads = reads;
         this.nanoClock = nanoClock;
-        RegionQueries queries = new FromReads();
-        this.direct = new MemoryReads(reads, regions, target.rail(), describePeer(), queries);
-        this.staged = new StagedReads(reads, regions, target.rail(), describePeer(), queries);
-        this.failed = new FailedReads(reads, describePeer(), target.lane());
-    }
-
-    /** What reads need of this. */
-    private final class FromReads implements RegionQueries {
-        @Override
-        public void queryRegions(Connection on) {
-            PeerReadChannel.this.queryRegions(on);
-        }
-
-        @Override
-        public void refuse(PendingRead read) {
-            PeerReadChannel.this.refuse(read);
-        }
+        this.direct = new MemoryReads(reads, regions, target.rail(), describePeer());
+        this.staged = new StagedReads(reads, regions, target.rail(), describePeer());
     }
 
     /** What the control thread says, handed to the data thread. */
@@ -161,7 +154,7 @@ public final class PeerReadChannel implements Connection.Owner {
 
     /** Runs something on the data thread, or here once that has ended. For any thread. */
     public void execute(Runnable command) {
-        host.execute(command);
+        dataThread.execute(command);
     }
 
     @Override
@@ -208,7 +201,10 @@ public final class PeerReadChannel implements Connection.Owner {
         if (pause.isAfterTimeout() && !connecting && connection == null) {
             long now = nanoClock.getAsLong();
             if (!pause.isOver(now)) {
-                failed.divert(read, now);
+                // Its peer did not answer in time, and is not asked to connect for a while.
+                String why = describePeer() + " did not answer in time, and is asked again later"
+                        + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)";
+                restartOrFail(read, new ReadFailedException(Reason.NOT_CONNECTED, why), true, now);
                 return;
             }
         }
@@ -226,11 +222,11 @@ public final class PeerReadChannel implements Connection.Owner {
     private void activate() {
         if (!opened) {
             opened = true;
-            host.opened(this);
+            schedule.opened(this);
         }
         if (!active) {
             active = true;
-            host.activate(this);
+            schedule.activate(this);
         }
     }
 
@@ -242,10 +238,10 @@ public final class PeerReadChannel implements Connection.Owner {
         Connection current = connection;
         if (current != null) {
             try {
-                boolean worked = staged.advance(current, host.poster(), now);
+                boolean worked = staged.advance(current, poster, now);
                 if (current == connection) {
                     // Staging has not ended the connection.
-                    worked |= direct.advance(current, host.poster());
+                    worked |= direct.advance(current, poster);
                 }
                 return worked;
             } catch (NativeException | IllegalStateException e) {
@@ -262,35 +258,21 @@ public final class PeerReadChannel implements Connection.Owner {
         return true;
     }
 
-    private void refuse(PendingRead read) {
-        String why = regions.reasonAgainst(read) + " of executor " + target.peerId();
-        Reason reason = regions.leadsToAbsent(read) ? Reason.REGION_ABSENT : Reason.OUT_OF_BOUNDS;
-        reads.fail(read, new ReadFailedException(reason, why));
-    }
-
-    private void queryRegions(Connection current) {
-        regions.writeQuery(current.queryAddress());
-        try {
-            host.poster().postQuery(current);
-        } catch (NativeException | IllegalStateException e) {
-            broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
-        }
-    }
-
     @Override
     public void responded(Connection on, int buffer, int lengthBytes) {
         if (on != connection) {
             return;
         }
-        host.poster().releaseReceive(on, buffer);
+        poster.releaseReceive(on, buffer);
         long message = on.receiveAddress(buffer);
         try {
             if (StagingMessages.isAnswer(message, lengthBytes)) {
                 staged.answered(message, lengthBytes, nanoClock.getAsLong());
-            } else if (regions.takeResponse(message, lengthBytes)
-                    && host.poster().hasControlRoom(on)) {
-                queryRegions(on);
+            } else if (regions.takeResponse(message, lengthBytes) && poster.hasControlRoom(on)) {
+                regions.query(on, poster);
             }
+        } catch (NativeException | IllegalStateException e) {
+            broken(on, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
         } catch (IllegalArgumentException e) {
             LOG.debug("Executor {}: {}", target.peerId(), e.getMessage());
         }
@@ -301,10 +283,9 @@ public final class PeerReadChannel implements Connection.Owner {
         pause.reset();
         if (staged.isReading() && staged.isLate(nanoClock.getAsLong())) {
             // Bytes may have come from memory that the peer has used anew.
-            broken(on, failed.expired());
+            broken(on, WaitingReads.expired(describePeer(), false));
             return;
         }
-        RequestPoster poster = host.poster();
         for (int left = on.completedBy(workRequestId); left > 0; left--) {
             PendingRead read = poster.retireOldest(on);
             if (read != null && read.takeArrival()) {
@@ -315,18 +296,19 @@ public final class PeerReadChannel implements Connection.Owner {
 
     private void endConnecting() {
         connecting = false;
-        host.resume(this);
+        schedule.resume(this);
     }
 
     private void connected(EstablishedPair pair) {
         endConnecting();
         Connection made = new Connection(this, pair);
-        if (closed || !host.register(made)) {
+        if (closed || !connections.add(made)) {
             if (made.closePair()) {
                 control.closeIdentity(pair);
             }
             return;
         }
+        reads.meter().connectionOpened();
         regions.reset();
         staged.connected(made);
         connection = made;
@@ -343,11 +325,14 @@ public final class PeerReadChannel implements Connection.Owner {
             pause.startAfterFailure(now);
         }
         LOG.debug("No connection to {}", target, failure);
-        for (int left = direct.size(); left > 0; left--) {
-            failed.restartOrFail(direct.take(), failure, true, now);
-        }
-        for (int left = staged.size(); left > 0; left--) {
-            failed.restartOrFail(staged.take(), failure, true, now);
+        endWaiting(failure, true, now);
+    }
+
+    private void endWaiting(ReadFailedException failure, boolean retry, long now) {
+        for (WaitingReads each : List.of(direct, staged)) {
+            for (int left = each.size(); left > 0; left--) {
+                restartOrFail(each.take(), failure, retry, now);
+            }
         }
     }
 
@@ -380,7 +365,7 @@ public final class PeerReadChannel implements Connection.Owner {
         }
         late |= staged.isLate(now);
         if (late) {
-            pauseAndDrop(failed.expired());
+            pauseAndDrop(WaitingReads.expired(describePeer(), false));
             return;
         }
         direct.expire(now, connecting);
@@ -399,14 +384,8 @@ public final class PeerReadChannel implements Connection.Owner {
         wanted = false;
         regions.reset();
         drop(failure, retry);
-        long now = nanoClock.getAsLong();
-        while (!direct.isEmpty()) {
-            failed.restartOrFail(direct.take(), failure, retry, now);
-        }
-        while (!staged.isEmpty()) {
-            failed.restartOrFail(staged.take(), failure, retry, now);
-        }
-        host.closed(this);
+        endWaiting(failure, retry, nanoClock.getAsLong());
+        schedule.closed(this);
     }
 
     /**
@@ -422,12 +401,12 @@ public final class PeerReadChannel implements Connection.Owner {
             return;
         }
         boolean released = dropped.closePair();
-        host.unregister(dropped);
+        connections.remove(dropped);
+        reads.meter().connectionClosed();
         // What waits to be posted in part is where it waits; the rest is on the connection only.
         ReadFifo ended = new ReadFifo();
         direct.reset(ended);
         staged.reset(ended);
-        RequestPoster poster = host.poster();
         while (dropped.outstanding() > 0) {
             PendingRead read = poster.retireOldest(dropped);
             if (read != null && read.isFullyPosted() && read.dropOutstanding()) {
@@ -437,7 +416,11 @@ public final class PeerReadChannel implements Connection.Owner {
         poster.forgetReceives(dropped);
         long now = nanoClock.getAsLong();
         for (PendingRead read = ended.poll(); read != null; read = ended.poll()) {
-            failed.endOutstanding(read, failure, retry, released, now);
+            if (released) {
+                restartOrFail(read, failure, retry, now);
+            } else {
+                reads.abandon(read, failure);
+            }
         }
         if (released) {
             control.closeIdentity(dropped.established());
@@ -449,71 +432,19 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     /**
-     * Retries or fails the reads of a channel that failed: each read is retried once, on another lane if there is
-     * one.
+     * Retries a read of which nothing is under way any more, once, on another lane if there is one; or fails it.
      *
-     * <p><b>Threading:</b> the data thread.
-     *
-     * <p><b>Ownership:</b> of its {@link PeerReadChannel}.
+     * @param retry whether it may start again
      */
-    private static final class FailedReads {
-        private final PendingReads reads;
-        private final String peer;
-        private final int lane;
-
-        /**
-         * Serves a channel.
-         *
-         * @param peer name of the peer, for messages
-         * @param lane of the channel
-         */
-        FailedReads(PendingReads reads, String peer, int lane) {
-            this.reads = reads;
-            this.peer = peer;
-            this.lane = lane;
-        }
-
-        /**
-         * Deals with a read that was outstanding on a connection that is gone.
-         *
-         * @param retry whether it may start again
-         * @param released whether the device has released its target
-         */
-        void endOutstanding(PendingRead read, ReadFailedException failure, boolean retry, boolean released, long now) {
-            if (released) {
-                restartOrFail(read, failure, retry, now);
-            } else {
-                reads.abandon(read, failure);
-            }
-        }
-
-        /**
-         * Deals with a read of which nothing is under way any more.
-         *
-         * @param retry whether it may start again
-         */
-        void restartOrFail(PendingRead read, ReadFailedException failure, boolean retry, long now) {
-            boolean expired = read.isExpired(now);
-            boolean mayRetry = read.rewindForRetry(now);
-            if (retry && mayRetry) {
-                reads.meter().retried();
-                read.channels().submitAfter(read, lane);
-            } else {
-                boolean late = expired && retry && failure.reason().isFaultOfPath();
-                reads.fail(read, late ? expired() : failure);
-            }
-        }
-
-        /** Has a read go another way while its peer, which did not answer in time, is not asked to connect. */
-        void divert(PendingRead read, long now) {
-            String why = peer + " did not answer in time, and is asked again later"
-                    + " (spark.shuffle.rdma.fabric.verbs.connectTimeout)";
-            restartOrFail(read, new ReadFailedException(Reason.NOT_CONNECTED, why), true, now);
-        }
-
-        /** Returns the failure of reads whose deadline has passed. */
-        ReadFailedException expired() {
-            return StagedReads.expired(peer, false);
+    private void restartOrFail(PendingRead read, ReadFailedException failure, boolean retry, long now) {
+        boolean expired = read.isExpired(now);
+        boolean mayRetry = read.rewindForRetry(now);
+        if (retry && mayRetry) {
+            reads.meter().retried();
+            read.channels().submitAfter(read, target.lane());
+        } else {
+            boolean late = expired && retry && failure.reason().isFaultOfPath();
+            reads.fail(read, late ? WaitingReads.expired(describePeer(), false) : failure);
         }
     }
 

@@ -119,7 +119,16 @@ public final class PeerRegions {
         return source.lengthBytes() <= length && source.offset() <= length - source.lengthBytes();
     }
 
-    /** Writes the query for the regions behind those that are known; the caller sends it. */
+    /**
+     * Queries the regions behind those that are known.
+     *
+     * @throws io.rdmashuffle.ffi.NativeException or {@link IllegalStateException} if the queue pair refuses
+     */
+    void query(Connection on, RequestPoster poster) {
+        writeQuery(on.queryAddress());
+        poster.postQuery(on);
+    }
+
     void writeQuery(long target) {
         querying = true;
         RegionTable.writeQuery(target, table.bound());

@@ -33,7 +33,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Ownership:</b> of its {@link PeerReadChannel}.
  */
-final class StagedReads {
+final class StagedReads extends WaitingReads {
     private static final Logger LOG = LoggerFactory.getLogger(StagedReads.class);
 
     /** Staged and not released: enough to read one while the next is asked for. */
@@ -42,12 +42,6 @@ final class StagedReads {
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
     private static final int MAX_DOUBLINGS = 6;
 
-    private final PendingReads reads;
-    private final PeerRegions regions;
-    private final Rail rail;
-    private final String peer;
-    private final RegionQueries queries;
-    private final ReadFifo waiting = new ReadFifo();
     private final Deque<StagedBytes> posted = new ArrayDeque<>();
     private @Nullable StagedBytes staged;
     private boolean asking;
@@ -67,17 +61,8 @@ final class StagedReads {
      *
      * @param peer whom the connection is to, for messages
      */
-    StagedReads(PendingReads reads, PeerRegions regions, Rail rail, String peer, RegionQueries queries) {
-        this.reads = reads;
-        this.regions = regions;
-        this.rail = rail;
-        this.peer = peer;
-        this.queries = queries;
-    }
-
-    /** Returns whether no read waits to be posted. */
-    boolean isEmpty() {
-        return waiting.isEmpty();
+    StagedReads(PendingReads reads, PeerRegions regions, Rail rail, String peer) {
+        super(reads, regions, rail, peer);
     }
 
     /** Returns whether there is anything to advance. */
@@ -88,19 +73,6 @@ final class StagedReads {
     /** Returns whether bytes are staged that may be read, or are being read. */
     boolean isReading() {
         return staged != null || !posted.isEmpty();
-    }
-
-    void add(PendingRead read) {
-        waiting.add(read);
-    }
-
-    int size() {
-        return waiting.size();
-    }
-
-    /** Takes the first read out, while nothing is asked or staged. */
-    PendingRead take() {
-        return waiting.take();
     }
 
     /**
@@ -136,8 +108,8 @@ final class StagedReads {
             poster.postReads(on);
         }
         StagedBytes used = staged;
-        if (used != null && used.left() == 0) {
-            used.endBefore(on.nextSequence());
+        if (used != null && used.left == 0) {
+            used.endSequence = on.nextSequence();
             posted.add(used);
             staged = null;
             askedReads = 0;
@@ -151,11 +123,11 @@ final class StagedReads {
             return true;
         }
         StagedBytes from = staged;
-        if (from == null || from.left() == 0) {
+        if (from == null || from.left == 0) {
             return false;
         }
-        int bytes = read.stagedPieceBytes(Math.min(on.maxReadBytes(), from.left()));
-        poster.add(on, read, rail, bytes, from.address(), from.key());
+        int bytes = read.stagedPieceBytes(Math.min(on.maxReadBytes(), from.left));
+        poster.add(on, read, rail, bytes, from.address, from.key);
         from.advancePast(bytes);
         return true;
     }
@@ -166,7 +138,7 @@ final class StagedReads {
         StagedBytes oldest = posted.peek();
         while (oldest != null && oldest.isRead(on) && poster.hasControlRoom(on)) {
             posted.poll();
-            StagingMessages.writeRelease(on.releaseAddress(), oldest.id());
+            StagingMessages.writeRelease(on.releaseAddress(), oldest.id);
             poster.postRelease(on);
             any = true;
             oldest = posted.peek();
@@ -194,7 +166,7 @@ final class StagedReads {
             Lookup found = known ? Lookup.READY : regions.lookUp(read);
             boolean first = count == 0;
             if (first && found != Lookup.READY) {
-                return settle(on, read, found);
+                return settle(on, poster, read, found);
             }
             if (first && !read.isOnDisk()) {
                 // What it needs of memory is posted first, so that the first range is always the first read's.
@@ -222,18 +194,15 @@ final class StagedReads {
     }
 
     /** Deals with the first read, whose regions are not known. */
-    private boolean settle(Connection on, PendingRead read, Lookup found) {
+    private boolean settle(Connection on, RequestPoster poster, PendingRead read, Lookup found) {
         if (found == Lookup.IMPOSSIBLE) {
-            waiting.poll();
-            queries.refuse(read);
+            refuseFirst();
             return true;
         }
         if (regions.isQuerying()) {
             return false;
         }
-        read.countQuery();
-        regions.expectUntil(read.deadlineNanos());
-        queries.queryRegions(on);
+        query(on, poster, read);
         return true;
     }
 
@@ -317,18 +286,6 @@ final class StagedReads {
         }
     }
 
-    /**
-     * Returns the failure of a read whose deadline has passed.
-     *
-     * @param connecting whether it has waited for a connection
-     */
-    static ReadFailedException expired(String peer, boolean connecting) {
-        return new ReadFailedException(
-                connecting ? Reason.NOT_CONNECTED : Reason.TIMED_OUT,
-                peer + (connecting ? " was not connected" : " did not deliver")
-                        + " within the read's deadline (spark.shuffle.rdma.fabric.readTimeout)");
-    }
-
     private ReadFailedException noRoom() {
         return new ReadFailedException(
                 Reason.NO_ROOM,
@@ -367,8 +324,11 @@ final class StagedReads {
         private final int id;
         private final int key;
         private final long deadline;
+        /** Where the next bytes lie. */
         private long address;
+        /** How many bytes have not been posted. */
         private int left;
+        /** All READs, once they are posted, have sequence numbers below this one. */
         private int endSequence;
 
         /**
@@ -385,33 +345,10 @@ final class StagedReads {
             this.deadline = deadline;
         }
 
-        int id() {
-            return id;
-        }
-
-        int key() {
-            return key;
-        }
-
-        /** Returns where the next bytes lie. */
-        long address() {
-            return address;
-        }
-
-        /** Returns how many bytes have not been posted. */
-        int left() {
-            return left;
-        }
-
         /** Counts bytes as posted. */
         void advancePast(int bytes) {
             address += bytes;
             left -= bytes;
-        }
-
-        /** Notes that all READs are posted, with sequence numbers below this one. */
-        void endBefore(int sequence) {
-            endSequence = sequence;
         }
 
         /** Returns whether all READs have completed. */
