@@ -2,21 +2,28 @@
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.verbs.read.DataThread;
+import java.util.List;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The fabric's data threads by lane: those of the first rail, those of the second, and so on.
  *
- * <p><b>Threading:</b> for any thread.
+ * <p><b>Threading:</b> for any thread, once all rails are there.
+ *
+ * @param threadsOfRail how many each rail has
+ * @param closed whether the fabric is closed, so that no data thread comes back
  */
-interface Lanes {
+record Lanes(List<RailSlot> rails, int threadsOfRail, BooleanSupplier closed) {
     /** Returns how many lanes there are, always the same number. */
-    int count();
+    int count() {
+        return rails.size() * threadsOfRail;
+    }
 
     /** Returns the data thread of a lane, null while its rail is lost. */
     @Nullable
-    DataThread thread(int lane);
-
-    /** Returns whether the fabric is closed, so that no data thread comes back. */
-    boolean isClosed();
+    DataThread thread(int lane) {
+        RunningRail rail = rails.get(lane / threadsOfRail).running();
+        return rail == null ? null : rail.dataThreads().get(lane % threadsOfRail);
+    }
 }

@@ -26,7 +26,6 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,17 +51,16 @@ public final class VerbsFabric implements Fabric {
     private final RegisteredRegions regions = new RegisteredRegions();
     private final List<RailSlot> slots = new ArrayList<>();
     private final RailRecovery recovery = new RailRecovery(slots);
-    private final Lanes lanes = new FabricLanes();
+    private final Lanes lanes;
     private final PendingReads reads;
     private final DiskStaging staging;
-    private final int threadsOfRail;
     private final FabricThreads threads = new FabricThreads();
     private volatile boolean closed;
 
     private VerbsFabric(VerbsSettings settings) {
         this.reads = new PendingReads(settings.maxBytesInFlight());
         this.staging = new DiskStaging(settings.maxBytesStaged(), settings.readTimeout());
-        this.threadsOfRail = settings.threads();
+        this.lanes = new Lanes(slots, settings.threads(), () -> closed);
     }
 
     /**
@@ -107,25 +105,6 @@ public final class VerbsFabric implements Fabric {
         slots.forEach(RailSlot::start);
         threads.start("rdma-staging-0", staging);
         threads.start("rdma-rails-0", recovery);
-    }
-
-    /** Those of the rails, of which each has as many. */
-    private final class FabricLanes implements Lanes {
-        @Override
-        public int count() {
-            return slots.size() * threadsOfRail;
-        }
-
-        @Override
-        public @Nullable DataThread thread(int lane) {
-            RunningRail rail = slots.get(lane / threadsOfRail).running();
-            return rail == null ? null : rail.dataThreads().get(lane % threadsOfRail);
-        }
-
-        @Override
-        public boolean isClosed() {
-            return closed;
-        }
     }
 
     private Stream<RunningRail> running() {

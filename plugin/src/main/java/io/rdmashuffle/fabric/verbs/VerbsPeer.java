@@ -161,7 +161,7 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
     }
 
     private ReadFailedException noDevice() {
-        return lanes.isClosed()
+        return lanes.closed().getAsBoolean()
                 ? new ReadFailedException(Reason.CLOSED, "verbs fabric is closed")
                 : new ReadFailedException(Reason.NOT_CONNECTED, "no RDMA device of this host works now");
     }
