@@ -99,23 +99,14 @@ final class ResolverUntil40 extends IndexShuffleBlockResolver {
     /** Nothing if this Spark never asks for it. */
     @SuppressWarnings("unchecked")
     private scala.collection.Seq<ShuffleBlockInfo> storedBySpark() {
-        try {
-            return STORED_SHUFFLES_OF_SPARK.isPresent()
-                    ? (scala.collection.Seq<ShuffleBlockInfo>)
-                            STORED_SHUFFLES_OF_SPARK.get().invoke(this)
-                    : ScalaCollections.list(java.util.List.of());
-        } catch (RuntimeException | Error e) {
-            throw e;
-        } catch (Throwable e) {
-            throw new IllegalStateException(e);
-        }
+        return STORED_SHUFFLES_OF_SPARK.isPresent()
+                ? (scala.collection.Seq<ShuffleBlockInfo>) invoke(STORED_SHUFFLES_OF_SPARK.get(), this)
+                : ScalaCollections.list(java.util.List.of());
     }
 
-    private void skipBySpark(int shuffleId) {
+    private static Object invoke(MethodHandle method, Object... arguments) {
         try {
-            if (SKIP_BY_SPARK.isPresent()) {
-                SKIP_BY_SPARK.get().invoke(this, shuffleId);
-            }
+            return method.invokeWithArguments(arguments);
         } catch (RuntimeException | Error e) {
             throw e;
         } catch (Throwable e) {
@@ -142,7 +133,7 @@ final class ResolverUntil40 extends IndexShuffleBlockResolver {
 
         @Override
         public void addShuffleToSkip(int shuffleId) {
-            skipBySpark(shuffleId);
+            SKIP_BY_SPARK.ifPresent(method -> invoke(method, ResolverUntil40.this, shuffleId));
         }
 
         @Override
