@@ -11,6 +11,7 @@ import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.MemberLookup;
 import io.rdmashuffle.registry.MembershipListener;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.text.Quantities;
@@ -20,7 +21,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
@@ -54,23 +54,13 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     private final List<Fabric> fabrics;
     private final BlockingReads reads;
     private final IndexCache indexes = IndexCache.ofHeap();
-    private final Members members;
+    private final MemberLookup members;
     private final Duration quarantine;
     private final Duration retryTimeout;
     private final Map<String, Route> routes = new ConcurrentHashMap<>();
     private final Map<String, String> explained = new ConcurrentHashMap<>();
     private final LongAdder quarantines = new LongAdder();
     private volatile boolean closed;
-
-    /** Who knows where members can be reached. <b>Threading:</b> safe. */
-    @FunctionalInterface
-    public interface Members {
-        /** Finds a member by executor id, within a deadline of its own. */
-        Optional<Member> lookup(String executorId);
-
-        /** Has the next look-up ask again, since what this one told did not work; returns at once. */
-        default void recheck(String executorId) {}
-    }
 
     /**
      * Creates the paths of one executor.
@@ -79,13 +69,17 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
      * @param members finds members
      * @param quarantine how long a path that failed is not used
      */
-    public PeerPaths(List<Fabric> fabrics, BlockingReads reads, Members members, Duration quarantine) {
+    public PeerPaths(List<Fabric> fabrics, BlockingReads reads, MemberLookup members, Duration quarantine) {
         this(fabrics, reads, members, quarantine, RemoteDirectory.RETRY_TIMEOUT);
     }
 
     /** Gives a record of a directory that long to become whole; for tests that damage many. */
     public PeerPaths(
-            List<Fabric> fabrics, BlockingReads reads, Members members, Duration quarantine, Duration retryTimeout) {
+            List<Fabric> fabrics,
+            BlockingReads reads,
+            MemberLookup members,
+            Duration quarantine,
+            Duration retryTimeout) {
         this.fabrics = List.copyOf(fabrics);
         this.reads = reads;
         this.members = members;

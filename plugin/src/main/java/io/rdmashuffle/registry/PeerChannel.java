@@ -10,19 +10,6 @@ import java.util.concurrent.CompletableFuture;
  * <p><b>Threading:</b> called by any thread, several at once.
  */
 public interface PeerChannel {
-    /** Reaches no member: for a process without peers. */
-    PeerChannel NONE = new PeerChannel() {
-        @Override
-        public CompletableFuture<Void> push(Member to, RegistryMessage message) {
-            return CompletableFuture.failedFuture(new RegistryUnavailableException("no way to " + to));
-        }
-
-        @Override
-        public RegistryMessage pull(Member from, long atLeast, Duration timeout) throws RegistryUnavailableException {
-            throw new RegistryUnavailableException("no way to " + from);
-        }
-    };
-
     /**
      * Sends a message. Must not block, nor throw.
      *

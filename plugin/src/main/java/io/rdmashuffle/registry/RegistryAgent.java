@@ -40,7 +40,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Ownership:</b> the channels stay the caller's.
  */
-public final class RegistryAgent implements AutoCloseable {
+public final class RegistryAgent implements MemberLookup, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryAgent.class);
     private static final String CATCH_UP = "catch up";
     private final String ownExecutorId;
@@ -212,6 +212,7 @@ public final class RegistryAgent implements AutoCloseable {
      * Returns the member of that executor id: from the view, or else by asking the driver once. Empty if there is none
      * or the driver does not answer in time; an empty answer holds for a second.
      */
+    @Override
     public Optional<Member> lookup(String executorId) {
         synchronized (view) {
             if (closed || isAnswered(executorId)) {
@@ -233,6 +234,7 @@ public final class RegistryAgent implements AutoCloseable {
     }
 
     /** Makes the next lookup of a member ask the driver: call it when the member's addresses do not work. */
+    @Override
     public void recheck(String executorId) {
         synchronized (view) {
             doubted.removeIf(doubtful -> view.member(doubtful) == null);

@@ -139,25 +139,11 @@ public sealed interface RegistryMessage {
      * A change of the membership, and its bytes as the driver wrote them: whoever passes it on copies these.
      *
      * <p><b>Threading:</b> immutable; the bytes are not copied and must not be changed.
+     *
+     * @param body the fields of the message, without its header
      */
-    final class EncodedUpdate {
-        private final MembershipUpdate content;
-        private final byte[] body;
-
-        EncodedUpdate(MembershipUpdate content, byte[] body) {
-            this.content = content;
-            this.body = body;
-        }
-
-        MembershipUpdate content() {
-            return content;
-        }
-
-        /** Returns the fields of the message, without its header. */
-        byte[] body() {
-            return body;
-        }
-
+    @SuppressWarnings("ArrayRecordComponent") // equal by content
+    record EncodedUpdate(MembershipUpdate content, byte[] body) {
         @Override
         public boolean equals(@Nullable Object other) {
             return other instanceof EncodedUpdate that && content.equals(that.content);

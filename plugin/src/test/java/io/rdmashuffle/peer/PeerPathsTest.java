@@ -14,6 +14,7 @@ import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.MemberLookup;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
@@ -72,7 +73,7 @@ class PeerPathsTest {
         return new PeerPaths(
                 List.of(reader.fabric()),
                 new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
-                new PeerPaths.Members() {
+                new MemberLookup() {
                     @Override
                     public Optional<Member> lookup(String executorId) {
                         asked.add("lookup " + executorId);
@@ -144,7 +145,7 @@ class PeerPathsTest {
     void whoCountsRegionsDoesNotWaitForTheDriver() throws Exception {
         CountDownLatch asking = new CountDownLatch(1);
         CountDownLatch answer = new CountDownLatch(1);
-        PeerPaths.Members slow = executorId -> {
+        MemberLookup slow = executorId -> {
             asking.countDown();
             try {
                 assertThat(answer.await(20, TimeUnit.SECONDS)).isTrue();

@@ -38,7 +38,7 @@ class AgentAnswersTest {
     private final Deque<RegistryMessage> answers = new ArrayDeque<>();
     private final List<RegistryMessage> asked = new ArrayList<>();
     private final RegistryAgent agent = new RegistryAgent(
-            "1", this::answer, PeerChannel.NONE, Duration.ofSeconds(10), RegistryServer.DIRECT_MEMBERS, () -> 0);
+            "1", this::answer, TestMembers.NO_PEERS, Duration.ofSeconds(10), RegistryServer.DIRECT_MEMBERS, () -> 0);
 
     private RegistryMessage answer(RegistryMessage request, Duration timeout) throws RegistryUnavailableException {
         asked.add(request);
@@ -135,7 +135,7 @@ class AgentAnswersTest {
                     }
                     return new Snapshot(5, List.of(SELF));
                 },
-                PeerChannel.NONE,
+                TestMembers.NO_PEERS,
                 Duration.ofSeconds(10),
                 RegistryServer.DIRECT_MEMBERS,
                 () -> 0);
@@ -251,7 +251,7 @@ class AgentAnswersTest {
 
     @Test
     void whatIsHeldBackIsBoundedAndReleasedOnce() {
-        RelayDuties duties = new RelayDuties("1", PeerChannel.NONE);
+        RelayDuties duties = new RelayDuties("1", TestMembers.NO_PEERS);
         assertThat(duties.release()).isEmpty();
         List<RegistryMessage.Relay> relays = new ArrayList<>();
         for (int version = 0; version < 100; version++) {

@@ -122,7 +122,7 @@ class RegistryFuzzTest {
         driver.flush();
         assertThat(driver.members()).hasSizeBetween(1, 2);
         try (RegistryAgent agent = new RegistryAgent(
-                "own", (request, timeout) -> message, PeerChannel.NONE, Duration.ofSeconds(1), 0, () -> 0)) {
+                "own", (request, timeout) -> message, TestMembers.NO_PEERS, Duration.ofSeconds(1), 0, () -> 0)) {
             agent.announce(TestMembers.member("own", 1));
             if (message instanceof Relay relay) {
                 agent.onRelay(relay);

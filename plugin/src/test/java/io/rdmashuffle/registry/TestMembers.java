@@ -18,6 +18,7 @@ import io.rdmashuffle.registry.RegistryMessage.SnapshotBehind;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryMessage.Welcome;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -25,10 +26,24 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 
 /** Makes members and messages for tests. */
 final class TestMembers {
+    /** Reaches no member. */
+    static final PeerChannel NO_PEERS = new PeerChannel() {
+        @Override
+        public CompletableFuture<Void> push(Member to, RegistryMessage message) {
+            return CompletableFuture.failedFuture(new RegistryUnavailableException("no way to " + to));
+        }
+
+        @Override
+        public RegistryMessage pull(Member from, long atLeast, Duration timeout) throws RegistryUnavailableException {
+            throw new RegistryUnavailableException("no way to " + from);
+        }
+    };
+
     private TestMembers() {}
 
     static Member member(String executorId, int incarnation) {

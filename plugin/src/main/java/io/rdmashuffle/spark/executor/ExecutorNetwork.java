@@ -102,7 +102,7 @@ final class ExecutorNetwork implements AutoCloseable {
         this.paths = new PeerPaths(
                 memory.fabrics(),
                 new BlockingReads(leases, config.get(ShuffleConfig.FABRIC_READ_TIMEOUT)),
-                new KnownMembers(agent),
+                agent,
                 config.get(ShuffleConfig.PEER_QUARANTINE));
         agent.addListener(paths);
         this.client = new TransferClient(
@@ -210,19 +210,6 @@ final class ExecutorNetwork implements AutoCloseable {
         lookups.close();
         paths.close();
         rpcEnv.stop(self);
-    }
-
-    /** What the registry knows, as {@link PeerPaths} asks it. */
-    private record KnownMembers(RegistryAgent agent) implements PeerPaths.Members {
-        @Override
-        public Optional<Member> lookup(String executorId) {
-            return agent.lookup(executorId);
-        }
-
-        @Override
-        public void recheck(String executorId) {
-            agent.recheck(executorId);
-        }
     }
 
     private DriverChannel driver(SparkEnv env) {
