@@ -82,11 +82,9 @@ public final class Latencies {
 
     /** Returns the events of both. */
     public Latencies plus(Latencies more) {
-        long[] longer = counts.length >= more.counts.length ? counts : more.counts;
-        long[] shorter = counts.length >= more.counts.length ? more.counts : counts;
-        long[] sum = longer.clone();
-        for (int i = 0; i < shorter.length; i++) {
-            sum[i] += shorter[i];
+        long[] sum = Arrays.copyOf(counts, Math.max(counts.length, more.counts.length));
+        for (int i = 0; i < more.counts.length; i++) {
+            sum[i] += more.counts[i];
         }
         return of(sum);
     }

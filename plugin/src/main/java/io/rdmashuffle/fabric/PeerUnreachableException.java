@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
+import org.jspecify.annotations.Nullable;
+
 /** A fabric cannot reach a peer's address at all; the message says why in words that a user understands. */
 public final class PeerUnreachableException extends Exception {
     private static final long serialVersionUID = 1L;
@@ -10,8 +12,8 @@ public final class PeerUnreachableException extends Exception {
         super(reason);
     }
 
-    /** Says why, and what was caught. */
-    public PeerUnreachableException(String reason, Throwable cause) {
+    /** Says why, and what was caught, if anything. */
+    public PeerUnreachableException(String reason, @Nullable Throwable cause) {
         super(reason, cause);
     }
 }

@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric;
 
 import java.io.IOException;
+import org.jspecify.annotations.Nullable;
 
 /** A one-sided read that did not happen; another path may still bring the bytes. */
 public final class ReadFailedException extends IOException {
@@ -52,12 +53,11 @@ public final class ReadFailedException extends IOException {
 
     /** Describes a failure. */
     public ReadFailedException(Reason reason, String message) {
-        super(reason + ": " + message);
-        this.reason = reason;
+        this(reason, message, null);
     }
 
-    /** Describes a failure and keeps what was caught. */
-    public ReadFailedException(Reason reason, String message, Throwable cause) {
+    /** Describes a failure and keeps what was caught, if anything. */
+    public ReadFailedException(Reason reason, String message, @Nullable Throwable cause) {
         super(reason + ": " + message, cause);
         this.reason = reason;
     }

@@ -11,7 +11,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
-import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.UUID;
 import java.util.zip.CRC32C;
@@ -120,18 +119,7 @@ record ShmAddress(UUID bootId, PeerFiles files, ShmDisk disk) {
         int uid = in.getInt();
         FileIdentity region0 = new FileIdentity(in.getLong(), in.getLong());
         long region0Bytes = in.getLong();
-        int length = Short.toUnsignedInt(in.getShort());
-        if (length > in.remaining() || length > MAX_PATH_BYTES) {
-            throw new PeerUnreachableException("the peer's shared-memory address is damaged");
-        }
-        String path =
-                StandardCharsets.UTF_8.decode(in.slice(in.position(), length)).toString();
-        in.position(in.position() + length);
-        ShmDisk disk = ShmDisk.decode(in);
-        try {
-            return new ShmAddress(bootId, new PeerFiles(Path.of(path), uid, region0, region0Bytes), disk);
-        } catch (InvalidPathException e) {
-            throw new PeerUnreachableException("the peer's shared-memory address is damaged", e);
-        }
+        Path path = ShmDisk.readPath(in);
+        return new ShmAddress(bootId, new PeerFiles(path, uid, region0, region0Bytes), ShmDisk.decode(in));
     }
 }

@@ -95,6 +95,11 @@ record ShmDisk(UUID token, List<Directory> directories) {
             throw damaged(null);
         }
         FileIdentity identity = new FileIdentity(in.getLong(), in.getLong());
+        return new Directory(identity, readPath(in));
+    }
+
+    /** Reads 2 bytes of length and a path in UTF-8. */
+    static Path readPath(ByteBuffer in) throws PeerUnreachableException {
         int length = Short.toUnsignedInt(in.getShort());
         if (length > in.remaining()) {
             throw damaged(null);
@@ -102,19 +107,14 @@ record ShmDisk(UUID token, List<Directory> directories) {
         byte[] path = new byte[length];
         in.get(path);
         try {
-            return new Directory(identity, Path.of(new String(path, StandardCharsets.UTF_8)));
+            return Path.of(new String(path, StandardCharsets.UTF_8));
         } catch (InvalidPathException e) {
             throw damaged(e);
         }
     }
 
     private static PeerUnreachableException damaged(@Nullable Exception cause) {
-        PeerUnreachableException damaged =
-                new PeerUnreachableException("the disk tier in the peer's shared-memory address is damaged");
-        if (cause != null) {
-            damaged.initCause(cause);
-        }
-        return damaged;
+        return new PeerUnreachableException("the peer's shared-memory address is damaged", cause);
     }
 
     /** Returns whether this process sees every directory. */

@@ -371,10 +371,7 @@ final class Connector implements AutoCloseable {
         }
 
         private ReadFailedException failure(Reason reason, String why, @Nullable Throwable cause) {
-            String message = target + ": " + why;
-            return cause == null
-                    ? new ReadFailedException(reason, message)
-                    : new ReadFailedException(reason, message, cause);
+            return new ReadFailedException(reason, target + ": " + why, cause);
         }
     }
 }

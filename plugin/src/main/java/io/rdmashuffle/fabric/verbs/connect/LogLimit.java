@@ -21,7 +21,7 @@ final class LogLimit<K> {
     static final long INTERVAL_NANOS = TimeUnit.MINUTES.toNanos(1);
 
     private final LongSupplier nanoClock;
-    private final Map<K, Line> lines;
+    private final Map<K, Line> lines = new LinkedHashMap<>();
 
     /** When a line was logged, and how many were not since. */
     private static final class Line {
@@ -35,14 +35,6 @@ final class LogLimit<K> {
 
     LogLimit(LongSupplier nanoClock) {
         this.nanoClock = nanoClock;
-        this.lines = new LinkedHashMap<>() {
-            private static final long serialVersionUID = 1L;
-
-            @Override
-            protected boolean removeEldestEntry(Map.Entry<K, Line> eldest) {
-                return size() > MAX_SUBJECTS;
-            }
-        };
     }
 
     /** Returns how many lines about a subject were left out before this one; {@link #SILENT} if this one is, too. */
@@ -51,6 +43,9 @@ final class LogLimit<K> {
         Line line = lines.get(subject);
         if (line == null) {
             lines.put(subject, new Line(now));
+            if (lines.size() > MAX_SUBJECTS) {
+                lines.remove(lines.keySet().iterator().next());
+            }
             return 0;
         }
         if (now - line.loggedAt < INTERVAL_NANOS) {
