@@ -26,7 +26,6 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
-import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -167,7 +166,11 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
     /** Returns the executors that are not read from one-sidedly for a while, since a path to them failed. */
     public List<String> quarantined() {
-        return executorIds(Route::isQuarantined);
+        return routes.entrySet().stream()
+                .filter(entry -> entry.getValue().isQuarantined())
+                .map(Map.Entry::getKey)
+                .sorted()
+                .toList();
     }
 
     /** Returns how often a path was given up for a while. */
@@ -193,14 +196,6 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     /** Returns why a fabric did not reach the first peer that it did not reach, by its name. */
     public Map<String, String> reasonsAgainst() {
         return Map.copyOf(explained);
-    }
-
-    private List<String> executorIds(Predicate<Route> those) {
-        return routes.entrySet().stream()
-                .filter(entry -> those.test(entry.getValue()))
-                .map(Map.Entry::getKey)
-                .sorted()
-                .toList();
     }
 
     /** Returns how many indexes of peers, or parts of them, were read by copying. */

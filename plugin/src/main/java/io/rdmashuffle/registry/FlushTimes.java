@@ -37,11 +37,8 @@ final class FlushTimes {
     /** Returns the newest version that everyone should have by now. */
     long settled() {
         long now = nanoClock.getAsLong();
-        for (Flush oldest = recent.peek();
-                oldest != null && now - oldest.nanos() >= SETTLE.toNanos();
-                oldest = recent.peek()) {
-            settled = oldest.version();
-            recent.remove();
+        while (!recent.isEmpty() && now - recent.element().nanos() >= SETTLE.toNanos()) {
+            settled = recent.remove().version();
         }
         return settled;
     }

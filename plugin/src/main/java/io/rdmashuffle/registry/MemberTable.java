@@ -125,17 +125,14 @@ final class MemberTable {
     }
 
     private int lowerBound(int key, int end) {
-        int low = 0;
-        int high = end;
-        while (low < high) {
-            int middle = (low + high) >>> 1;
-            if (keys[middle] < key) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
+        int at = Arrays.binarySearch(keys, 0, end, key);
+        if (at < 0) {
+            return -1 - at;
         }
-        return low;
+        while (at > 0 && keys[at - 1] == key) {
+            at--;
+        }
+        return at;
     }
 
     private static int key(long hash) {

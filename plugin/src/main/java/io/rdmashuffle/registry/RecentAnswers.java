@@ -19,14 +19,7 @@ final class RecentAnswers {
     private static final int CAPACITY = 4096;
 
     private final LongSupplier nanoClock;
-    private final Map<String, Long> answeredNanos = new LinkedHashMap<>() {
-        private static final long serialVersionUID = 1L;
-
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<String, Long> eldest) {
-            return size() > CAPACITY;
-        }
-    };
+    private final Map<String, Long> answeredNanos = new LinkedHashMap<>();
 
     RecentAnswers(LongSupplier nanoClock) {
         this.nanoClock = nanoClock;
@@ -35,6 +28,9 @@ final class RecentAnswers {
     void add(String executorId) {
         answeredNanos.remove(executorId);
         answeredNanos.put(executorId, nanoClock.getAsLong());
+        if (answeredNanos.size() > CAPACITY) {
+            answeredNanos.remove(answeredNanos.keySet().iterator().next());
+        }
     }
 
     boolean contains(String executorId) {

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
 import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,18 +35,17 @@ final class RelayFanout {
     private static final int TURNS = 4;
 
     private final EncodedUpdate update;
-    private final Push push;
+    private final BiFunction<Member, Relay, CompletableFuture<Void>> push;
     private final Set<String> added;
     private final int turn;
     private final AtomicInteger messages = new AtomicInteger();
 
-    /** The way to a member, as {@link PeerChannel#push} promises it. */
-    @FunctionalInterface
-    interface Push {
-        CompletableFuture<Void> push(Member to, Relay relay);
-    }
-
-    RelayFanout(EncodedUpdate update, Push push) {
+    /**
+     * Begins without a message.
+     *
+     * @param push the way to a member, as {@link PeerChannel#push} promises it
+     */
+    RelayFanout(EncodedUpdate update, BiFunction<Member, Relay, CompletableFuture<Void>> push) {
         this.update = update;
         this.push = push;
         this.added = update.content().added().stream().map(Member::executorId).collect(Collectors.toSet());
@@ -75,7 +75,7 @@ final class RelayFanout {
             return;
         }
         Member to = choose(part.members());
-        var unused = push.push(to, new Relay(part.range(), update)).whenComplete((done, failure) -> {
+        var unused = push.apply(to, new Relay(part.range(), update)).whenComplete((done, failure) -> {
             if (failure != null) {
                 LOG.debug(
                         "{} did not take version {} of the membership",
