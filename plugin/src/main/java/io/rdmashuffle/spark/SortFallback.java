@@ -35,28 +35,23 @@ final class SortFallback {
 
     /** Likewise, with another idea of which Spark will do; for tests. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config, SparkSupport support) {
-        if (config.get(ShuffleConfig.FABRIC_MODE) == FabricMode.SORT) {
-            return Optional.of("spark.shuffle.rdma.fabric.mode=sort");
-        }
         String version = package$.MODULE$.SPARK_VERSION();
-        if (isTooOld(version)) {
-            return Optional.of("this RDMA shuffle runs on Spark 3.5 to 4.2, and this is Spark " + version);
-        }
-        if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
-            return Optional.of("this machine is big-endian; the layout of registered memory is little-endian");
-        }
-        Optional<String> setting = new SparkSettings(key -> conf.get(key, null)).reasonForSort();
-        if (setting.isPresent()) {
-            return setting;
-        }
-        Optional<String> reasonAgainstNative = NativeAccess.reasonAgainst();
-        if (reasonAgainstNative.isPresent()) {
-            return reasonAgainstNative;
-        }
-        // Costs most, so last.
-        return support.missing(SortFallback.class.getClassLoader())
-                .map(missing -> "this RDMA shuffle runs on Spark 3.5 to 4.2, and Spark " + version + " with Scala "
-                        + Properties.versionNumberString() + " lacks " + missing);
+        return when(config.get(ShuffleConfig.FABRIC_MODE) == FabricMode.SORT, "spark.shuffle.rdma.fabric.mode=sort")
+                .or(() -> when(
+                        isTooOld(version), "this RDMA shuffle runs on Spark 3.5 to 4.2, and this is Spark " + version))
+                .or(() -> when(
+                        ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN,
+                        "this machine is big-endian; the layout of registered memory is little-endian"))
+                .or(() -> new SparkSettings(key -> conf.get(key, null)).reasonForSort())
+                .or(NativeAccess::reasonAgainst)
+                // Costs most, so last.
+                .or(() -> support.missing(SortFallback.class.getClassLoader())
+                        .map(missing -> "this RDMA shuffle runs on Spark 3.5 to 4.2, and Spark " + version
+                                + " with Scala " + Properties.versionNumberString() + " lacks " + missing));
+    }
+
+    private static Optional<String> when(boolean holds, String reason) {
+        return holds ? Optional.of(reason) : Optional.empty();
     }
 
     /** Returns the reason why executors cannot load this jar, which only the driver can find out in time. */

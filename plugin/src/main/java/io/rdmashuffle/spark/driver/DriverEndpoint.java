@@ -18,6 +18,7 @@ import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.NetworkCompression;
 import io.rdmashuffle.spark.compat.ScalaCollections;
 import io.rdmashuffle.spark.compat.ScalaFutures;
+import io.rdmashuffle.spark.metrics.CounterValues;
 import io.rdmashuffle.spark.rpc.RegistryAsk;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
 import io.rdmashuffle.spark.rpc.RegistryEnvelope;
@@ -35,7 +36,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.Collectors;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -102,8 +102,11 @@ public final class DriverEndpoint implements AutoCloseable {
     /** Asks all members at once for their counters and waits for those that answer in time. */
     public ClusterStatistics collectStatistics(Duration timeout) {
         Map<String, Map<ShuffleCounter, Long>> counters = new HashMap<>();
-        Set<String> silent =
-                askForReports(timeout, report -> counters.put(report.executorId(), byCounter(report.counters())));
+        Set<String> silent = askForReports(
+                timeout,
+                report -> counters.put(
+                        report.executorId(),
+                        CounterValues.ofNames(report.counters()).byCounter()));
         return new ClusterStatistics(counters, silent, messagesReceived());
     }
 
@@ -115,12 +118,12 @@ public final class DriverEndpoint implements AutoCloseable {
     /** Returns the executors whose reports did not come in time. */
     private Set<String> askForReports(Duration timeout, Consumer<Report> taker) {
         long deadline = System.nanoTime() + timeout.toNanos();
+        byte[] question = codec.encode(new ReportRequest());
         Map<String, Future<byte[]>> answers = new LinkedHashMap<>();
         for (Member member : registry.members()) {
             RpcEndpointRef endpoint = endpoints.get(member.executorId());
             if (endpoint != null) {
-                answers.put(
-                        member.executorId(), RegistryAsk.start(endpoint, codec, new ReportRequest(), null, timeout));
+                answers.put(member.executorId(), RegistryAsk.start(endpoint, question, null, timeout));
             }
         }
         Set<String> silent = new HashSet<>(answers.keySet());
@@ -137,11 +140,6 @@ public final class DriverEndpoint implements AutoCloseable {
             }
         });
         return silent;
-    }
-
-    private static Map<ShuffleCounter, Long> byCounter(Map<String, Long> named) {
-        return named.entrySet().stream()
-                .collect(Collectors.toMap(entry -> ShuffleCounter.valueOf(entry.getKey()), Map.Entry::getValue));
     }
 
     @Override
@@ -237,7 +235,7 @@ public final class DriverEndpoint implements AutoCloseable {
             if (endpoint == null) {
                 return CompletableFuture.failedFuture(new IllegalStateException("no way back to the executor"));
             }
-            return ScalaFutures.toJava(RegistryAsk.start(endpoint, message, DELIVERY_TIMEOUT))
+            return ScalaFutures.toJava(RegistryAsk.start(endpoint, message, null, DELIVERY_TIMEOUT))
                     .thenAccept(answer -> {});
         }
     }

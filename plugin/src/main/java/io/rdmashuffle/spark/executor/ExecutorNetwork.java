@@ -224,7 +224,8 @@ final class ExecutorNetwork implements AutoCloseable {
                         known = RpcUtils.makeDriverRef(RegistryEndpoint.DRIVER, env.conf(), rpcEnv);
                         driver = known;
                     }
-                    return RegistryAsk.await(RegistryAsk.start(known, codec, request, self, timeout), codec, timeout);
+                    return RegistryAsk.await(
+                            RegistryAsk.start(known, codec.encode(request), self, timeout), codec, timeout);
                 } catch (Exception e) {
                     // Scala throws RpcTimeoutException, SparkException and InterruptedException without declaring them.
                     if (isInterruption(e)) {

@@ -29,7 +29,9 @@ final class ExecutorReporter implements Runnable {
     private final IntSupplier executors;
     private final long intervalNanos;
     private final LongSupplier nanoClock;
+    /** What the driver has taken last; of the thread that runs this. */
     private @Nullable Report taken;
+
     private long lastNanos;
     private boolean begun;
     private boolean ended;
@@ -67,17 +69,9 @@ final class ExecutorReporter implements Runnable {
             lastNanos = now;
         }
         Report report = reports.apply(false);
-        if (!report.equals(taken()) && driver.test(report)) {
-            keep(report);
+        if (!report.equals(taken) && driver.test(report)) {
+            taken = report;
         }
-    }
-
-    private synchronized @Nullable Report taken() {
-        return taken;
-    }
-
-    private synchronized void keep(Report report) {
-        taken = report;
     }
 
     /** Reports for the last time; a driver that is gone is no failure. */

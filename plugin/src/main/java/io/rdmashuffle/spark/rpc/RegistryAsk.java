@@ -23,20 +23,10 @@ public final class RegistryAsk {
 
     private RegistryAsk() {}
 
-    /** Sends and returns at once. */
+    /** Sends an encoded message and returns at once. */
     public static Future<byte[]> start(
-            RpcEndpointRef to,
-            RegistryCodec codec,
-            RegistryMessage message,
-            @Nullable RpcEndpointRef replyTo,
-            Duration timeout) {
-        Object question = new RegistryEnvelope(codec.encode(message), replyTo).toWire();
-        return to.ask(question, rpcTimeout(timeout), BYTES);
-    }
-
-    /** Sends a message that is encoded already, and returns at once. */
-    public static Future<byte[]> start(RpcEndpointRef to, byte[] message, Duration timeout) {
-        return to.ask(new RegistryEnvelope(message, null).toWire(), rpcTimeout(timeout), BYTES);
+            RpcEndpointRef to, byte[] message, @Nullable RpcEndpointRef replyTo, Duration timeout) {
+        return to.ask(new RegistryEnvelope(message, replyTo).toWire(), rpcTimeout(timeout), BYTES);
     }
 
     /** Waits for the answer; throws what Spark's RPC throws when it is late or the other side is gone. */

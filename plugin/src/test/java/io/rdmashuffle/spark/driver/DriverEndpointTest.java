@@ -37,7 +37,7 @@ class DriverEndpointTest {
     private final RegistryCodec codec = new RegistryCodec();
 
     private RegistryMessage ask(RpcEndpointRef driver, RegistryMessage question) {
-        return RegistryAsk.await(RegistryAsk.start(driver, codec, question, null, TIMEOUT), codec, TIMEOUT);
+        return RegistryAsk.await(RegistryAsk.start(driver, codec.encode(question), null, TIMEOUT), codec, TIMEOUT);
     }
 
     @Test

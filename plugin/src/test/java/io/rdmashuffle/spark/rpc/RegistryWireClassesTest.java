@@ -44,9 +44,9 @@ class RegistryWireClassesTest {
 
         Duration timeout = Duration.ofSeconds(1);
         List<Future<byte[]>> asked = List.of(
-                RegistryAsk.start(driver, codec, new Lookup("7"), new RecordingRef(), timeout),
-                RegistryAsk.start(driver, codec, new Lookup("7"), null, timeout),
-                RegistryAsk.start(driver, new byte[] {1, 2}, timeout));
+                RegistryAsk.start(driver, codec.encode(new Lookup("7")), new RecordingRef(), timeout),
+                RegistryAsk.start(driver, codec.encode(new Lookup("7")), null, timeout),
+                RegistryAsk.start(driver, new byte[] {1, 2}, null, timeout));
         driver.send(new RegistryEnvelope(new byte[] {3}, null).toWire());
 
         assertThat(asked).hasSize(3);
