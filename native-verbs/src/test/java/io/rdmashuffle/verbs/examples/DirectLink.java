@@ -82,8 +82,8 @@ final class DirectLink implements Link {
         boolean made = false;
         try {
             if (context.transport() == Transport.IWARP) {
-                throw new IOException("iWARP device " + context.deviceName() + " connects by librdmacm only: use "
-                        + Option.CONNECT.word() + " cm");
+                throw new IOException(
+                        "iWARP device " + context.deviceName() + " connects by librdmacm only: use --connect cm");
             }
             socket.setSoTimeout((int) timeout.toMillis());
             PairAttributes own = choice.attributes(context, socket.getLocalAddress());

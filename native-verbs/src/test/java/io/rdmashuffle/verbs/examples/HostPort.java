@@ -5,6 +5,8 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.TypeConversionException;
 
 /**
  * A host and a port of the command line: {@code host}, {@code host:port}, {@code :port}, {@code [IPv6]:port}, or an
@@ -19,12 +21,7 @@ record HostPort(String host, int port) {
 
     private static final int MAX_PORT = 65_535;
 
-    /**
-     * Reads one.
-     *
-     * @param name of the argument, for messages
-     */
-    static HostPort parse(String name, String text) throws MisuseException {
+    private static HostPort parse(String text) {
         int colon = text.lastIndexOf(':');
         boolean bracketed = text.startsWith("[");
         boolean bareIpv6 = !bracketed && text.indexOf(':') != colon;
@@ -39,11 +36,19 @@ record HostPort(String host, int port) {
         } catch (NumberFormatException e) {
             // the same answer
         }
-        throw new MisuseException(name + " " + text + ": the port must be a number from 0 to " + MAX_PORT);
+        throw new TypeConversionException("'" + text + "': the port must be a number from 0 to " + MAX_PORT);
     }
 
     private static String unbracketed(String host) {
         return host.startsWith("[") && host.endsWith("]") ? host.substring(1, host.length() - 1) : host;
+    }
+
+    /** Reads one from the command line. */
+    static final class Converter implements ITypeConverter<HostPort> {
+        @Override
+        public HostPort convert(String value) {
+            return parse(value);
+        }
     }
 
     /** Looks the host up. */

@@ -7,7 +7,7 @@ import io.rdmashuffle.verbs.CmId;
 import io.rdmashuffle.verbs.LocalAddress;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.io.IOException;
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -96,7 +96,7 @@ final class ManagedListener implements AutoCloseable {
      * @param refusal returns why a request is refused, null if it is not
      * @param out is told of refusals
      */
-    CmEvent request(Duration wait, Function<byte[], @Nullable String> refusal, PrintStream out) throws IOException {
+    CmEvent request(Duration wait, Function<byte[], @Nullable String> refusal, PrintWriter out) throws IOException {
         long deadline = System.nanoTime() + wait.toNanos();
         while (true) {
             CmEvent event = events.awaitUntil(

@@ -102,8 +102,7 @@ record PortChoice(@Nullable String deviceName, int gidIndex, int mtuBytes) {
                 return gid;
             }
         }
-        throw new IOException(
-                Option.GID_INDEX.word() + " " + gidIndex + ": port " + port.number() + " has the GIDs " + gids);
+        throw new IOException("--gid-index " + gidIndex + ": port " + port.number() + " has the GIDs " + gids);
     }
 
     private static GidEntry best(List<GidEntry> gids, @Nullable InetAddress local) throws IOException {

@@ -4,75 +4,200 @@ package io.rdmashuffle.verbs.examples;
 import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.io.IOException;
-import java.io.PrintStream;
+import java.io.PrintWriter;
+import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+import picocli.CommandLine.TypeConversionException;
+import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * What both programs have in common: help, messages, exit codes.
+ * What both programs have in common: the options of a server and of its client, messages, exit codes.
  *
  * <p><b>Threading:</b> one thread.
- *
- * @param name of the class with the main method
- * @param summary what it does, in lines
- * @param options what it can be told
- * @param body what it does
  */
-record Program(String name, String summary, List<Option> options, Body body) {
-    static final int OK = 0;
-    static final int FAILED = 1;
-    static final int MISUSED = 2;
+@Command(
+        sortOptions = false,
+        usageHelpWidth = 110,
+        customSynopsis = {
+            "java -cp JARS io.rdmashuffle.verbs.examples.${COMMAND-NAME} [OPTION...]                a server",
+            "       java -cp JARS io.rdmashuffle.verbs.examples.${COMMAND-NAME} [OPTION...] SERVER[:PORT]  its client"
+        },
+        footer = "Exit code 0: success; 1: failure, with a message; 2: wrong command line.")
+abstract class Program implements Callable<Integer> {
+    private static final int MAX_SECONDS = 86_400;
 
-    private static final int COLUMN = 30;
-    private static final int WIDTH = 110;
+    @Spec
+    private @Nullable CommandSpec spec;
 
-    /** What a program does. */
-    interface Body {
-        /**
-         * Runs to its end.
-         *
-         * @param out for what was asked for
-         */
-        void run(Arguments arguments, PrintStream out) throws MisuseException, IOException, RdmaUnavailableException;
+    @Parameters(arity = "0..1", paramLabel = "SERVER[:PORT]", hidden = true, converter = HostPort.Converter.class)
+    private @Nullable HostPort server;
+
+    @Option(
+            names = "--listen",
+            paramLabel = "ADDRESS[:PORT]",
+            converter = HostPort.Converter.class,
+            description = "where the server listens; default: the first RDMA device's address, port 18515")
+    private HostPort listen = new HostPort("", HostPort.DEFAULT_PORT);
+
+    @Option(
+            names = "--device",
+            paramLabel = "NAME",
+            description = "the RDMA device, such as mlx5_0; default: the one that the address belongs to")
+    private @Nullable String device;
+
+    @Option(
+            names = "--wait",
+            paramLabel = "SECONDS",
+            description = "how long a server waits for its client; default: ${DEFAULT-VALUE}")
+    private int wait = 300;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "SECONDS",
+            description = "how long the peer may be silent before this side gives up; default: ${DEFAULT-VALUE}")
+    private int timeout = 10;
+
+    @Option(names = "--help", usageHelp = true, description = "print this")
+    @SuppressWarnings("UnusedVariable") // picocli looks at it
+    private boolean help;
+
+    /** Looks at what options mean together, then serves or connects. */
+    abstract void run() throws IOException, RdmaUnavailableException;
+
+    @Override
+    public final Integer call() throws IOException, RdmaUnavailableException {
+        within("--wait", wait, 1, MAX_SECONDS);
+        within("--timeout", timeout, 1, MAX_SECONDS);
+        HostPort peer = server;
+        if (peer != null) {
+            refuse("on a client", "--listen", "--wait");
+            if (peer.host().isEmpty()) {
+                throw misuse("the server's host is missing");
+            }
+        }
+        run();
+        return CommandLine.ExitCode.OK;
     }
 
-    /** Runs the program; returns its exit code. */
-    int run(PrintStream out, PrintStream err, String... words) {
-        try {
-            Arguments arguments = Arguments.parse(options, words);
-            if (arguments.has(Option.HELP)) {
-                out.print(help());
-            } else {
-                body.run(arguments, out);
+    /** Returns a parser that fills this program's options and runs it. */
+    final CommandLine commandLine() {
+        return new CommandLine(this)
+                .setParameterExceptionHandler((error, words) -> misused(error))
+                .setExecutionExceptionHandler((error, command, words) -> failed(error, command));
+    }
+
+    private static int misused(ParameterException error) {
+        CommandSpec command = error.getCommandLine().getCommandSpec();
+        String options = error instanceof UnmatchedArgumentException
+                ? "; options: "
+                        + command.options().stream()
+                                .map(OptionSpec::longestName)
+                                .collect(Collectors.joining(" "))
+                : "";
+        error.getCommandLine()
+                .getErr()
+                .println(command.name() + ": " + error.getMessage() + options + "; --help explains");
+        return CommandLine.ExitCode.USAGE;
+    }
+
+    private static int failed(Exception error, CommandLine command) throws Exception {
+        if (error instanceof IOException
+                || error instanceof RdmaUnavailableException
+                || error instanceof NativeException
+                || error instanceof IllegalStateException) {
+            command.getErr().println(command.getCommandName() + ": " + error.getMessage());
+            return CommandLine.ExitCode.SOFTWARE;
+        }
+        throw error;
+    }
+
+    private CommandSpec spec() {
+        return Objects.requireNonNull(spec, "set by picocli");
+    }
+
+    /** Returns where results go. */
+    final PrintWriter out() {
+        return spec().commandLine().getOut();
+    }
+
+    /** Returns the server to connect to; null on the server itself. */
+    final @Nullable HostPort server() {
+        return server;
+    }
+
+    /** Returns where to listen; without a host if that was not said. */
+    final HostPort listen() {
+        return listen;
+    }
+
+    final @Nullable String device() {
+        return device;
+    }
+
+    /** Returns how long a server waits for its client. */
+    final Duration waiting() {
+        return Duration.ofSeconds(wait);
+    }
+
+    /** Returns how long the peer may be silent. */
+    final Duration timeout() {
+        return Duration.ofSeconds(timeout);
+    }
+
+    /** Returns a number that is within bounds. */
+    final int within(String option, int value, int least, int most) {
+        if (value < least || value > most) {
+            throw misuse(option + " " + value + ": must be a whole number from " + least + " to " + most);
+        }
+        return value;
+    }
+
+    /** Returns a word that is one of these. */
+    final String choice(String option, String value, List<String> words) {
+        if (!words.contains(value)) {
+            throw misuse(option + " " + value + ": must be one of " + String.join(", ", words));
+        }
+        return value;
+    }
+
+    /** Refuses options that mean nothing here. */
+    final void refuse(String where, String... options) {
+        for (String option : options) {
+            if (spec().commandLine().getParseResult().hasMatchedOption(option)) {
+                throw misuse(option + " means nothing " + where);
             }
-            return OK;
-        } catch (MisuseException e) {
-            err.println(name + ": " + e.getMessage() + "; --help explains");
-            return MISUSED;
-        } catch (IOException | RdmaUnavailableException | NativeException | IllegalStateException e) {
-            err.println(name + ": " + e.getMessage());
-            return FAILED;
         }
     }
 
-    private String help() {
-        StringBuilder help = new StringBuilder("Usage: java -cp JARS io.rdmashuffle.verbs.examples." + name
-                + " [OPTION...]                a server\n       java -cp JARS io.rdmashuffle.verbs.examples." + name
-                + " [OPTION...] SERVER[:PORT]  its client\n" + summary);
-        for (Option option : options) {
-            String left = "  " + option.word() + (option.takesValue() ? " " + option.value() : "");
-            help.append(left).append(" ".repeat(Math.max(1, COLUMN - left.length())));
-            int column = COLUMN;
-            for (String word : option.meaning().split(" ", -1)) {
-                if (column + word.length() > WIDTH) {
-                    help.append('\n').append(" ".repeat(COLUMN));
-                    column = COLUMN;
-                }
-                help.append(column == COLUMN ? "" : " ").append(word);
-                column += word.length() + 1;
+    /** Returns what ends the program with the exit code of a wrong command line. */
+    final ParameterException misuse(String message) {
+        return new ParameterException(spec().commandLine(), message);
+    }
+
+    /** Reads a number of bytes; k and m stand for KiB and MiB. */
+    static final class ByteCount implements ITypeConverter<Integer> {
+        @Override
+        public Integer convert(String value) {
+            int shift = value.endsWith("k") ? 10 : value.endsWith("m") ? 20 : 0;
+            try {
+                long number = Long.parseLong(shift == 0 ? value : value.substring(0, value.length() - 1));
+                return Math.toIntExact(Math.multiplyExact(number, 1L << shift));
+            } catch (ArithmeticException | NumberFormatException e) {
+                throw new TypeConversionException("'" + value + "' is no number of bytes such as 4096, 64k or 1m");
             }
-            help.append('\n');
         }
-        return help.append("Exit code 0: it went well; 1: it failed, with a message; 2: the command line is wrong.\n")
-                .toString();
     }
 }

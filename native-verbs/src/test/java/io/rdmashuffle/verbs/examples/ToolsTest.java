@@ -7,7 +7,7 @@ import io.rdmashuffle.verbs.LeakCheck;
 import io.rdmashuffle.verbs.RdmaTestDevice;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.PrintStream;
+import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine.ExitCode;
 
 /**
  * Server and client as two processes, and the C program as one of them. What need not be a process runs here,
@@ -77,8 +78,8 @@ class ToolsTest {
 
     /** Runs a program here; returns its exit code. */
     private int here(Program program, String... words) {
-        PrintStream both = new PrintStream(printed, true, StandardCharsets.UTF_8);
-        return program.run(both, both, words);
+        PrintWriter both = new PrintWriter(printed, true, StandardCharsets.UTF_8);
+        return program.commandLine().setOut(both).setErr(both).execute(words);
     }
 
     private String printed() {
@@ -110,9 +111,9 @@ class ToolsTest {
         Running server = java("Pingpong", "--listen", listenAnywhere());
         Running client = java("Pingpong", address(server), "--iterations", "500", "--size", "10000");
         assertPositive(client.awaitLine(LATENCY));
-        assertThat(client.awaitEnd()).isEqualTo(Program.OK);
+        assertThat(client.awaitEnd()).isEqualTo(ExitCode.OK);
         assertThat(client.output()).contains("500 messages of 10000 bytes there and back, every byte as it was sent");
-        assertThat(server.awaitEnd()).isEqualTo(Program.OK);
+        assertThat(server.awaitEnd()).isEqualTo(ExitCode.OK);
         assertThat(server.output()).contains("sent back 500 messages of 10000 bytes");
     }
 
@@ -120,11 +121,11 @@ class ToolsTest {
     void pingpongByASocket() throws Exception {
         device.assumeInfiniBand("queue pairs that connect without rdma_cm");
         Running server = java("Pingpong", "--listen", "127.0.0.1:0", "--connect", "socket", "--device", device.name());
-        assertThat(here(Pingpong.PROGRAM, address(server), "--connect", "socket"))
+        assertThat(here(new Pingpong(), address(server), "--connect", "socket"))
                 .as("%s", printed())
-                .isEqualTo(Program.OK);
+                .isEqualTo(ExitCode.OK);
         assertPrinted(LATENCY);
-        assertThat(server.awaitEnd()).isEqualTo(Program.OK);
+        assertThat(server.awaitEnd()).isEqualTo(ExitCode.OK);
     }
 
     @Test
@@ -132,9 +133,9 @@ class ToolsTest {
         device.assumeInfiniBand("queue pairs that connect without rdma_cm");
         Running server = c();
         awaitListening(Integer.parseInt(C_PORT));
-        assertThat(here(Pingpong.PROGRAM, "127.0.0.1:" + C_PORT, "--connect", "socket", "--device", device.name()))
+        assertThat(here(new Pingpong(), "127.0.0.1:" + C_PORT, "--connect", "socket", "--device", device.name()))
                 .as("%s", printed())
-                .isEqualTo(Program.OK);
+                .isEqualTo(ExitCode.OK);
         assertThat(printed()).contains("1000 messages of 4096 bytes there and back, every byte as it was sent");
         assertThat(server.awaitEnd()).isZero();
         assertThat(server.output()).contains("1000 iters in");
@@ -148,7 +149,7 @@ class ToolsTest {
         Running client = c("127.0.0.1"); // -c: it compares what comes back, too
         assertThat(client.awaitEnd()).isZero();
         assertThat(client.output()).contains("1000 iters in").doesNotContain("invalid data");
-        assertThat(server.awaitEnd()).isEqualTo(Program.OK);
+        assertThat(server.awaitEnd()).isEqualTo(ExitCode.OK);
         assertThat(server.output()).contains("sent back 1000 messages of 4096 bytes");
     }
 
@@ -182,17 +183,17 @@ class ToolsTest {
     void bandwidth(String operation) throws Exception {
         Running server = java("Bandwidth", "--listen", listenAnywhere());
         if (operation.equals("send") && device.iwarp()) {
-            assertThat(here(Bandwidth.PROGRAM, address(server), "--operation", "send"))
-                    .isEqualTo(Program.FAILED);
+            assertThat(here(new Bandwidth(), address(server), "--operation", "send"))
+                    .isEqualTo(ExitCode.SOFTWARE);
             assertThat(printed()).contains("on iWARP nothing holds a sender back");
             return;
         }
-        assertThat(here(Bandwidth.PROGRAM, address(server), "--operation", operation, "--iterations", "500"))
+        assertThat(here(new Bandwidth(), address(server), "--operation", operation, "--iterations", "500"))
                 .as("%s", printed())
-                .isEqualTo(Program.OK);
+                .isEqualTo(ExitCode.OK);
         assertPrinted(BANDWIDTH);
         assertPositive(server.awaitLine(BANDWIDTH));
-        assertThat(server.awaitEnd()).isEqualTo(Program.OK);
+        assertThat(server.awaitEnd()).isEqualTo(ExitCode.OK);
         assertThat(server.output()).contains(operation.toUpperCase(Locale.ROOT) + " of 65536 bytes, 16 outstanding");
     }
 
@@ -204,7 +205,7 @@ class ToolsTest {
             server.awaitLine(Pattern.compile("client .*, by librdmacm"));
             client.awaitLine(Pattern.compile("server .*, by librdmacm"));
             client.kill();
-            assertThat(server.awaitEnd()).isEqualTo(Program.FAILED);
+            assertThat(server.awaitEnd()).isEqualTo(ExitCode.SOFTWARE);
             assertThat(server.output())
                     .containsPattern(
                             "(?m)^" + program + ": .*peer " + device.address().getHostAddress());
@@ -219,7 +220,7 @@ class ToolsTest {
         server.awaitLine(Pattern.compile("client .*, by numbers"));
         client.awaitLine(Pattern.compile("server .*, by numbers"));
         client.kill();
-        assertThat(server.awaitEnd()).isEqualTo(Program.FAILED);
+        assertThat(server.awaitEnd()).isEqualTo(ExitCode.SOFTWARE);
         assertThat(server.output()).containsPattern("Pingpong: .*(within 20 s|RETRY_EXCEEDED)");
     }
 
@@ -227,22 +228,22 @@ class ToolsTest {
     void aProgramThatDoesSomethingElseIsRefused() throws Exception {
         Running server = java("Bandwidth", "--listen", listenAnywhere(), "--wait", "60");
         String address = address(server);
-        assertThat(here(Pingpong.PROGRAM, address)).isEqualTo(Program.FAILED);
+        assertThat(here(new Pingpong(), address)).isEqualTo(ExitCode.SOFTWARE);
         assertThat(printed()).contains("the peer refused: this is Bandwidth, not Pingpong");
-        assertThat(here(Bandwidth.PROGRAM, address, "--iterations", "500")).isEqualTo(Program.OK);
-        assertThat(server.awaitEnd()).isEqualTo(Program.OK);
+        assertThat(here(new Bandwidth(), address, "--iterations", "500")).isEqualTo(ExitCode.OK);
+        assertThat(server.awaitEnd()).isEqualTo(ExitCode.OK);
         assertThat(server.output()).contains("refused ");
     }
 
     @Test
     void aServerThatIsNotThereAndADeviceThatIsNotThere() throws Exception {
-        assertThat(here(Pingpong.PROGRAM, device.address().getHostAddress() + ":1"))
-                .isEqualTo(Program.FAILED);
+        assertThat(here(new Pingpong(), device.address().getHostAddress() + ":1"))
+                .isEqualTo(ExitCode.SOFTWARE);
         assertThat(printed()).startsWith("Pingpong: ");
         for (String way : List.of("cm", "socket")) {
             printed.reset();
-            assertThat(here(Pingpong.PROGRAM, "--device", "none0", "--connect", way))
-                    .isEqualTo(Program.FAILED);
+            assertThat(here(new Pingpong(), "--device", "none0", "--connect", way))
+                    .isEqualTo(ExitCode.SOFTWARE);
             assertThat(printed())
                     .contains("no RDMA device none0; devices of this machine: [")
                     .contains(device.name());
@@ -251,11 +252,11 @@ class ToolsTest {
 
     @Test
     void aServerWithoutAClientEnds() {
-        assertThat(here(Bandwidth.PROGRAM, "--listen", listenAnywhere(), "--wait", "1"))
-                .isEqualTo(Program.FAILED);
+        assertThat(here(new Bandwidth(), "--listen", listenAnywhere(), "--wait", "1"))
+                .isEqualTo(ExitCode.SOFTWARE);
         assertThat(printed()).contains("Bandwidth: no client within 1 s");
         assertThat(here(
-                        Pingpong.PROGRAM,
+                        new Pingpong(),
                         "--listen",
                         "127.0.0.1:0",
                         "--connect",
@@ -264,7 +265,7 @@ class ToolsTest {
                         device.name(),
                         "--wait",
                         "1"))
-                .isEqualTo(Program.FAILED);
+                .isEqualTo(ExitCode.SOFTWARE);
         assertThat(printed()).contains("Pingpong: no client within 1 s");
     }
 }
