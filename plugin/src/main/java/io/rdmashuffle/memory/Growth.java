@@ -5,7 +5,8 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Whether a pool grows, until when that is waited for, and when it is tried again after it failed.
+ * Whether a pool may try to grow, until when that is waited for, and when it is tried again after it failed. How far it
+ * may grow is {@link RegionFactory}'s.
  *
  * <p><b>Threading:</b> none; the {@link Pool}'s lock guards it.
  */

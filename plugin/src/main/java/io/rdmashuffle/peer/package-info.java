@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The one-sided ways to other executors: which fabric reaches which of them, what their directories say, and which
- * paths have failed.
+ * paths have failed. {@link io.rdmashuffle.peer.PeerPaths} takes the first fabric that reaches a peer, and forgets
+ * peers that have left.
  *
  * <p>May use {@code directory}, {@code fabric}, {@code lifecycle}, {@code memory.slice}, {@code registry},
  * {@code store}, {@code text} and SLF4J. Must never import Spark, know which fabrics there are, or report a shuffle as

@@ -235,7 +235,8 @@ final class BlockReader implements AutoCloseable {
         StoredBlock bytes = found.bytes();
         int length = (int) bytes.lengthBytes();
         bytes.copyTo(target, offset);
-        if (!isGood(block, found.outcome(!verify || checksum(target, offset, length) == bytes.checksum()))) {
+        boolean intact = !verify || checksum(target, offset, length) == bytes.checksum();
+        if (!isGood(block, found.outcome(intact))) {
             return 0;
         }
         tally.count(counter, block.id(), length);
@@ -315,7 +316,7 @@ final class BlockReader implements AutoCloseable {
                 return count;
             }
         } catch (IOException e) {
-            throw failed(block.wanted(), e);
+            throw fetchFailed(block.wanted(), e);
         }
         closeOpened();
         return 0;
@@ -325,7 +326,7 @@ final class BlockReader implements AutoCloseable {
      * Throws, undeclared, a {@link FetchFailedException}: what was read of a block is no good. If the task has ended
      * that is no fault of the block's owner, and the cause is thrown itself.
      */
-    RuntimeException failed(BlockRequest block, IOException cause) {
+    RuntimeException fetchFailed(BlockRequest block, IOException cause) {
         synchronized (this) {
             if (closed) {
                 throw Unchecked.raise(cause);

@@ -97,7 +97,7 @@ final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
             decoded = wrap.apply(block.wanted().id(), block.bytes());
         } catch (Exception e) {
             // Scala's methods do not declare an IOException.
-            throw e instanceof IOException failure ? here.failed(block.wanted(), failure) : Unchecked.raise(e);
+            throw e instanceof IOException failure ? here.fetchFailed(block.wanted(), failure) : Unchecked.raise(e);
         }
         return decoded == block.bytes() ? decoded : new Decoded(decoded, block.wanted());
     }
@@ -116,7 +116,7 @@ final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
             try {
                 return in.read();
             } catch (IOException e) {
-                throw here.failed(block, e);
+                throw here.fetchFailed(block, e);
             }
         }
 
@@ -125,7 +125,7 @@ final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
             try {
                 return in.read(target, offset, length);
             } catch (IOException e) {
-                throw here.failed(block, e);
+                throw here.fetchFailed(block, e);
             }
         }
 
@@ -134,7 +134,7 @@ final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
             try {
                 return in.skip(count);
             } catch (IOException e) {
-                throw here.failed(block, e);
+                throw here.fetchFailed(block, e);
             }
         }
     }

@@ -2,6 +2,10 @@
 /**
  * An executor: its pool and fabrics, its connection to the others, and periodic work on both.
  *
+ * <p>{@link io.rdmashuffle.spark.executor.ExecutorRuntime} puts them together. {@link
+ * io.rdmashuffle.spark.executor.FabricChoice} opens the fabrics, {@link io.rdmashuffle.spark.executor.PoolSizing}
+ * decides how large the pool is.
+ *
  * <p>May use {@code conf}, {@code directory}, {@code fabric}, {@code fabric.shm}, {@code fabric.verbs}, {@code ffi},
  * {@code lifecycle}, {@code memory}, {@code memory.disk}, {@code peer}, {@code registry}, {@code shuffle},
  * {@code shuffle.migrate}, {@code shuffle.read}, {@code shuffle.write}, {@code spark.compat}, {@code spark.metrics},
