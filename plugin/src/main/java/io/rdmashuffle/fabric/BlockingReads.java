@@ -70,7 +70,7 @@ public final class BlockingReads {
         }
         Arrival arrival = new Arrival(new CompletableFuture<>());
         try {
-            if (peer.read(batch(slices, target, arrival))) {
+            if (peer.read(request(slices, target, arrival))) {
                 return arrival.bytes();
             }
         } catch (RuntimeException e) {
@@ -101,8 +101,8 @@ public final class BlockingReads {
                 Reason.NO_ROOM, "no receive lease of " + lengthOf(slices) + " bytes in the pool");
     }
 
-    private ReadBatch batch(List<RemoteSlice> slices, Lease target, Arrival arrival) {
-        return new ReadBatch(List.of(new ReadRequest(slices, target)), System.nanoTime() + timeout.toNanos(), arrival);
+    private ReadRequest request(List<RemoteSlice> slices, Lease target, Arrival arrival) {
+        return new ReadRequest(slices, target, System.nanoTime() + timeout.toNanos(), arrival);
     }
 
     private RemoteBytes copy(Peer peer, List<RemoteSlice> slices) throws ReadFailedException, InterruptedException {
@@ -111,10 +111,10 @@ public final class BlockingReads {
             throw noLease(slices);
         }
         Arrival arrival = new Arrival(new CompletableFuture<>());
-        ReadBatch batch = batch(slices, target, arrival);
+        ReadRequest request = request(slices, target, arrival);
         try {
-            while (!peer.read(batch)) {
-                if (batch.isExpired()) {
+            while (!peer.read(request)) {
+                if (request.isExpired()) {
                     throw new ReadFailedException(
                             Reason.TIMED_OUT, "no room in flight for " + Quantities.duration(timeout));
                 }

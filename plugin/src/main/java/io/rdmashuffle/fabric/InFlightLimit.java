@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A bound on bytes that are being read at once.
  *
- * <p>A batch larger than the bound is let through when nothing else is in flight, since otherwise it never would be.
+ * <p>A read larger than the bound is let through when nothing else is in flight, since otherwise it never would be.
  *
  * <p><b>Threading:</b> thread-safe, lock-free.
  */

@@ -13,13 +13,13 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Peer extends AutoCloseable {
     /**
-     * Starts the requests of a batch, in any order; each completes exactly once, through the batch's listener, on a
-     * thread of the fabric or on the caller's.
+     * Starts a read, which completes exactly once, through its listener, on a thread of the fabric or on the caller's.
+     * Reads complete in any order.
      *
      * @return false when the bound on bytes in flight is reached; nothing was started, and the caller tries again after
      *     a completion or takes another path
      */
-    boolean read(ReadBatch batch);
+    boolean read(ReadRequest request);
 
     /**
      * Returns the peer's bytes where they lie, or null if this fabric can only copy them.

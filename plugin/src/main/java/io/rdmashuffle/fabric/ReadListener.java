@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
-/** Learns how each request of a batch ended: one call per request. Must be quick and must not throw. */
+/** Learns how requests end: one call for each. Must be quick and must not throw. */
 public interface ReadListener {
     /** The bytes are in the request's target, which now belongs to the listener. */
     void succeeded(ReadRequest request);

@@ -17,17 +17,24 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class ReadRequest {
     private final List<RemoteSlice> sources;
     private final Lease target;
+    private final long deadlineNanos;
+    private final ReadListener listener;
     private final long lengthBytes;
     private final AtomicBoolean completed = new AtomicBoolean();
 
     /**
      * Describes a read.
      *
+     * @param sources what to read, in order
+     * @param deadlineNanos {@link System#nanoTime()} after which it fails if it is not done
+     * @param listener told of the end, once
      * @throws IllegalArgumentException if the target is shorter than the sources together
      */
-    public ReadRequest(List<RemoteSlice> sources, Lease target) {
+    public ReadRequest(List<RemoteSlice> sources, Lease target, long deadlineNanos, ReadListener listener) {
         this.sources = List.copyOf(sources);
         this.target = target;
+        this.deadlineNanos = deadlineNanos;
+        this.listener = listener;
         long room = target.lengthBytes();
         for (RemoteSlice source : this.sources) {
             // Not the sum, which may overflow: a device would write past the lease.
@@ -48,6 +55,21 @@ public final class ReadRequest {
     /** Returns where to put it. */
     public Lease target() {
         return target;
+    }
+
+    /** Returns the {@link System#nanoTime()} after which this fails. */
+    public long deadlineNanos() {
+        return deadlineNanos;
+    }
+
+    /** Returns whether the deadline has passed. */
+    public boolean isExpired() {
+        return System.nanoTime() - deadlineNanos >= 0;
+    }
+
+    /** Returns who is told of the end. */
+    public ReadListener listener() {
+        return listener;
     }
 
     /** Returns the bytes of all sources. */

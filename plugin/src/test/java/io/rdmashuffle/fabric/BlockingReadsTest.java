@@ -57,10 +57,11 @@ class BlockingReadsTest {
     void sourcesWhoseSumOverflowsDoNotFitALease() throws Exception {
         RemoteSlice huge = new RemoteSlice(0, 0, Long.MAX_VALUE);
         RemoteSlice rest = new RemoteSlice(0, 0, 2 + 64);
+        Completions nobody = new Completions();
         try (Lease lease = TestPools.reserve(pool, Purpose.RECEIVE, 64)) {
-            assertThatThrownBy(() -> new ReadRequest(List.of(huge, huge, rest), lease))
+            assertThatThrownBy(() -> new ReadRequest(List.of(huge, huge, rest), lease, 0, nobody))
                     .isInstanceOf(IllegalArgumentException.class);
-            assertThatThrownBy(() -> new ReadRequest(List.of(rest), lease))
+            assertThatThrownBy(() -> new ReadRequest(List.of(rest), lease, 0, nobody))
                     .isInstanceOf(IllegalArgumentException.class)
                     .hasMessageContaining("into a lease of 64 bytes");
         }
@@ -132,7 +133,7 @@ class BlockingReadsTest {
             }
         });
         waiting.start();
-        while (peer.batches().isEmpty()) {
+        while (peer.requests().isEmpty()) {
             Thread.onSpinWait();
         }
         waiting.interrupt();
@@ -142,34 +143,33 @@ class BlockingReadsTest {
         peer.succeedAll();
     }
 
-    /** Takes batches and answers them when told. */
+    /** Takes requests and answers them when told. */
     private static final class ManualPeer implements Peer {
-        private final List<ReadBatch> batches = new ArrayList<>();
+        private final List<ReadRequest> requests = new ArrayList<>();
         private volatile boolean refuse;
         private volatile boolean broken;
 
         @Override
-        public synchronized boolean read(ReadBatch batch) {
+        public synchronized boolean read(ReadRequest request) {
             if (broken) {
                 throw new IllegalStateException("broken fabric");
             }
-            return !refuse && batches.add(batch);
+            return !refuse && requests.add(request);
         }
 
-        synchronized List<ReadBatch> batches() {
-            return List.copyOf(batches);
+        synchronized List<ReadRequest> requests() {
+            return List.copyOf(requests);
         }
 
         void succeedAll() {
-            batches().forEach(batch -> batch.requests().forEach(batch.listener()::succeeded));
+            requests().forEach(request -> request.listener().succeeded(request));
         }
 
         void failAll() {
-            batches()
-                    .forEach(batch -> batch.requests().forEach(request -> {
-                        request.target().close();
-                        batch.listener().failed(request, new ReadFailedException(Reason.PEER_GONE, "late"));
-                    }));
+            requests().forEach(request -> {
+                request.target().close();
+                request.listener().failed(request, new ReadFailedException(Reason.PEER_GONE, "late"));
+            });
         }
 
         @Override

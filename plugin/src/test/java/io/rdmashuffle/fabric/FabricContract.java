@@ -87,14 +87,20 @@ public abstract class FabricContract {
         return new RemoteSlice(lease.region().id(), lease.offset() + offset, length);
     }
 
-    private ReadRequest request(RemoteSlice... slices) throws InterruptedException {
-        long length =
-                List.of(slices).stream().mapToLong(RemoteSlice::lengthBytes).sum();
-        return new ReadRequest(List.of(slices), TestPools.reserve(reader.pool(), Purpose.RECEIVE, length));
+    private ReadRequest request(ReadListener listener, RemoteSlice... slices) throws InterruptedException {
+        return request(System.nanoTime() + LONG.toNanos(), listener, slices);
     }
 
-    private static ReadBatch batch(List<ReadRequest> requests, ReadListener listener) {
-        return new ReadBatch(requests, System.nanoTime() + LONG.toNanos(), listener);
+    private ReadRequest request(long deadlineNanos, ReadListener listener, RemoteSlice... slices)
+            throws InterruptedException {
+        long length =
+                List.of(slices).stream().mapToLong(RemoteSlice::lengthBytes).sum();
+        Lease target = TestPools.reserve(reader.pool(), Purpose.RECEIVE, length);
+        return new ReadRequest(List.of(slices), target, deadlineNanos, listener);
+    }
+
+    private static void readAll(Peer peer, List<ReadRequest> requests) {
+        requests.forEach(request -> assertThat(peer.read(request)).isTrue());
     }
 
     private static byte[] part(Lease lease, long offset, long length) {
@@ -112,8 +118,8 @@ public abstract class FabricContract {
         Lease data = source(owner, 50_000);
         try (Peer peer = reader.connect(owner)) {
             Completions completions = new Completions();
-            ReadRequest request = request(slice(data, 123, 40_001));
-            assertThat(peer.read(batch(List.of(request), completions))).isTrue();
+            ReadRequest request = request(completions, slice(data, 123, 40_001));
+            assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             assertThat(completions.succeededOne(request)).isTrue();
             assertThat(arrived(request)).isEqualTo(part(data, 123, 40_001));
@@ -127,8 +133,8 @@ public abstract class FabricContract {
         assertThat(first.region().id()).isNotEqualTo(second.region().id());
         try (Peer peer = reader.connect(owner)) {
             Completions completions = new Completions();
-            ReadRequest request = request(slice(second, 7, 1), slice(first, 99_000, 1000), slice(second, 0, 3333));
-            assertThat(peer.read(batch(List.of(request), completions))).isTrue();
+            ReadRequest request = request(completions, slice(second, 7, 1), slice(first, 99_000, 1000), slice(second, 0, 3333));
+            assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             ByteArrayOutputStream expected = new ByteArrayOutputStream();
             expected.writeBytes(part(second, 7, 1));
@@ -140,16 +146,16 @@ public abstract class FabricContract {
     }
 
     @Test
-    void everyRequestOfABatchEndsOnceAndOnlyThoseOutOfBoundsFail() throws Exception {
+    void everyRequestEndsOnceAndOnlyThoseOutOfBoundsFail() throws Exception {
         Lease data = source(owner, 60_000);
         try (Peer peer = reader.connect(owner)) {
             Completions completions = new Completions();
             List<ReadRequest> requests = new ArrayList<>();
             for (int i = 0; i < 60; i++) {
                 long offset = i % 7 == 3 ? Node.REGION_BYTES - 100 : random.nextInt(59_000);
-                requests.add(request(new RemoteSlice(data.region().id(), offset, 501)));
+                requests.add(request(completions, new RemoteSlice(data.region().id(), offset, 501)));
             }
-            assertThat(peer.read(batch(requests, completions))).isTrue();
+            readAll(peer, requests);
             completions.await(requests);
             for (int i = 0; i < requests.size(); i++) {
                 ReadRequest request = requests.get(i);
@@ -172,8 +178,8 @@ public abstract class FabricContract {
         Lease data = source(owner, 100);
         try (Peer peer = reader.connect(owner)) {
             Completions completions = new Completions();
-            ReadRequest request = request(new RemoteSlice(data.region().id(), Long.MAX_VALUE - 10, 100));
-            assertThat(peer.read(batch(List.of(request), completions))).isTrue();
+            ReadRequest request = request(completions, new RemoteSlice(data.region().id(), Long.MAX_VALUE - 10, 100));
+            assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             assertThat(completions.reason(request)).isEqualTo(Reason.OUT_OF_BOUNDS);
             assertThat(reader.pool().usage().leases()).isZero();
@@ -185,9 +191,8 @@ public abstract class FabricContract {
         Lease data = source(owner, 100);
         try (Peer peer = reader.connect(owner)) {
             Completions completions = new Completions();
-            ReadRequest request = request(slice(data, 0, 100));
-            assertThat(peer.read(new ReadBatch(List.of(request), System.nanoTime() - 1, completions)))
-                    .isTrue();
+            ReadRequest request = request(System.nanoTime() - 1, completions, slice(data, 0, 100));
+            assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             assertThat(completions.reason(request)).isEqualTo(Reason.TIMED_OUT);
             assertThat(reader.pool().usage().leases()).isZero();
@@ -201,8 +206,8 @@ public abstract class FabricContract {
         peer.close();
         peer.close();
         Completions completions = new Completions();
-        ReadRequest request = request(slice(data, 0, 100));
-        assertThat(peer.read(batch(List.of(request), completions))).isTrue();
+        ReadRequest request = request(completions, slice(data, 0, 100));
+        assertThat(peer.read(request)).isTrue();
         completions.await(List.of(request));
         assertThat(completions.reason(request)).isEqualTo(Reason.CLOSED);
         assertThat(peer.openRegions()).isZero();
@@ -214,8 +219,8 @@ public abstract class FabricContract {
         try (Peer peer = reader.connect(owner)) {
             reader.fabric().close();
             Completions completions = new Completions();
-            ReadRequest request = request(slice(data, 0, 100));
-            assertThat(peer.read(batch(List.of(request), completions))).isTrue();
+            ReadRequest request = request(completions, slice(data, 0, 100));
+            assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             assertThat(completions.reason(request)).isEqualTo(Reason.CLOSED);
         }
@@ -228,8 +233,8 @@ public abstract class FabricContract {
                 Peer peer = reader.connect(mortal)) {
             mortal.close();
             Completions completions = new Completions();
-            ReadRequest request = request(new RemoteSlice(0, 0, 64));
-            assertThat(peer.read(batch(List.of(request), completions))).isTrue();
+            ReadRequest request = request(completions, new RemoteSlice(0, 0, 64));
+            assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             assertThat(completions.reason(request)).isEqualTo(Reason.PEER_GONE);
         }
@@ -243,8 +248,8 @@ public abstract class FabricContract {
             Lease late = source(owner, 120_000);
             assertThat(late.region().id()).isEqualTo(2);
             Completions completions = new Completions();
-            ReadRequest request = request(slice(late, 0, 120_000));
-            assertThat(peer.read(batch(List.of(request), completions))).isTrue();
+            ReadRequest request = request(completions, slice(late, 0, 120_000));
+            assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             assertThat(arrived(request)).isEqualTo(part(late, 0, 120_000));
         }
@@ -255,17 +260,17 @@ public abstract class FabricContract {
         Lease data = source(owner, 64_000);
         Hold hold = new Hold(threads());
         try (Peer peer = reader.connect(owner)) {
-            assertThat(peer.read(batch(oneForEachThread(data), hold))).isTrue();
+            readAll(peer, oneForEachThread(data, hold));
             hold.awaitEntered();
             Completions completions = new Completions();
-            ReadRequest second = request(slice(data, 0, 60_000));
-            ReadRequest third = request(slice(data, 0, 60_000));
-            assertThat(peer.read(batch(List.of(second), completions))).isTrue();
-            assertThat(peer.read(batch(List.of(third), completions))).isFalse();
+            ReadRequest second = request(completions, slice(data, 0, 60_000));
+            ReadRequest third = request(completions, slice(data, 0, 60_000));
+            assertThat(peer.read(second)).isTrue();
+            assertThat(peer.read(third)).isFalse();
             assertThat(completions.ended()).isZero();
             hold.release();
             completions.await(List.of(second));
-            assertThat(peer.read(batch(List.of(third), completions))).isTrue();
+            assertThat(peer.read(third)).isTrue();
             completions.await(List.of(third));
             assertThat(arrived(second)).isEqualTo(arrived(third));
         } finally {
@@ -273,10 +278,10 @@ public abstract class FabricContract {
         }
     }
 
-    private List<ReadRequest> oneForEachThread(Lease data) throws InterruptedException {
+    private List<ReadRequest> oneForEachThread(Lease data, Hold hold) throws InterruptedException {
         List<ReadRequest> requests = new ArrayList<>();
         for (int i = 0; i < threads(); i++) {
-            requests.add(request(slice(data, 0, 64)));
+            requests.add(request(hold, slice(data, 0, 64)));
         }
         return requests;
     }
@@ -286,14 +291,14 @@ public abstract class FabricContract {
         Lease data = source(owner, 64_000);
         Hold hold = new Hold(threads());
         try (Peer peer = reader.connect(owner)) {
-            assertThat(peer.read(batch(oneForEachThread(data), hold))).isTrue();
+            readAll(peer, oneForEachThread(data, hold));
             hold.awaitEntered();
             Completions completions = new Completions();
             List<ReadRequest> requests = new ArrayList<>();
             for (int i = 0; i < 50; i++) {
-                requests.add(request(slice(data, i, 1000)));
+                requests.add(request(completions, slice(data, i, 1000)));
             }
-            assertThat(peer.read(batch(requests, completions))).isTrue();
+            readAll(peer, requests);
             Thread closer = new Thread(reader.fabric()::close);
             closer.start();
             hold.release();
@@ -324,12 +329,12 @@ public abstract class FabricContract {
             mortal.close();
             try (Lease otherData = TestPools.filled(other.pool(), 1000, random)) {
                 Completions completions = new Completions();
-                ReadRequest bad = request(new RemoteSlice(0, 0, 500));
-                ReadRequest good = request(slice(data, 0, 1000));
-                ReadRequest alsoGood = request(slice(otherData, 0, 1000));
-                assertThat(toMortal.read(batch(List.of(bad), completions))).isTrue();
-                assertThat(toOwner.read(batch(List.of(good), completions))).isTrue();
-                assertThat(toOther.read(batch(List.of(alsoGood), completions))).isTrue();
+                ReadRequest bad = request(completions, new RemoteSlice(0, 0, 500));
+                ReadRequest good = request(completions, slice(data, 0, 1000));
+                ReadRequest alsoGood = request(completions, slice(otherData, 0, 1000));
+                assertThat(toMortal.read(bad)).isTrue();
+                assertThat(toOwner.read(good)).isTrue();
+                assertThat(toOther.read(alsoGood)).isTrue();
                 completions.await(List.of(bad, good, alsoGood));
                 assertThat(completions.reason(bad)).isEqualTo(Reason.PEER_GONE);
                 assertThat(arrived(good)).isEqualTo(part(data, 0, 1000));

@@ -18,19 +18,19 @@ public final class HeldPeer {
     private boolean broken;
     private long reads;
 
-    private record Held(Peer peer, ReadBatch batch) {}
+    private record Held(Peer peer, ReadRequest request) {}
 
     /** Returns {@code peer}, which its owner closes, with its reads held here. */
     public Peer hold(Peer peer) {
         return (Peer) Proxy.newProxyInstance(
                 Peer.class.getClassLoader(), new Class<?>[] {Peer.class}, (proxy, method, arguments) -> {
                     return method.getName().equals("read")
-                            ? (Object) read(peer, (ReadBatch) arguments[0])
+                            ? (Object) read(peer, (ReadRequest) arguments[0])
                             : method.invoke(peer, arguments);
                 });
     }
 
-    private synchronized boolean read(Peer peer, ReadBatch batch) {
+    private synchronized boolean read(Peer peer, ReadRequest request) {
         if (broken) {
             throw new IllegalStateException("the fabric is broken");
         }
@@ -38,7 +38,7 @@ public final class HeldPeer {
             return false;
         }
         reads++;
-        return held.add(new Held(peer, batch));
+        return held.add(new Held(peer, request));
     }
 
     /** Takes no read any more, or again. */
@@ -79,13 +79,11 @@ public final class HeldPeer {
     }
 
     private static void letGo(List<Held> taken) throws InterruptedException {
-        int requests =
-                taken.stream().mapToInt(each -> each.batch().requests().size()).sum();
-        CountDownLatch left = new CountDownLatch(requests);
+        CountDownLatch left = new CountDownLatch(taken.size());
         for (Held each : taken) {
-            ReadBatch batch = each.batch();
-            ReadBatch counted =
-                    new ReadBatch(batch.requests(), batch.deadlineNanos(), new Counted(batch.listener(), left));
+            ReadRequest held = each.request();
+            ReadRequest counted = new ReadRequest(
+                    held.sources(), held.target(), held.deadlineNanos(), new Counted(held.listener(), left));
             while (!each.peer().read(counted)) {
                 Thread.sleep(1);
             }
@@ -98,10 +96,8 @@ public final class HeldPeer {
     /** Fails all reads that are held. */
     public void fail(ReadFailedException failure) {
         for (Held each : takeHeld(Integer.MAX_VALUE)) {
-            for (ReadRequest request : each.batch().requests()) {
-                request.target().close();
-                each.batch().listener().failed(request, failure);
-            }
+            each.request().target().close();
+            each.request().listener().failed(each.request(), failure);
         }
     }
 

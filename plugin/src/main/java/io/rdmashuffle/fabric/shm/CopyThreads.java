@@ -2,7 +2,6 @@
 package io.rdmashuffle.fabric.shm;
 
 import io.rdmashuffle.fabric.InFlightLimit;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -56,27 +55,25 @@ final class CopyThreads implements AutoCloseable {
         return limit.inFlightBytes();
     }
 
-    /** Queues a batch unless that would exceed the bytes in flight. */
-    boolean submit(ReadBatch batch, Source source) {
-        if (!limit.tryAcquire(batch.lengthBytes())) {
+    /** Queues a read unless that would exceed the bytes in flight. */
+    boolean submit(ReadRequest request, Source source) {
+        if (!limit.tryAcquire(request.lengthBytes())) {
             return false;
         }
-        for (ReadRequest request : batch.requests()) {
-            try {
-                threads.execute(() -> run(source, batch, request));
-            } catch (RejectedExecutionException e) {
-                finish(batch, request, new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed", e));
-            }
+        try {
+            threads.execute(() -> run(source, request));
+        } catch (RejectedExecutionException e) {
+            finish(request, new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed", e));
         }
         return true;
     }
 
-    private void run(Source source, ReadBatch batch, ReadRequest request) {
+    private void run(Source source, ReadRequest request) {
         ReadFailedException failure = null;
         try {
             long written = 0;
             for (RemoteSlice slice : request.sources()) {
-                checkMayRead(batch);
+                checkMayRead(request);
                 try (RemoteView view = source.open(slice)) {
                     view.bytes()
                             .copyToAddress(request.target()
@@ -94,19 +91,19 @@ final class CopyThreads implements AutoCloseable {
             // An Error too: the reader would otherwise wait for its deadline, and the lease be lost.
             failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "copy failed", e);
         }
-        finish(batch, request, failure);
+        finish(request, failure);
     }
 
-    private void checkMayRead(ReadBatch batch) throws ReadFailedException {
+    private void checkMayRead(ReadRequest request) throws ReadFailedException {
         if (closed) {
             throw new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed");
         }
-        if (batch.isExpired()) {
+        if (request.isExpired()) {
             throw new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the copy began");
         }
     }
 
-    private void finish(ReadBatch batch, ReadRequest request, @Nullable ReadFailedException failure) {
+    private void finish(ReadRequest request, @Nullable ReadFailedException failure) {
         limit.release(request.lengthBytes());
         if (!request.complete()) {
             LOG.error("A read completed twice; ignoring the second completion");
@@ -114,13 +111,14 @@ final class CopyThreads implements AutoCloseable {
         }
         try {
             if (failure == null) {
-                batch.listener().succeeded(request);
+                request.listener().succeeded(request);
             } else {
                 // No copy is under way any more, so nothing writes into the target.
                 request.target().close();
-                batch.listener().failed(request, failure);
+                request.listener().failed(request, failure);
             }
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
+            // An Error too: it would end this thread without a word.
             LOG.error("A read listener failed", e);
         }
     }

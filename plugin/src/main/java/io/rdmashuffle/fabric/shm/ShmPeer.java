@@ -2,9 +2,9 @@
 package io.rdmashuffle.fabric.shm;
 
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.ffi.NativeException;
@@ -50,8 +50,8 @@ final class ShmPeer implements Peer {
     }
 
     @Override
-    public boolean read(ReadBatch batch) {
-        return copyThreads.submit(batch, this::open);
+    public boolean read(ReadRequest request) {
+        return copyThreads.submit(request, this::open);
     }
 
     @Override

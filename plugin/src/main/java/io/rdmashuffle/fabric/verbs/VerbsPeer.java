@@ -2,7 +2,6 @@
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -95,20 +94,17 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
     }
 
     @Override
-    public boolean read(ReadBatch batch) {
-        if (!reads.tryAdmit(batch)) {
+    public boolean read(ReadRequest request) {
+        if (!reads.tryAdmit(request)) {
             return false;
         }
-        List<ReadRequest> requests = batch.requests();
-        for (int i = 0; i < requests.size(); i++) {
-            PendingRead read = reads.lend(batch, requests.get(i), this);
-            if (closed) {
-                reads.fail(read, closedFailure());
-            } else if (batch.isExpired()) {
-                reads.fail(read, new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the read"));
-            } else {
-                submit(read, nextLane.getAndIncrement());
-            }
+        PendingRead read = reads.lend(request, this);
+        if (closed) {
+            reads.fail(read, closedFailure());
+        } else if (request.isExpired()) {
+            reads.fail(read, new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the read"));
+        } else {
+            submit(read, nextLane.getAndIncrement());
         }
         return true;
     }

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Ownership:</b> belongs to the {@link FetchWindow} that reads it.
  */
-final class FetchBatch {
+final class FetchBatch implements ReadListener {
     /** Much shorter than freed memory stays unchanged; looking up a batch of small blocks takes 0.2 ms. */
     private static final long TRUST_NANOS = TimeUnit.SECONDS.toNanos(1);
 
@@ -193,25 +193,20 @@ final class FetchBatch {
     }
 
     /** Returns the read of this batch into a lease. */
-    ReadRequest into(Lease target) {
-        return new ReadRequest(sources, target);
+    ReadRequest into(Lease target, long deadlineNanos) {
+        return new ReadRequest(sources, target, deadlineNanos, this);
     }
 
-    /** Returns the listener of that read. */
-    ReadListener listener() {
-        return new ReadListener() {
-            @Override
-            public void succeeded(ReadRequest request) {
-                if (!arrival.complete(request.target())) {
-                    // The task has abandoned the batch.
-                    request.target().close();
-                }
-            }
+    @Override
+    public void succeeded(ReadRequest request) {
+        if (!arrival.complete(request.target())) {
+            // The task has abandoned the batch.
+            request.target().close();
+        }
+    }
 
-            @Override
-            public void failed(ReadRequest request, ReadFailedException failure) {
-                arrival.completeExceptionally(failure);
-            }
-        };
+    @Override
+    public void failed(ReadRequest request, ReadFailedException failure) {
+        arrival.completeExceptionally(failure);
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReceiveLeases;
@@ -270,10 +269,8 @@ final class FetchWindow implements AutoCloseable {
     }
 
     private boolean read(FetchBatch batch, Lease target) {
-        ReadBatch posted =
-                new ReadBatch(List.of(batch.into(target)), System.nanoTime() + timeout.toNanos(), batch.listener());
         try {
-            return batch.path().peer().read(posted);
+            return batch.path().peer().read(batch.into(target, System.nanoTime() + timeout.toNanos()));
         } catch (RuntimeException | Error failure) {
             target.close();
             throw failure;

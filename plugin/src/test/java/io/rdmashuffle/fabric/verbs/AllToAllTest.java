@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -135,11 +134,12 @@ class AllToAllTest {
         private void begin(int reader, int owner) throws InterruptedException {
             Lease source = data.get(owner);
             Lease target = TestPools.reserve(nodes.get(reader).pool(), Purpose.RECEIVE, BYTES);
-            ReadRequest request =
-                    new ReadRequest(List.of(new RemoteSlice(source.region().id(), source.offset(), BYTES)), target);
-            ReadBatch batch =
-                    new ReadBatch(List.of(request), System.nanoTime() + READ_TIMEOUT.toNanos(), new Outcome(owner));
-            assertThat(peers.get(reader).get(owner).read(batch)).isTrue();
+            ReadRequest request = new ReadRequest(
+                    List.of(new RemoteSlice(source.region().id(), source.offset(), BYTES)),
+                    target,
+                    System.nanoTime() + READ_TIMEOUT.toNanos(),
+                    new Outcome(owner));
+            assertThat(peers.get(reader).get(owner).read(request)).isTrue();
         }
 
         private void ended(String failure) {

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.management.ThreadMXBean;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -49,18 +48,18 @@ class HotPathTest {
                 Lease target = TestPools.reserve(reader.pool(), Purpose.RECEIVE, 4096);
                 Peer peer = reader.connect(owner)) {
             RemoteSlice slice = new RemoteSlice(source.region().id(), source.offset(), 4096);
-            List<ReadBatch> batches = new ArrayList<>();
+            List<ReadRequest> requests = new ArrayList<>();
             long deadline = System.nanoTime() + Duration.ofMinutes(5).toNanos();
             Counter counter = new Counter();
             for (int i = 0; i < WARM_UP + READS; i++) {
-                batches.add(new ReadBatch(List.of(new ReadRequest(List.of(slice), target)), deadline, counter));
+                requests.add(new ReadRequest(List.of(slice), target, deadline, counter));
             }
-            run(peer, batches.subList(0, WARM_UP), counter);
+            run(peer, requests.subList(0, WARM_UP), counter);
             ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
             long dataThread = dataThread();
             long dataBefore = threads.getThreadAllocatedBytes(dataThread);
             long callerBefore = threads.getCurrentThreadAllocatedBytes();
-            run(peer, batches.subList(WARM_UP, batches.size()), counter);
+            run(peer, requests.subList(WARM_UP, requests.size()), counter);
             double byCaller = (threads.getCurrentThreadAllocatedBytes() - callerBefore) / (double) READS;
             double byDataThread = (threads.getThreadAllocatedBytes(dataThread) - dataBefore) / (double) READS;
             System.out.printf("bytes of garbage per READ: data thread %.2f, caller %.2f%n", byDataThread, byCaller);
@@ -78,10 +77,10 @@ class HotPathTest {
                 .orElseThrow();
     }
 
-    private static void run(Peer peer, List<ReadBatch> batches, Counter counter) throws InterruptedException {
-        counter.expect(batches.size());
-        for (int i = 0; i < batches.size(); i++) {
-            while (!peer.read(batches.get(i))) {
+    private static void run(Peer peer, List<ReadRequest> requests, Counter counter) throws InterruptedException {
+        counter.expect(requests.size());
+        for (int i = 0; i < requests.size(); i++) {
+            while (!peer.read(requests.get(i))) {
                 Thread.onSpinWait();
             }
         }

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.fabric.Completions;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.read.DataThread;
@@ -97,16 +96,17 @@ class LanesTest {
 
     /** Reads so many pieces at once and compares them with what they were read from. */
     private void read(Node reader, Peer peer, Lease data, int count) throws Exception {
+        Completions completions = new Completions();
         List<ReadRequest> requests = new ArrayList<>();
         for (int i = 0; i < count; i++) {
             long offset = random.nextInt(BYTES - READ_BYTES);
             requests.add(new ReadRequest(
                     List.of(new RemoteSlice(data.region().id(), data.offset() + offset, READ_BYTES)),
-                    TestPools.reserve(reader.pool(), Purpose.RECEIVE, READ_BYTES)));
+                    TestPools.reserve(reader.pool(), Purpose.RECEIVE, READ_BYTES),
+                    System.nanoTime() + LONG.toNanos(),
+                    completions));
         }
-        Completions completions = new Completions();
-        assertThat(peer.read(new ReadBatch(requests, System.nanoTime() + LONG.toNanos(), completions)))
-                .isTrue();
+        requests.forEach(request -> assertThat(peer.read(request)).isTrue());
         completions.await(requests);
         MemorySlice region = data.region().memory();
         for (ReadRequest request : requests) {

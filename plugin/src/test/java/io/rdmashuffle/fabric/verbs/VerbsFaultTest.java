@@ -8,7 +8,6 @@ import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Completions;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -219,10 +218,12 @@ class VerbsFaultTest {
             for (int i = 0; i < 200; i++) {
                 RemoteSlice slice = new RemoteSlice(lease.region().id(), lease.offset() + i, 4000);
                 requests.add(new ReadRequest(
-                        List.of(slice), TestPools.reserve(reader.pool(), Purpose.RECEIVE, slice.lengthBytes())));
+                        List.of(slice),
+                        TestPools.reserve(reader.pool(), Purpose.RECEIVE, slice.lengthBytes()),
+                        System.nanoTime() + TIMEOUT.toNanos(),
+                        completions));
             }
-            assertThat(peer.read(new ReadBatch(requests, System.nanoTime() + TIMEOUT.toNanos(), completions)))
-                    .isTrue();
+            requests.forEach(request -> assertThat(peer.read(request)).isTrue());
             onDataThread(channel(peer), () -> {
                 Connection now = channel(peer).connection();
                 if (now != null) {

@@ -12,7 +12,6 @@ import io.rdmashuffle.directory.IndexCache;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -67,7 +66,7 @@ class FetchWindowTest {
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
 
-    private final BlockingQueue<ReadBatch> begun = new LinkedBlockingQueue<>();
+    private final BlockingQueue<ReadRequest> begun = new LinkedBlockingQueue<>();
     private final ShuffleCounters counters = new ShuffleCounters();
     private final List<Long> waits = new ArrayList<>();
     private final List<Lease> filling = new ArrayList<>();
@@ -112,7 +111,7 @@ class FetchWindowTest {
                         refusals.incrementAndGet();
                         return false;
                     }
-                    return begun.add((ReadBatch) arguments[0]);
+                    return begun.add((ReadRequest) arguments[0]);
                 });
         DirectoryLocation nowhere = new DirectoryLocation(new RemoteSlice(0, 0, 1), 1);
         RemoteDirectory none =
@@ -152,18 +151,16 @@ class FetchWindowTest {
     }
 
     private ReadRequest arrive() throws InterruptedException {
-        ReadBatch batch = begun.poll(20, TimeUnit.SECONDS);
-        ReadRequest request = batch.requests().get(0);
+        ReadRequest request = begun.poll(20, TimeUnit.SECONDS);
         request.target().memory().putLong(0, request.sources().get(0).offset());
-        batch.listener().succeeded(request);
+        request.listener().succeeded(request);
         return request;
     }
 
     private void fail(Reason reason) throws InterruptedException {
-        ReadBatch batch = begun.poll(20, TimeUnit.SECONDS);
-        ReadRequest request = batch.requests().get(0);
+        ReadRequest request = begun.poll(20, TimeUnit.SECONDS);
         request.target().close();
-        batch.listener().failed(request, new ReadFailedException(reason, "as the test wishes"));
+        request.listener().failed(request, new ReadFailedException(reason, "as the test wishes"));
     }
 
     @Test
@@ -417,7 +414,7 @@ class FetchWindowTest {
                     .isFalse();
         }
         try (Lease target = TestPools.reserve(pool, Purpose.RECEIVE, BATCH)) {
-            assertThat(batch.into(target).sources()).containsExactly(new RemoteSlice(0, 0, BATCH));
+            assertThat(batch.into(target, Long.MAX_VALUE).sources()).containsExactly(new RemoteSlice(0, 0, BATCH));
         }
     }
 
@@ -440,7 +437,7 @@ class FetchWindowTest {
                 .extracting(request -> ((FetchBatch.Copied) request.location()).offset())
                 .containsExactly(0L, 20L, 25L, 30L, 35L);
         try (Lease target = TestPools.reserve(pool, Purpose.RECEIVE, 40)) {
-            assertThat(batch.into(target).sources())
+            assertThat(batch.into(target, Long.MAX_VALUE).sources())
                     .containsExactly(new RemoteSlice(0, 100, 25), pieces[2], pieces[3], pieces[4]);
         }
     }

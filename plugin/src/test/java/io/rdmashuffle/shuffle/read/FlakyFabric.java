@@ -5,7 +5,6 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -21,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** A fabric that works until it is told to fail, or to keep its reads to itself. */
 final class FlakyFabric implements Fabric {
     private final Fabric real;
-    private final List<ReadBatch> kept = new ArrayList<>();
+    private final List<ReadRequest> kept = new ArrayList<>();
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicInteger failures = new AtomicInteger();
     volatile boolean failing;
@@ -52,15 +51,13 @@ final class FlakyFabric implements Fabric {
         kept.clear();
     }
 
-    private void fail(ReadBatch batch) {
-        for (ReadRequest request : batch.requests()) {
-            request.target().close();
-            batch.listener().failed(request, new ReadFailedException(reason, "flaky"));
-        }
+    private void fail(ReadRequest request) {
+        request.target().close();
+        request.listener().failed(request, new ReadFailedException(reason, "flaky"));
     }
 
-    private synchronized void keep(ReadBatch batch) {
-        kept.add(batch);
+    private synchronized void keep(ReadRequest request) {
+        kept.add(request);
     }
 
     @Override
@@ -84,14 +81,14 @@ final class FlakyFabric implements Fabric {
         Peer peer = real.connect(peerId, address);
         return new Peer() {
             @Override
-            public boolean read(ReadBatch batch) {
+            public boolean read(ReadRequest request) {
                 if (keeping) {
-                    keep(batch);
+                    keep(request);
                 } else if (failing) {
                     failures.incrementAndGet();
-                    fail(batch);
+                    fail(request);
                 } else {
-                    return peer.read(batch);
+                    return peer.read(request);
                 }
                 return true;
             }

@@ -3,7 +3,6 @@ package io.rdmashuffle.bench.fabric;
 
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -129,8 +128,7 @@ final class FabricReader implements AutoCloseable {
                 }
                 toStart--;
             }
-            ReadBatch batch = new ReadBatch(List.of(new ReadRequest(slices, target)), deadline, this);
-            if (!peer.read(batch)) {
+            if (!peer.read(new ReadRequest(slices, target, deadline, this))) {
                 throw new IllegalStateException("the bound on bytes in flight is below what is measured");
             }
         }

@@ -6,7 +6,7 @@ import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
-import io.rdmashuffle.fabric.ReadBatch;
+import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.RemoteView;
 import io.rdmashuffle.fabric.shm.ShmFabric;
@@ -94,8 +94,8 @@ final class ModelledFabric implements Fabric {
     /** A peer whose memory is seen, and read as if it were not. */
     private record ModelledPeer(Peer seen, ModelledLink link) implements Peer {
         @Override
-        public boolean read(ReadBatch batch) {
-            return link.post(seen, batch);
+        public boolean read(ReadRequest request) {
+            return link.post(seen, request);
         }
 
         @Override

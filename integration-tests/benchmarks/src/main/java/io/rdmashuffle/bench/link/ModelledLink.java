@@ -4,7 +4,6 @@ package io.rdmashuffle.bench.link;
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -54,11 +53,10 @@ final class ModelledLink implements AutoCloseable {
     private volatile boolean closed;
 
     /** A request that was handed to the device. */
-    private record Posted(Peer owner, ReadBatch batch, ReadRequest request, long nanos) {}
+    private record Posted(Peer owner, ReadRequest request, long nanos) {}
 
     /** A request whose bytes have been copied, or not, and that is to end at a time. */
-    private record Arrival(
-            ReadBatch batch, ReadRequest request, @Nullable ReadFailedException failure, long nanos) {}
+    private record Arrival(ReadRequest request, @Nullable ReadFailedException failure, long nanos) {}
 
     ModelledLink(LinkModel model, InFlightLimit limit, LongSupplier nanoClock) {
         this.model = model;
@@ -73,26 +71,24 @@ final class ModelledLink implements AutoCloseable {
     }
 
     /**
-     * Takes a batch unless that would exceed the bytes in flight.
+     * Takes a request unless that would exceed the bytes in flight.
      *
      * @param owner shows the memory that is read
      */
-    boolean post(Peer owner, ReadBatch batch) {
-        if (!limit.tryAcquire(batch.lengthBytes())) {
+    boolean post(Peer owner, ReadRequest request) {
+        if (!limit.tryAcquire(request.lengthBytes())) {
             return false;
         }
-        count(batch);
-        long now = nanoClock.getAsLong();
-        batch.requests().forEach(request -> posted.add(new Posted(owner, batch, request, now)));
+        count(request);
+        posted.add(new Posted(owner, request, nanoClock.getAsLong()));
         if (closed) {
             failPosted();
         }
         return true;
     }
 
-    private void count(ReadBatch batch) {
-        int reads = batch.requests().stream()
-                .flatMap(request -> request.sources().stream())
+    private void count(ReadRequest request) {
+        int reads = request.sources().stream()
                 .mapToInt(slice -> Math.toIntExact((slice.lengthBytes() + READ_BYTES - 1) / READ_BYTES))
                 .sum();
         for (int left = reads; left > 0; left -= CHAIN_READS) {
@@ -113,7 +109,7 @@ final class ModelledLink implements AutoCloseable {
         } catch (InterruptedException e) {
             LOG.debug("The modelled link ends", e);
         } finally {
-            underWay.forEach(arrival -> finish(arrival.batch(), arrival.request(), closedFailure()));
+            underWay.forEach(arrival -> finish(arrival.request(), closedFailure()));
             failPosted();
         }
     }
@@ -124,7 +120,7 @@ final class ModelledLink implements AutoCloseable {
         long wait = first == null ? IDLE_NANOS : first.nanos() - nanoClock.getAsLong();
         if (first != null && wait <= 0) {
             underWay.remove();
-            finish(first.batch(), first.request(), first.failure());
+            finish(first.request(), first.failure());
             return;
         }
         Posted next = posted.poll();
@@ -140,7 +136,7 @@ final class ModelledLink implements AutoCloseable {
     private Arrival move(Posted next) {
         ReadFailedException failure = null;
         try {
-            if (next.batch().isExpired()) {
+            if (next.request().isExpired()) {
                 throw new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the read began");
             }
             copy(next.owner(), next.request());
@@ -150,7 +146,7 @@ final class ModelledLink implements AutoCloseable {
             failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "cannot read the peer's memory", e);
         }
         freeAt = endOf(next.request().lengthBytes(), next.nanos());
-        return new Arrival(next.batch(), next.request(), failure, freeAt);
+        return new Arrival(next.request(), failure, freeAt);
     }
 
     private long endOf(long bytes, long postedAt) {
@@ -176,22 +172,22 @@ final class ModelledLink implements AutoCloseable {
         }
     }
 
-    private void finish(ReadBatch batch, ReadRequest request, @Nullable ReadFailedException failure) {
+    private void finish(ReadRequest request, @Nullable ReadFailedException failure) {
         tally.completed(1);
         limit.release(request.lengthBytes());
         if (!request.complete()) {
             LOG.error("A modelled read completed twice");
         } else if (failure == null) {
-            batch.listener().succeeded(request);
+            request.listener().succeeded(request);
         } else {
             request.target().close();
-            batch.listener().failed(request, failure);
+            request.listener().failed(request, failure);
         }
     }
 
     private void failPosted() {
         for (Posted next = posted.poll(); next != null; next = posted.poll()) {
-            finish(next.batch(), next.request(), closedFailure());
+            finish(next.request(), closedFailure());
         }
     }
 

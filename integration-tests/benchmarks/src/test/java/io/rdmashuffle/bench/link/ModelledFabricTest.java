@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadListener;
@@ -96,13 +95,15 @@ class ModelledFabricTest {
         return lease;
     }
 
-    private ReadBatch batch(long deadline, Lease source, int bytes, int count) throws InterruptedException {
-        List<ReadRequest> requests = new ArrayList<>();
+    private ReadRequest request(long deadline, Lease source, int bytes) throws InterruptedException {
+        RemoteSlice all = new RemoteSlice(source.region().id(), source.offset(), bytes);
+        return new ReadRequest(List.of(all), lease(readerPool, bytes), deadline, ended);
+    }
+
+    private void read(long deadline, Lease source, int bytes, int count) throws InterruptedException {
         for (int i = 0; i < count; i++) {
-            RemoteSlice all = new RemoteSlice(source.region().id(), source.offset(), bytes);
-            requests.add(new ReadRequest(List.of(all), lease(readerPool, bytes)));
+            assertThat(peer.read(request(deadline, source, bytes))).isTrue();
         }
-        return new ReadBatch(requests, deadline, ended);
     }
 
     private static long soon() {
@@ -117,7 +118,7 @@ class ModelledFabricTest {
         try (Lease source = lease(ownerPool, bytes.length)) {
             source.memory().putBytes(0, bytes, 0, bytes.length);
             long before = System.nanoTime();
-            assertThat(peer.read(batch(soon(), source, bytes.length, 2))).isTrue();
+            read(soon(), source, bytes.length, 2);
             for (int i = 1; i <= 2; i++) {
                 Ended.End end = ended.next();
                 assertThat(end.reason()).isNull();
@@ -131,7 +132,7 @@ class ModelledFabricTest {
         }
         FabricWork work = reader.work();
         assertThat(work.reads()).isEqualTo(2);
-        assertThat(work.doorbells()).isEqualTo(1);
+        assertThat(work.doorbells()).isEqualTo(2);
         assertThat(work.completions()).isEqualTo(2);
         assertThat(work.wakeUps()).isPositive();
     }
@@ -145,11 +146,11 @@ class ModelledFabricTest {
     @Test
     void moreThanMayBeInFlightIsNotTaken() throws Exception {
         try (Lease source = lease(ownerPool, 1 << 20)) {
-            assertThat(peer.read(batch(soon(), source, 1 << 20, 3))).isTrue();
-            ReadBatch refused = batch(soon(), source, 1 << 20, 2);
+            read(soon(), source, 1 << 20, 4);
+            ReadRequest refused = request(soon(), source, 1 << 20);
             assertThat(peer.read(refused)).isFalse();
-            refused.requests().forEach(each -> each.target().close());
-            for (int i = 0; i < 3; i++) {
+            refused.target().close();
+            for (int i = 0; i < 4; i++) {
                 ended.next().request().target().close();
             }
         }
@@ -158,18 +159,18 @@ class ModelledFabricTest {
     @Test
     void failuresGiveTheirTargetsBack() throws Exception {
         try (Lease source = lease(ownerPool, 100)) {
-            assertThat(peer.read(batch(System.nanoTime(), source, 100, 1))).isTrue();
+            read(System.nanoTime(), source, 100, 1);
             assertThat(ended.next().reason()).isEqualTo(Reason.TIMED_OUT);
             RemoteSlice outside = new RemoteSlice(0, POOL_BYTES, 100);
-            ReadRequest wrong = new ReadRequest(List.of(outside), lease(readerPool, 100));
-            assertThat(peer.read(new ReadBatch(List.of(wrong), soon(), ended))).isTrue();
+            ReadRequest wrong = new ReadRequest(List.of(outside), lease(readerPool, 100), soon(), ended);
+            assertThat(peer.read(wrong)).isTrue();
             assertThat(ended.next().reason()).isEqualTo(Reason.OUT_OF_BOUNDS);
-            assertThat(peer.read(batch(soon(), source, 100, 5))).isTrue();
+            read(soon(), source, 100, 5);
             reader.close();
             for (int i = 0; i < 5; i++) {
                 assertThat(ended.next().reason()).isEqualTo(Reason.CLOSED);
             }
-            assertThat(peer.read(batch(soon(), source, 100, 1))).isTrue();
+            read(soon(), source, 100, 1);
             assertThat(ended.next().reason()).isEqualTo(Reason.CLOSED);
         }
         assertThat(readerPool.usage().leases()).isZero();

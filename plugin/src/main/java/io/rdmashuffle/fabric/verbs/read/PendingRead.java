@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
@@ -27,7 +26,6 @@ public final class PendingRead {
     private static final int MAX_QUERIES = 2;
 
     private @Nullable ReadRequest request;
-    private @Nullable ReadBatch batch;
     private @Nullable Channels channels;
     private int slice;
     private long sliceOffset;
@@ -52,9 +50,8 @@ public final class PendingRead {
         void submitAfter(PendingRead read, int failedLane);
     }
 
-    void start(ReadBatch ofBatch, ReadRequest read, Channels to, long nowNanos) {
+    void start(ReadRequest read, Channels to, long nowNanos) {
         startedNanos = nowNanos;
-        batch = ofBatch;
         request = read;
         channels = to;
         attempts = 0;
@@ -76,7 +73,6 @@ public final class PendingRead {
     /** Lets go of everything, for the next use. */
     void clear() {
         request = null;
-        batch = null;
         channels = null;
         regions = null;
         doom = null;
@@ -89,10 +85,6 @@ public final class PendingRead {
 
     Channels channels() {
         return bound(channels);
-    }
-
-    private ReadBatch batch() {
-        return bound(batch);
     }
 
     private static <T> T bound(@Nullable T value) {
@@ -108,12 +100,12 @@ public final class PendingRead {
     }
 
     long deadlineNanos() {
-        return batch().deadlineNanos();
+        return request().deadlineNanos();
     }
 
     /** Returns whether the deadline has passed. */
     boolean isExpired(long now) {
-        return now - batch().deadlineNanos() >= 0;
+        return now - request().deadlineNanos() >= 0;
     }
 
     /**
@@ -265,14 +257,14 @@ public final class PendingRead {
         if (!request().complete()) {
             return false;
         }
-        batch().listener().succeeded(request());
+        request().listener().succeeded(request());
         return true;
     }
 
     /** Tells the listener and keeps the target. */
     void abandon(ReadFailedException failure) {
         if (request().complete()) {
-            batch().listener().failed(request(), failure);
+            request().listener().failed(request(), failure);
         }
     }
 
@@ -285,7 +277,7 @@ public final class PendingRead {
             request().target().close();
         } finally {
             // Also if the target had been given back already: who waits for this read must not wait for ever.
-            batch().listener().failed(request(), failure);
+            request().listener().failed(request(), failure);
         }
         return true;
     }

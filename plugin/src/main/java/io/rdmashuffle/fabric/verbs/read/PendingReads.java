@@ -3,11 +3,9 @@ package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.InFlightLimit;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadMeter;
 import io.rdmashuffle.fabric.ReadRequest;
-import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -44,21 +42,16 @@ public final class PendingReads {
         return meter.load(limit.inFlightBytes());
     }
 
-    /** Counts a batch in, or returns false if it does not fit now. */
-    public boolean tryAdmit(ReadBatch batch) {
-        List<ReadRequest> requests = batch.requests();
-        long cost = 0;
-        for (int i = 0; i < requests.size(); i++) {
-            cost += cost(requests.get(i));
-        }
-        return limit.tryAcquire(cost);
+    /** Counts a request in, or returns false if it does not fit now. */
+    public boolean tryAdmit(ReadRequest request) {
+        return limit.tryAcquire(cost(request));
     }
 
-    /** Lends an object for one request of a batch that was admitted. */
-    public PendingRead lend(ReadBatch batch, ReadRequest request, PendingRead.Channels channels) {
+    /** Lends an object for a request that was admitted. */
+    public PendingRead lend(ReadRequest request, PendingRead.Channels channels) {
         PendingRead kept = free.poll();
         PendingRead read = kept == null ? new PendingRead() : kept;
-        read.start(batch, request, channels, System.nanoTime());
+        read.start(request, channels, System.nanoTime());
         meter.begun();
         return read;
     }

@@ -171,7 +171,7 @@ class PeerReadChannelEndsTest {
         for (int i = 0; i < ReadRig.DEPTH - 3; i++) {
             rig.submit(1);
         }
-        rig.submit(longRead, 0, SHORT.toNanos());
+        longRead = rig.submit(longRead, 0, SHORT.toNanos());
         int pair = rig.connect();
         assertThat(rig.queues().posted(pair)).hasSize(ReadRig.DEPTH - 1);
         rig.pass(SHORT);
@@ -261,7 +261,7 @@ class PeerReadChannelEndsTest {
     void targetIsKeptWhenTheQueuePairCannotBeDestroyed() throws Exception {
         ReadRequest request = rig.request(rig.slice(0, 100));
         KeptTarget kept = new KeptTarget();
-        rig.submit(request, 0, ReadRig.TIMEOUT_NANOS, kept);
+        request = rig.submit(request, 0, ReadRig.TIMEOUT_NANOS, kept);
         int pair = rig.connect();
         rig.rdma().fail("ibv_destroy_qp", Errno.EIO);
         rig.queues().fail(pair, rig.queues().posted(pair).get(0).id(), VerbsConstants.IBV_WC_REM_ACCESS_ERR);

@@ -70,7 +70,7 @@ class PeerReadChannelTest {
         assertThat(rig.control().started()).as("before a read").isZero();
         ReadRequest request = rig.request(rig.slice(100, 200), rig.slice(50, 10));
         byte[] target;
-        rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
+        request = rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
         int pair = rig.connect();
         assertThat(rig.control().started()).isOne();
         assertThat(rig.queues().posted(pair)).hasSize(2).allMatch(FakeQueues.Send::isRead);
@@ -269,7 +269,7 @@ class PeerReadChannelTest {
     @Test
     void longReadIsSplitAndEveryEighthRequestAndTheLastAreSignaled() throws Exception {
         ReadRequest request = rig.request(rig.slice(0, 9 * ReadRig.MAX_READ_BYTES + 1), rig.slice(5, 6));
-        rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
+        request = rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
         int pair = rig.connect();
         List<FakeQueues.Send> posted = rig.queues().posted(pair);
         assertThat(posted.stream().map(FakeQueues.Send::length)).endsWith(ReadRig.MAX_READ_BYTES, 1, 6);
@@ -326,7 +326,7 @@ class PeerReadChannelTest {
     @Test
     void readOfARegionThatThePeerDoesNotHaveFailsAfterTwoQueries() throws Exception {
         ReadRequest request = rig.request(new RemoteSlice(3, 0, 64));
-        rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
+        request = rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
         int pair = rig.connect();
         assertThat(rig.outcomes().count()).as("after one query").isZero();
         rig.respond(pair);
@@ -357,7 +357,7 @@ class PeerReadChannelTest {
         Region high = low.region();
         assertThat(high.id()).isPositive();
         ReadRequest stale = rig.request(new RemoteSlice(high.id(), 0, 64));
-        rig.submit(stale, 0, ReadRig.TIMEOUT_NANOS);
+        stale = rig.submit(stale, 0, ReadRig.TIMEOUT_NANOS);
         ReadRequest good = rig.submit(1).get(0);
         int pair = rig.connect();
         low.close();

@@ -4,7 +4,6 @@ package io.rdmashuffle.fabric.verbs.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.Completions;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadListener;
@@ -51,10 +50,9 @@ class PendingReadsTest {
     }
 
     private PendingRead pending(Lease target, ReadListener listener) {
-        ReadRequest request = new ReadRequest(List.of(new RemoteSlice(0, 0, 64)), target);
-        ReadBatch batch = new ReadBatch(List.of(request), Long.MAX_VALUE, listener);
-        assertThat(reads.tryAdmit(batch)).isTrue();
-        return reads.lend(batch, request, new NoChannels());
+        ReadRequest request = new ReadRequest(List.of(new RemoteSlice(0, 0, 64)), target, Long.MAX_VALUE, listener);
+        assertThat(reads.tryAdmit(request)).isTrue();
+        return reads.lend(request, new NoChannels());
     }
 
     private Lease target() throws InterruptedException {

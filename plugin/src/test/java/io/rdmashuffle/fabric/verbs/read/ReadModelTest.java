@@ -159,11 +159,10 @@ class ReadModelTest {
 
         private void submit(int lane, List<RemoteSlice> slices, int offset, long timeoutNanos)
                 throws InterruptedException {
-            ReadRequest request = rig.request(slices.toArray(RemoteSlice[]::new));
+            ReadRequest request = rig.submit(rig.request(slices.toArray(RemoteSlice[]::new)), lane, timeoutNanos);
             alive.add(request);
             submitted++;
             offsets.put(request, offset);
-            rig.submit(request, lane, timeoutNanos);
         }
 
         private int anyPair() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.read;
 
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadListener;
@@ -176,31 +175,33 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         for (RemoteSlice slice : slices) {
             length += slice.lengthBytes();
         }
-        return new ReadRequest(List.of(slices), TestPools.reserve(pool, Purpose.RECEIVE, length));
+        return new ReadRequest(List.of(slices), TestPools.reserve(pool, Purpose.RECEIVE, length), now(), outcomes);
     }
 
-    /** Hands a request of its own batch to a data thread. */
+    /** Hands a request to a data thread; returns it with its deadline. */
     ReadRequest submit(ReadRequest request, int lane, long timeoutNanos) {
         return submit(request, lane, timeoutNanos, outcomes);
     }
 
     ReadRequest submit(ReadRequest request, int lane, long timeoutNanos, ReadListener listener) {
-        ReadBatch batch = new ReadBatch(List.of(request), now() + timeoutNanos, listener);
-        if (!reads.tryAdmit(batch)) {
+        ReadRequest admitted = admit(request, timeoutNanos, listener);
+        threads.get(lane).submit(reads.lend(admitted, this));
+        return admitted;
+    }
+
+    private ReadRequest admit(ReadRequest request, long timeoutNanos, ReadListener listener) {
+        ReadRequest timed = new ReadRequest(request.sources(), request.target(), now() + timeoutNanos, listener);
+        if (!reads.tryAdmit(timed)) {
             throw new AssertionError("there is no room in flight");
         }
-        threads.get(lane).submit(reads.lend(batch, request, this));
-        return request;
+        return timed;
     }
 
     /** Hands a read over that goes through a channel of the test's own to the first data thread. */
     ReadRequest submit(ReadRequest request, PeerReadChannel through, long timeoutNanos) {
-        ReadBatch batch = new ReadBatch(List.of(request), now() + timeoutNanos, outcomes);
-        if (!reads.tryAdmit(batch)) {
-            throw new AssertionError("there is no room in flight");
-        }
-        thread().submit(reads.lend(batch, request, new Through(through, thread())));
-        return request;
+        ReadRequest admitted = admit(request, timeoutNanos, outcomes);
+        thread().submit(reads.lend(admitted, new Through(through, thread())));
+        return admitted;
     }
 
     /** Has all reads go through one channel. */

@@ -4,7 +4,6 @@ package io.rdmashuffle.fabric.verbs.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.Completions;
-import io.rdmashuffle.fabric.ReadBatch;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.ControlMemory;
@@ -120,12 +119,9 @@ class RegionTableFuzzTest {
                 PeerRegions regions = new PeerRegions();
                 List<byte[]> answers = new ArrayList<>();
                 PendingRead read = new PendingRead();
-                ReadRequest request = new ReadRequest(List.of(slice(run.random(), mutations)), target);
-                read.start(
-                        new ReadBatch(List.of(request), Long.MAX_VALUE, new Completions()),
-                        request,
-                        new NoChannels(),
-                        0);
+                ReadRequest request = new ReadRequest(
+                        List.of(slice(run.random(), mutations)), target, Long.MAX_VALUE, new Completions());
+                read.start(request, new NoChannels(), 0);
                 Supplier<String> what = () -> request.sources() + " after " + answers.size() + " answers";
                 run.attempt(what, ControlMemory.SLOT_BYTES, () -> {
                     Lookup verdict = regions.lookUp(read);
