@@ -306,7 +306,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
             // Peers answer in less time than it takes to ask the driver which of them have some of it.
             services.lookUpEarly(handle.shuffleId());
         }
-        Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = services.mapOutputTracker()
+        Iterator<Tuple2<BlockManagerId, Seq<Tuple3<BlockId, Object, Object>>>> blocks = services.env()
+                .mapOutputTracker()
                 .getMapSizesByExecutorId(handle.shuffleId(), startMapIndex, endMapIndex, startPartition, endPartition);
         boolean inBatches = SortShuffleManager$.MODULE$.canUseBatchFetch(startPartition, endPartition, context);
         return new RdmaShuffleReader<>(base, blocks, context, metrics, services, inBatches);

@@ -58,6 +58,11 @@ public final class MapOutputStore implements AutoCloseable {
         this.nanoClock = nanoClock;
     }
 
+    /** Returns what counts what becomes of outputs, here and where they are read. */
+    public ShuffleCounters counters() {
+        return counters;
+    }
+
     /**
      * Returns how often a shuffle has been removed. Spark removes a shuffle and writes it again under the same id when
      * {@code spark.sql.classic.shuffleDependency.fileCleanup.enabled} is on, so an id alone does not tell stragglers.

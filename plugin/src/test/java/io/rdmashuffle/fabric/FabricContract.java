@@ -133,7 +133,8 @@ public abstract class FabricContract {
         assertThat(first.region().id()).isNotEqualTo(second.region().id());
         try (Peer peer = reader.connect(owner)) {
             Completions completions = new Completions();
-            ReadRequest request = request(completions, slice(second, 7, 1), slice(first, 99_000, 1000), slice(second, 0, 3333));
+            ReadRequest request =
+                    request(completions, slice(second, 7, 1), slice(first, 99_000, 1000), slice(second, 0, 3333));
             assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             ByteArrayOutputStream expected = new ByteArrayOutputStream();
@@ -178,7 +179,8 @@ public abstract class FabricContract {
         Lease data = source(owner, 100);
         try (Peer peer = reader.connect(owner)) {
             Completions completions = new Completions();
-            ReadRequest request = request(completions, new RemoteSlice(data.region().id(), Long.MAX_VALUE - 10, 100));
+            ReadRequest request =
+                    request(completions, new RemoteSlice(data.region().id(), Long.MAX_VALUE - 10, 100));
             assertThat(peer.read(request)).isTrue();
             completions.await(List.of(request));
             assertThat(completions.reason(request)).isEqualTo(Reason.OUT_OF_BOUNDS);

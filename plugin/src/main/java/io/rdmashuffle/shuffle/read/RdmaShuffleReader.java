@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.shuffle.DirectShuffleEligibility;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
 import io.rdmashuffle.shuffle.NetworkCompression;
@@ -85,7 +86,7 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
     private Iterator<Tuple2<Object, Object>> records(SerializerInstance serializer) {
         SparkFetch fetch = new SparkFetch(dependency, context, metrics, services, 1);
         boolean inBatches = batchFetchWanted && fetch.canConcatenate(false);
-        SerializerManager codecs = services.serializerManager();
+        SerializerManager codecs = services.env().serializerManager();
         BlockLookup lookup = lookUp();
         BlockStreams streams =
                 new BlockStreams(open(lookup, null, inBatches), lookup.others(), fetch, codecs::wrapStream, inBatches);
@@ -122,13 +123,13 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
         FetchWindow window = new FetchWindow(
                 services.paths(),
                 services.leases(),
-                services.readTimeout(),
+                services.config().get(ShuffleConfig.FABRIC_READ_TIMEOUT),
                 services.maxBytesInFlight(),
                 services.counters(),
                 metrics::incFetchWaitTime);
         context.addTaskCompletionListener((TaskCompletionListener) ended -> window.close());
         BlockLookup lookup = new BlockLookup(
-                services.blockManager().blockManagerId().executorId(),
+                services.env().executorId(),
                 services.store(),
                 services.paths(),
                 services.lookups(),
@@ -149,7 +150,7 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
                 lookup.sources(),
                 lookup.window()::cancel,
                 new ReadTally(metrics, services.counters(), inBatches, frames != null),
-                services.verify(),
+                services.config().get(ShuffleConfig.FETCH_VERIFY_CHECKSUM),
                 frames);
         // Called before the window is closed.
         context.addTaskCompletionListener((TaskCompletionListener) ended -> reader.close());

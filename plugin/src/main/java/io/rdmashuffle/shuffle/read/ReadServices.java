@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.ReceiveLeases;
 import io.rdmashuffle.peer.PeerLookups;
@@ -9,46 +10,43 @@ import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounters;
-import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import org.apache.spark.MapOutputTracker;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.internal.config.package$;
-import org.apache.spark.serializer.SerializerManager;
-import org.apache.spark.storage.BlockManager;
 
 /**
  * What a reader needs of the executor it runs in.
  *
  * @param spark the calls that differ between versions of Spark
- * @param conf Spark's configuration
- * @param serializerManager compression and encryption
- * @param blockManager local blocks, and temporary files of large remote ones
- * @param mapOutputTracker knows which executor has which map outputs
+ * @param env Spark's own services of this executor
+ * @param config the plugin's settings
  * @param transfer Spark's block transfer, for blocks that are not read one-sidedly
  * @param store this executor's own map outputs
  * @param paths one-sided ways to peers
  * @param lookups asks many peers at once
  * @param leases memory that bytes of peers are copied into
- * @param readTimeout deadline of a copy
- * @param counters count bytes by path
- * @param verify whether blocks are compared with their checksums
  */
 public record ReadServices(
         SparkLine spark,
-        SparkConf conf,
-        SerializerManager serializerManager,
-        BlockManager blockManager,
-        MapOutputTracker mapOutputTracker,
+        SparkEnv env,
+        ShuffleConfig config,
         TransferClient transfer,
         MapOutputStore store,
         PeerPaths paths,
         PeerLookups lookups,
-        ReceiveLeases leases,
-        Duration readTimeout,
-        ShuffleCounters counters,
-        boolean verify) {
+        ReceiveLeases leases) {
     private static final long MEBIBYTE = 1L << 20;
+
+    /** Returns Spark's configuration. */
+    SparkConf conf() {
+        return env.conf();
+    }
+
+    /** Returns what counts bytes by path. */
+    ShuffleCounters counters() {
+        return store.counters();
+    }
 
     /**
      * Begins to look a shuffle up at the peers that this executor reads from, once: for a task that is about to ask the
@@ -69,7 +67,7 @@ public record ReadServices(
      * MiB, and has one request under way at a time where that is less than one.
      */
     long maxBytesInFlight() {
-        return Math.max(1, (Long) conf.get(package$.MODULE$.REDUCER_MAX_SIZE_IN_FLIGHT())) * MEBIBYTE;
+        return Math.max(1, (Long) conf().get(package$.MODULE$.REDUCER_MAX_SIZE_IN_FLIGHT())) * MEBIBYTE;
     }
 
     /**
@@ -77,6 +75,7 @@ public record ReadServices(
      * spark.network.maxRemoteBlockSizeFetchToMem}, above which Spark's block transfer writes blocks to a file.
      */
     long maxCopiedBytes() {
-        return Math.min(leases.longestBytes(), (Long) conf.get(package$.MODULE$.MAX_REMOTE_BLOCK_SIZE_FETCH_TO_MEM()));
+        return Math.min(
+                leases.longestBytes(), (Long) conf().get(package$.MODULE$.MAX_REMOTE_BLOCK_SIZE_FETCH_TO_MEM()));
     }
 }

@@ -55,8 +55,8 @@ record SparkFetch(
         return new ShuffleBlockFetcherIterator(
                         context,
                         services.transfer().client(inFiles(blocks)),
-                        services.blockManager(),
-                        services.mapOutputTracker(),
+                        services.env().blockManager(),
+                        services.env().mapOutputTracker(),
                         BlockRequest.byOwner(blocks, sizeFactor),
                         wrap,
                         this.<Long>setting(package$.MODULE$.REDUCER_MAX_SIZE_IN_FLIGHT()) * MEBIBYTE,

@@ -10,7 +10,7 @@
  * FetchFailedException} if that fails too. {@link io.rdmashuffle.shuffle.read.BlockReader#fetchFailed} raises it for a
  * block that cannot be read to its end, since records of it may have been handed out.
  *
- * <p>May use {@code directory}, {@code fabric}, {@code lifecycle}, {@code memory}, {@code memory.slice},
+ * <p>May use {@code conf}, {@code directory}, {@code fabric}, {@code lifecycle}, {@code memory}, {@code memory.slice},
  * {@code peer}, {@code shuffle}, {@code shuffle.buffer}, {@code shuffle.combine}, {@code shuffle.format},
  * {@code spark.compat}, {@code store}, {@code text}, Spark and SLF4J. Must never hand out bytes of a peer before
  * checksum and generation have been compared, or wait without a deadline.

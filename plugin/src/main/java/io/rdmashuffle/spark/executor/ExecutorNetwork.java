@@ -110,20 +110,7 @@ final class ExecutorNetwork implements AutoCloseable {
         // Spark would look for peers' files on this host's disks, past their pools.
         env.blockManager().hostLocalDirManager_$eq(Option.empty());
         this.lookups = new PeerLookups(config.get(ShuffleConfig.FETCH_TIMEOUT));
-        this.readServices = new ReadServices(
-                spark,
-                env.conf(),
-                env.serializerManager(),
-                env.blockManager(),
-                env.mapOutputTracker(),
-                client,
-                memory.store(),
-                paths,
-                lookups,
-                leases,
-                config.get(ShuffleConfig.FABRIC_READ_TIMEOUT),
-                counters,
-                config.get(ShuffleConfig.FETCH_VERIFY_CHECKSUM));
+        this.readServices = new ReadServices(spark, env, config, client, memory.store(), paths, lookups, leases);
         Map<String, byte[]> addresses = new HashMap<>(memory.addresses());
         addresses.put(PeerAddress.NAME, new PeerAddress(blocks.hostName(), blocks.port()).encode());
         this.member = new Member(env.executorId(), memory.incarnation(), addresses);
