@@ -14,7 +14,7 @@
  *   <li>{@code fabric} is the interface of transports; {@code fabric.shm} and {@code fabric.verbs} are two
  *   <li>{@code memory} is the pool, {@code memory.disk} its disk tier, {@code memory.host} what the host allows
  *   <li>{@code conf} has every setting
- *   <li>{@code doctor} says whether a host or a cluster can use all this; {@code main} starts it
+ *   <li>{@code doctor} checks a host or a cluster; {@code main} starts it
  *   <li>{@code lifecycle} and {@code text} are small tools; {@code verbs} and {@code ffi}, in the module native-verbs,
  *       call libibverbs and librdmacm
  * </ul>

@@ -61,7 +61,7 @@ public final class BlockingReads {
      * Begins to copy slices of one peer. Where there is no room now the read fails; whoever needs the bytes calls
      * {@link #read}.
      *
-     * @return what completes with the bytes, which whoever takes them closes, or with a {@link ReadFailedException}
+     * @return completes with the bytes, which the receiver closes, or with a {@link ReadFailedException}
      */
     public CompletableFuture<RemoteBytes> start(Peer peer, List<RemoteSlice> slices) {
         Lease target = tryReserve(lengthOf(slices));
@@ -146,7 +146,7 @@ public final class BlockingReads {
         }
     }
 
-    /** The reader has given up: bytes that arrived are given back here, one that comes later by {@link Arrival}. */
+    /** Releases bytes that arrived although the reader has given up; {@link Arrival} releases later ones. */
     private static void abandon(CompletableFuture<RemoteBytes> arrival, Exception cause) {
         boolean arrived = !arrival.completeExceptionally(cause) && !arrival.isCompletedExceptionally();
         if (arrived) {

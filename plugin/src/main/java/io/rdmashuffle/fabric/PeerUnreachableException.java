@@ -12,7 +12,7 @@ public final class PeerUnreachableException extends Exception {
         super(reason);
     }
 
-    /** Says why, and what was caught, if anything. */
+    /** Creates one with a reason and a cause, which may be null. */
     public PeerUnreachableException(String reason, @Nullable Throwable cause) {
         super(reason, cause);
     }

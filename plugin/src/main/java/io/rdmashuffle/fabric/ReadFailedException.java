@@ -56,7 +56,7 @@ public final class ReadFailedException extends IOException {
         this(reason, message, null);
     }
 
-    /** Describes a failure and keeps what was caught, if anything. */
+    /** Describes a failure; the cause may be null. */
     public ReadFailedException(Reason reason, String message, @Nullable Throwable cause) {
         super(reason + ": " + message, cause);
         this.reason = reason;

@@ -27,7 +27,7 @@ public final class ReadRequest {
      *
      * @param sources what to read, in order
      * @param deadlineNanos {@link System#nanoTime()} after which it fails if it is not done
-     * @param listener told of the end, once
+     * @param listener notified of the end, once
      * @throws IllegalArgumentException if the target is shorter than the sources together
      */
     public ReadRequest(List<RemoteSlice> sources, Lease target, long deadlineNanos, ReadListener listener) {
@@ -67,7 +67,7 @@ public final class ReadRequest {
         return System.nanoTime() - deadlineNanos >= 0;
     }
 
-    /** Returns who is told of the end. */
+    /** Returns the listener that is notified of the end. */
     public ReadListener listener() {
         return listener;
     }

@@ -4,8 +4,8 @@
  *
  * <p>A transport is a {@link io.rdmashuffle.fabric.Fabric} with its {@link io.rdmashuffle.fabric.Peer}s, in a package
  * below this one, or in another jar behind a {@link io.rdmashuffle.fabric.FabricProvider}. {@code
- * spark.executor.FabricChoice} opens those that settings and host allow, best first; {@code peer.PeerPaths} takes the
- * first that reaches a peer.
+ * spark.executor.FabricChoice} opens the fabrics that settings and host allow, best first; {@code peer.PeerPaths} takes
+ * the first that reaches a peer.
  *
  * <p>May use {@code lifecycle}, {@code memory}, {@code memory.disk}, {@code memory.slice} and {@code text}. Must
  * never assume that the peer's processor takes part in a read, know what the bytes mean, or mention a native call or

@@ -208,7 +208,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return routes.values().stream().mapToLong(Route::openRegions).sum();
     }
 
-    /** {@inheritDoc} Reads from one that is gone no more, and has the fabrics end what it reads here. */
+    /** {@inheritDoc} Closes the path to a removed member, and has the fabrics end its reads here. */
     @Override
     public void changed(@Nullable Member before, @Nullable Member after) {
         if (before != null) {

@@ -14,7 +14,8 @@ public interface MembershipListener {
      * Takes a change of one executor id.
      *
      * @param before the member that was in the view; null if there was none
-     * @param after the member that is in the view now, of another incarnation or with other addresses; null if it is gone
+     * @param after the member that is in the view now, of another incarnation or with other addresses; null if it is
+     *     gone
      */
     void changed(@Nullable Member before, @Nullable Member after);
 }

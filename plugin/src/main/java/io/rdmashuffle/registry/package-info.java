@@ -6,8 +6,8 @@
  * {@code io.rdmashuffle.spark.executor} implement.
  *
  * <p>A member is an executor that has announced itself. The driver's side is {@link
- * io.rdmashuffle.registry.RegistryServer}, an executor's {@link io.rdmashuffle.registry.RegistryAgent}. An executor that
- * Spark removes is forgotten in {@link io.rdmashuffle.registry.RegistryServer#memberRemoved}; the next flush tells the
+ * io.rdmashuffle.registry.RegistryServer}, an executor's {@link io.rdmashuffle.registry.RegistryAgent}. An executor
+ * that Spark removes is forgotten in {@link io.rdmashuffle.registry.RegistryServer#memberRemoved}; the next flush tells the
  * other members, each of which drops it from its {@link io.rdmashuffle.registry.MembershipView} and tells its {@link
  * io.rdmashuffle.registry.MembershipListener}, {@code peer.PeerPaths}, which ends the path and what the executor reads.
  *

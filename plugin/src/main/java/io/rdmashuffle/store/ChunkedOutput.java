@@ -219,7 +219,7 @@ public final class ChunkedOutput {
     }
 
     /**
-     * Returns the CRC-32C of each partition of what has been appended.
+     * Returns the CRC-32C of each partition of the appended bytes.
      *
      * @param lengths by partition, in sum no more than was appended
      * @throws IOException if some of it lies on disk and cannot be read

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.directory;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.BlockingReads;
@@ -207,9 +208,7 @@ class PrefetchTest {
                 throw new UncheckedIOException(e);
             }
         });
-        while (network.reads() < 2) {
-            Thread.sleep(1);
-        }
+        eventually().until(() -> network.reads() >= 2);
         network.firstRoundTrip();
         assertThat(lookUp).as("its own read is held").isNotDone();
         while (!lookUp.isDone() || network.isHolding()) {

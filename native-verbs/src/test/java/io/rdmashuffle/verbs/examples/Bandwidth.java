@@ -23,8 +23,8 @@ import picocli.CommandLine.Option;
 @Command(
         name = "Bandwidth",
         description = {
-            "Reads from a server's memory, writes into it, or sends to it, and prints how fast. The server needs to",
-            "be told nothing: its client says what it is going to do. At most 1 GiB of memory on each side."
+            "Reads from a server's memory, writes into it, or sends to it, and prints the bandwidth. The client tells",
+            "the server the operation and sizes. At most 1 GiB of memory on each side."
         })
 public final class Bandwidth extends Program {
     private static final List<String> OPERATIONS = List.of("read", "write", "send");
@@ -32,7 +32,7 @@ public final class Bandwidth extends Program {
     @Option(
             names = "--operation",
             paramLabel = "read|write|send",
-            description = "what is measured; default: ${DEFAULT-VALUE}")
+            description = "operation that is measured; default: ${DEFAULT-VALUE}")
     private String operation = "read";
 
     @Option(

@@ -160,7 +160,7 @@ abstract class Program implements Callable<Integer> {
     /** Returns a number that is within bounds. */
     final int within(String option, int value, int least, int most) {
         if (value < least || value > most) {
-            throw misuse(option + " " + value + ": must be a whole number from " + least + " to " + most);
+            throw misuse(option + " " + value + ": must be an integer from " + least + " to " + most);
         }
         return value;
     }

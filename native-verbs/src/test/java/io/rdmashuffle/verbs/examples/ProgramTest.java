@@ -66,7 +66,7 @@ class ProgramTest {
                 "--device | Pingpong: Missing required parameter for option '--device' (NAME)",
                 "a b | Pingpong: Unmatched argument at index 1: 'b'",
                 "--wait 1 --wait 2 | Pingpong: option '--wait' (SECONDS) should be specified only once",
-                "--wait 0 | Pingpong: --wait 0: must be a whole number from 1 to 86400",
+                "--wait 0 | Pingpong: --wait 0: must be an integer from 1 to 86400",
                 "--wait x | Pingpong: Invalid value for option '--wait': 'x' is not an int",
                 ":7 | Pingpong: the server's host is missing",
                 "--size 4096 | Pingpong: --size means nothing on a server of --connect cm: its client tells it",
@@ -74,9 +74,9 @@ class ProgramTest {
                 "host --listen 10.0.0.1 | Pingpong: --listen means nothing on a client",
                 "host --mtu 1024 | Pingpong: --mtu means nothing without --connect socket",
                 "host --connect socket --mtu 1500 | Pingpong: --mtu 1500: must be one of 256, 512, 1024",
-                "host --iterations 5 --skip 5 | Pingpong: --skip 5: must be a whole number from 0 to 4",
+                "host --iterations 5 --skip 5 | Pingpong: --skip 5: must be an integer from 0 to 4",
                 "host --connect tcp | Pingpong: --connect tcp: must be one of cm, socket",
-                "host --size 999m | Pingpong: --size 1047527424: must be a whole number from 1 to 268435456",
+                "host --size 999m | Pingpong: --size 1047527424: must be an integer from 1 to 268435456",
             })
     void commandLinesOfPingpongThatMakeNoSense(String line, String message) {
         assertThat(run(new Pingpong(), line)).isEqualTo(ExitCode.USAGE);
@@ -91,7 +91,7 @@ class ProgramTest {
                 "--depth 4 | Bandwidth: --depth means nothing on a server: its client tells it",
                 "host --operation erase | Bandwidth: --operation erase: must be one of read, write, send",
                 "host --size 1m --depth 1025 | Bandwidth: --size times --depth is 1074790400: must be at most",
-                "host --depth 0 | Bandwidth: --depth 0: must be a whole number from 1 to 4096",
+                "host --depth 0 | Bandwidth: --depth 0: must be an integer from 1 to 4096",
             })
     void commandLinesOfBandwidthThatMakeNoSense(String line, String message) {
         assertThat(run(new Bandwidth(), line)).isEqualTo(ExitCode.USAGE);

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Base of what several users share: it is freed once, when the owner has closed it and every reference has been
+ * Base of resources that several users share: freed once, when the owner has closed it and every reference has been
  * released.
  *
  * <p><b>Threading:</b> thread-safe and lock-free; it is freed on the thread that releases last.
@@ -17,7 +17,7 @@ public abstract class ReferenceCounted implements AutoCloseable {
     private final AtomicInteger count = new AtomicInteger(1);
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    /** Frees what is shared; no user is left. */
+    /** Frees the resource; no user is left. */
     protected abstract void free();
 
     /** Takes a reference; false when the last one is already gone, and then nothing shared may be touched. */

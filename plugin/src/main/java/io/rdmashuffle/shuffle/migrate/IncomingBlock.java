@@ -135,7 +135,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
             this.pooled = pooled;
         }
 
-        /** {@inheritDoc} What comes after {@link #discard} is ignored, because the sender cannot be stopped. */
+        /** {@inheritDoc} Bytes that come after {@link #discard} are ignored, because the sender cannot be stopped. */
         @Override
         synchronized void append(ByteBuffer bytes) throws IOException {
             if (gone) {
@@ -162,7 +162,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
         }
 
         /**
-         * Compares the bytes with what the sender says of them.
+         * Compares the bytes with the sender's index.
          *
          * @return CRC-32C by partition: the sender's, or if that has none, what arrived; empty for files without
          * @throws IOException if they are not what the writer wrote
@@ -207,7 +207,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
             return file;
         }
 
-        /** Gives everything back; idempotent. A file that has been committed, and so renamed, stays. */
+        /** Releases memory and file; idempotent. A file that has been committed, and so renamed, stays. */
         @Override
         synchronized void discard() {
             gone = true;

@@ -4,7 +4,7 @@
  * answers each exactly once.
  *
  * <p>{@link io.rdmashuffle.shuffle.read.BlockLookup} locates the blocks of a task, {@link
- * io.rdmashuffle.shuffle.read.FetchWindow} posts the reads of those that are copied, and {@link
+ * io.rdmashuffle.shuffle.read.FetchWindow} posts reads for blocks that are copied, and {@link
  * io.rdmashuffle.shuffle.read.BlockReader} copies each into records and compares its checksum. A missing, damaged or
  * withdrawn block goes to Spark's fetch, {@link io.rdmashuffle.shuffle.read.SparkFetch}, which raises {@code
  * FetchFailedException} if that fails too. {@link io.rdmashuffle.shuffle.read.BlockReader#fetchFailed} raises it for a

@@ -21,7 +21,7 @@ import org.apache.spark.util.kvstore.KVIndex;
  * @param host where the executor runs
  * @param state whether it runs
  * @param timeMillis when it reported, or was lost
- * @param counters what it has counted
+ * @param counters values of its counters
  * @param latencies how long its READs have taken, as counts by ranges of time
  * @param paths how it reaches others
  * @param quarantined some of the executors that it does not read from one-sidedly for a while

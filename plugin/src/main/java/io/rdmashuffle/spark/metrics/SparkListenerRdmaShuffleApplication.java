@@ -11,7 +11,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param info what it says
+ * @param info the application and its settings
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record SparkListenerRdmaShuffleApplication(

@@ -11,7 +11,7 @@ import org.apache.spark.scheduler.SparkListenerEvent;
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param report what it says
+ * @param report of one executor
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
 public record SparkListenerRdmaShuffleExecutor(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -66,9 +67,7 @@ class VerbsFleetTest {
                 Peer peer = reader.fabric().connect("owner", owner.address())) {
             for (int round = 0; round < 3; round++) {
                 assertThat(read(reader, peer, owner.data())).isEqualTo(PeerProcess.expected());
-                while (isConnected(peer)) {
-                    Thread.sleep(50);
-                }
+                eventually().until(() -> !isConnected(peer));
             }
         }
     }

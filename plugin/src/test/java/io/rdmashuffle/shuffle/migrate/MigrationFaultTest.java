@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.migrate;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -155,10 +156,7 @@ class MigrationFaultTest extends MigrationTestBed {
         StreamCallbackWithID standing = incoming.receive(blocks.get(0)._1(), target);
         feed(standing, data, data.length / 2);
         assertThat(pool.usage().usedBytes()).isGreaterThan(emptyBytes);
-        long deadline = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        while (incoming.outstanding() > 0 && System.nanoTime() < deadline) {
-            Thread.sleep(20);
-        }
+        eventually().until(() -> incoming.outstanding() == 0);
         assertNothingHere();
         // Late bytes go nowhere, and the sender hears that they came in vain.
         feed(standing, data, data.length);

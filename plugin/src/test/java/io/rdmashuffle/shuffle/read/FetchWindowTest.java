@@ -192,9 +192,7 @@ class FetchWindowTest {
             reader.set(Thread.currentThread());
             return reads.await(batches.get(0));
         });
-        while (reader.get() == null || reader.get().getState() != Thread.State.TIMED_WAITING) {
-            Thread.sleep(1);
-        }
+        eventually().until(() -> reader.get() != null && reader.get().getState() == Thread.State.TIMED_WAITING);
         // Only whole milliseconds are reported.
         Thread.sleep(5);
         arrive();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.driver;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.registry.Member;
@@ -55,9 +56,7 @@ class DriverEndpointTest {
             standing.awaitStanding();
             assertThat(((LookupReply) ask(driver, new Lookup("9"))).member()).isEqualTo(member);
             context.listenerBus().post(new SparkListenerExecutorRemoved(0, "9", "lost"));
-            while (((LookupReply) ask(driver, new Lookup("9"))).member() != null) {
-                Thread.sleep(5);
-            }
+            eventually().until(() -> ((LookupReply) ask(driver, new Lookup("9"))).member() == null);
             assertThat(endpoint.messagesReceived()).isPositive();
         } finally {
             context.stop();

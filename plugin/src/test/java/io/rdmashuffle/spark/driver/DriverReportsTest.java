@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.driver;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
+
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.spark.StandingListener;
 import io.rdmashuffle.spark.metrics.ApplicationInfo;
@@ -30,9 +32,7 @@ class DriverReportsTest {
             context.listenerBus().post(new SparkListenerExecutorRemoved(0, "8", "lost"));
             standing.awaitStanding();
             context.listenerBus().post(new SparkListenerExecutorRemoved(0, "9", "lost"));
-            while (store.reports().get(0).state() != ExecutorReport.State.LOST) {
-                Thread.sleep(5);
-            }
+            eventually().until(() -> store.reports().get(0).state() == ExecutorReport.State.LOST);
         } finally {
             context.stop();
         }

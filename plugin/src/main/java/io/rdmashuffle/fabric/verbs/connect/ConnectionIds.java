@@ -83,7 +83,7 @@ final class ConnectionIds implements AutoCloseable {
         }
     }
 
-    /** Ends what still waits, whether the peer hears of it or not, and from now on at once. */
+    /** Ends the deferred ids, whether their message arrives or not, and every later id at once. */
     @Override
     public void close() {
         closed = true;

@@ -13,11 +13,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Receives of one queue, numbered from 0, in slots of control memory; those that the device refuses wait to be posted.
+ * Receives of one queue, numbered from 0, in slots of control memory. A receive that the device refuses waits to be
+ * posted.
  *
  * <p><b>Threading:</b> the control thread.
  *
- * <p><b>Ownership:</b> has its memory from the rail and gives it back in {@link #release}.
+ * <p><b>Ownership:</b> owns slots of the rail's memory until {@link #release}.
  */
 final class ReceiveSlots {
     private static final Logger LOG = LoggerFactory.getLogger(ReceiveSlots.class);
@@ -89,7 +90,7 @@ final class ReceiveSlots {
         return queue.applyAsInt(receive) == 1;
     }
 
-    /** Gives the memory back; nothing may be posted any more. */
+    /** Releases the memory; no receive may be posted. */
     void release() {
         slots.forEach(memory::release);
     }

@@ -61,7 +61,7 @@ public final class PeerReadChannel implements Connection.Owner {
     private boolean active;
     private long idleSince;
 
-    /** Has a data thread look after its channels. */
+    /** The channels that a data thread serves. */
     interface Schedule {
         /** Has a channel closed with the data thread, unless it is closed before. */
         void opened(PeerReadChannel channel);

@@ -120,7 +120,7 @@ public final class PeerRegions {
     }
 
     /**
-     * Queries the regions behind those that are known.
+     * Queries the regions behind the known ones.
      *
      * @throws io.rdmashuffle.ffi.NativeException or {@link IllegalStateException} if the queue pair refuses
      */

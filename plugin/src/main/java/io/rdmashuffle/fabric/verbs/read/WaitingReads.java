@@ -16,7 +16,7 @@ abstract class WaitingReads {
     final PendingReads reads;
     final PeerRegions regions;
     final Rail rail;
-    /** Whom the connection is to, for messages. */
+    /** The peer, as messages name it. */
     final String peer;
 
     final ReadFifo waiting = new ReadFifo();
@@ -46,7 +46,7 @@ abstract class WaitingReads {
         return waiting.take();
     }
 
-    /** Takes the first read out and fails it: it reaches outside of what the peer has. */
+    /** Removes the first read and fails it: it reaches outside of the peer's regions. */
     void refuseFirst() {
         PendingRead read = take();
         Reason reason = regions.leadsToAbsent(read) ? Reason.REGION_ABSENT : Reason.OUT_OF_BOUNDS;

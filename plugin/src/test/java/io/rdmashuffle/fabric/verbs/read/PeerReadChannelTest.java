@@ -326,7 +326,7 @@ class PeerReadChannelTest {
     @Test
     void readOfARegionThatThePeerDoesNotHaveFailsAfterTwoQueries() throws Exception {
         ReadRequest request = rig.request(new RemoteSlice(3, 0, 64));
-        request = rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
+        rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
         int pair = rig.connect();
         assertThat(rig.outcomes().count()).as("after one query").isZero();
         rig.respond(pair);
@@ -357,7 +357,7 @@ class PeerReadChannelTest {
         Region high = low.region();
         assertThat(high.id()).isPositive();
         ReadRequest stale = rig.request(new RemoteSlice(high.id(), 0, 64));
-        stale = rig.submit(stale, 0, ReadRig.TIMEOUT_NANOS);
+        rig.submit(stale, 0, ReadRig.TIMEOUT_NANOS);
         ReadRequest good = rig.submit(1).get(0);
         int pair = rig.connect();
         low.close();
