@@ -30,8 +30,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An executor's side: announces the executor, keeps a view of the others complete, passes on updates, and asks the driver
- * about executors that the view lacks.
+ * An executor's side: announces the executor, keeps a view of the others complete, passes on updates, and asks the
+ * driver about executors that the view lacks.
  *
  * <p><b>Threading:</b> safe. It has no thread of its own: questions are asked on the thread that looks up, without a
  * lock held, and each takes at most {@code spark.shuffle.rdma.registry.timeout}; while the driver does not answer, most
@@ -374,7 +374,7 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
         return !closed && self != null && !refused;
     }
 
-    /** Returns whether the driver has not taken this executor or the view misses something, and may still. */
+    /** Returns whether the driver has not taken this executor or the view misses something, and can still fix that. */
     private boolean lacks() {
         synchronized (view) {
             return mayAsk() && (!announced || view.isStale());

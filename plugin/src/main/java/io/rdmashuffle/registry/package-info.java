@@ -7,9 +7,10 @@
  *
  * <p>A member is an executor that has announced itself. The driver's side is {@link
  * io.rdmashuffle.registry.RegistryServer}, an executor's {@link io.rdmashuffle.registry.RegistryAgent}. An executor
- * that Spark removes is forgotten in {@link io.rdmashuffle.registry.RegistryServer#memberRemoved}; the next flush tells the
- * other members, each of which drops it from its {@link io.rdmashuffle.registry.MembershipView} and tells its {@link
- * io.rdmashuffle.registry.MembershipListener}, {@code peer.PeerPaths}, which ends the path and what the executor reads.
+ * that Spark removes is forgotten in {@link io.rdmashuffle.registry.RegistryServer#memberRemoved}; the next flush
+ * tells the other members, each of which drops it from its {@link io.rdmashuffle.registry.MembershipView} and tells
+ * its {@link io.rdmashuffle.registry.MembershipListener}, {@code peer.PeerPaths}, which ends the path and what the
+ * executor reads.
  *
  * <p>May use {@code conf}, Kryo and SLF4J. Must never import Spark, know what is inside an address, own a thread, or
  * wait without a deadline.
