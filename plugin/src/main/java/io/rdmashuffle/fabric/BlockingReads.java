@@ -71,7 +71,7 @@ public final class BlockingReads {
         Arrival arrival = new Arrival(new CompletableFuture<>());
         try {
             if (peer.read(request(slices, target, arrival))) {
-                return arrival.bytes();
+                return arrival.request().thenApply(RemoteBytes::copied);
             }
         } catch (RuntimeException e) {
             target.close();
@@ -124,10 +124,10 @@ public final class BlockingReads {
             CloseOnFailure.close(failure, target);
             throw failure;
         }
-        return await(arrival.bytes());
+        return RemoteBytes.copied(await(arrival.request()));
     }
 
-    private RemoteBytes await(CompletableFuture<RemoteBytes> arrival) throws ReadFailedException, InterruptedException {
+    private ReadRequest await(CompletableFuture<ReadRequest> arrival) throws ReadFailedException, InterruptedException {
         try {
             return arrival.get(2 * timeout.toMillis(), TimeUnit.MILLISECONDS);
         } catch (ExecutionException e) {
@@ -146,26 +146,25 @@ public final class BlockingReads {
         }
     }
 
-    /** Releases bytes that arrived although the reader has given up; {@link Arrival} releases later ones. */
-    private static void abandon(CompletableFuture<RemoteBytes> arrival, Exception cause) {
+    /** Releases the lease of a read that the reader has given up; {@link Arrival} releases one that comes later. */
+    private static void abandon(CompletableFuture<ReadRequest> arrival, Exception cause) {
         boolean arrived = !arrival.completeExceptionally(cause) && !arrival.isCompletedExceptionally();
         if (arrived) {
-            arrival.join().close();
+            arrival.join().target().close();
         }
     }
 
-    private record Arrival(CompletableFuture<RemoteBytes> bytes) implements ReadListener {
+    private record Arrival(CompletableFuture<ReadRequest> request) implements ReadListener {
         @Override
-        public void succeeded(ReadRequest request) {
-            RemoteBytes copied = RemoteBytes.copied(request);
-            if (!bytes.complete(copied)) {
-                copied.close();
+        public void succeeded(ReadRequest arrived) {
+            if (!request.complete(arrived)) {
+                arrived.target().close();
             }
         }
 
         @Override
-        public void failed(ReadRequest request, ReadFailedException failure) {
-            bytes.completeExceptionally(failure);
+        public void failed(ReadRequest failed, ReadFailedException failure) {
+            request.completeExceptionally(failure);
         }
     }
 }

@@ -30,12 +30,13 @@ public record ReadTimes(long medianNanos, double bytesPerSecond) {
     }
 
     /**
-     * Reads in the calling thread, for about 0.4 s; at least one of each, however long it takes.
+     * Reads in the calling thread, for 0.6 s at most; at least one of each, however long it takes.
      *
      * @throws IOException as a read does
      */
     public static ReadTimes measure(Read small, Read large, long largeBytes) throws IOException {
-        for (int i = 0; i < WARM_UP; i++) {
+        long begun = System.nanoTime();
+        for (int i = 0; i < WARM_UP && (i == 0 || System.nanoTime() - begun < MEASURED_NANOS); i++) {
             small.once();
         }
         long median = medianNanos(small);

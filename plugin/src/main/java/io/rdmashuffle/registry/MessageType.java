@@ -21,7 +21,8 @@ import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.util.List;
 
 /**
- * Types of messages, with the numbers that they have on the wire; a number never changes what it stands for.
+ * Types of messages, with the numbers that they have on the wire; a number never changes what it stands for within a
+ * version of the protocol.
  *
  * <p><b>Threading:</b> immutable.
  */

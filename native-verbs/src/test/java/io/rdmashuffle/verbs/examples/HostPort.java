@@ -47,6 +47,9 @@ record HostPort(String host, int port) {
     static final class Converter implements ITypeConverter<HostPort> {
         @Override
         public HostPort convert(String value) {
+            if (value.isEmpty()) {
+                throw new TypeConversionException("the address is missing");
+            }
             return parse(value);
         }
     }

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
@@ -81,6 +82,9 @@ abstract class Program implements Callable<Integer> {
     public final Integer call() throws IOException, RdmaUnavailableException {
         within("--wait", wait, 1, MAX_SECONDS);
         within("--timeout", timeout, 1, MAX_SECONDS);
+        if (device != null && device.isEmpty()) {
+            throw misuse("--device needs a value: NAME");
+        }
         HostPort peer = server;
         if (peer != null) {
             refuse("on a client", "--listen", "--wait");
@@ -95,6 +99,7 @@ abstract class Program implements Callable<Integer> {
     /** Returns a parser that fills this program's options and runs it. */
     final CommandLine commandLine() {
         return new CommandLine(this)
+                .setExpandAtFiles(false)
                 .setParameterExceptionHandler((error, words) -> misused(error))
                 .setExecutionExceptionHandler((error, command, words) -> failed(error, command));
     }
@@ -191,7 +196,8 @@ abstract class Program implements Callable<Integer> {
     static final class ByteCount implements ITypeConverter<Integer> {
         @Override
         public Integer convert(String value) {
-            int shift = value.endsWith("k") ? 10 : value.endsWith("m") ? 20 : 0;
+            String lower = value.toLowerCase(Locale.ROOT);
+            int shift = lower.endsWith("k") ? 10 : lower.endsWith("m") ? 20 : 0;
             try {
                 long number = Long.parseLong(shift == 0 ? value : value.substring(0, value.length() - 1));
                 return Math.toIntExact(Math.multiplyExact(number, 1L << shift));

@@ -64,6 +64,8 @@ class ProgramTest {
             value = {
                 "--sizes 1 | Pingpong: Unknown option: '--sizes'; options: --listen --device",
                 "--device | Pingpong: Missing required parameter for option '--device' (NAME)",
+                "--device= | Pingpong: --device needs a value: NAME",
+                "--listen= | Pingpong: Invalid value for option '--listen': the address is missing",
                 "a b | Pingpong: Unmatched argument at index 1: 'b'",
                 "--wait 1 --wait 2 | Pingpong: option '--wait' (SECONDS) should be specified only once",
                 "--wait 0 | Pingpong: --wait 0: must be an integer from 1 to 86400",
@@ -99,7 +101,7 @@ class ProgramTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"1, 1", "64k, 65536", "2m, 2097152", "-1, -1"})
+    @CsvSource({"1, 1", "64k, 65536", "64K, 65536", "2m, 2097152", "-1, -1"})
     void bytesMayHaveAUnit(String text, int bytes) {
         assertThat(new Program.ByteCount().convert(text)).isEqualTo(bytes);
     }

@@ -23,6 +23,7 @@ import io.rdmashuffle.spark.rpc.RegistryAsk;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
 import io.rdmashuffle.spark.rpc.RegistryEnvelope;
 import io.rdmashuffle.store.ShuffleCounter;
+import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -107,6 +108,9 @@ public final class DriverEndpoint implements AutoCloseable {
                 report -> counters.put(
                         report.executorId(),
                         CounterValues.ofNames(report.counters()).byCounter()));
+        if (!silent.isEmpty()) {
+            LOG.info("No statistics of executors {} within {}", silent, Quantities.duration(timeout));
+        }
         return new ClusterStatistics(counters, silent, messagesReceived());
     }
 

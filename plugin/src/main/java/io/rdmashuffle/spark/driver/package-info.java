@@ -3,8 +3,8 @@
  * The driver: its registry endpoint, the reports that it collects from executors, and decisions for all of them.
  *
  * <p>May use {@code conf}, {@code fabric.shm}, {@code lifecycle}, {@code registry}, {@code shuffle},
- * {@code spark.compat}, {@code spark.metrics}, {@code spark.rpc}, {@code spark.ui}, {@code store}, Spark and SLF4J.
- * Must never wait for an executor on a thread of Spark.
+ * {@code spark.compat}, {@code spark.metrics}, {@code spark.rpc}, {@code spark.ui}, {@code store}, {@code text}, Spark
+ * and SLF4J. Must never wait for an executor on a thread of Spark.
  */
 @NullMarked
 package io.rdmashuffle.spark.driver;

@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark.metrics;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.registry.PathGroup;
 import io.rdmashuffle.registry.RegistryMessage.Report;
@@ -34,7 +35,7 @@ public record ExecutorReport(
         State state,
         long timeMillis,
         CounterValues counters,
-        List<Long> latencies,
+        @JsonProperty("readLatencies") List<Long> latencies,
         List<PathGroup> paths,
         List<String> quarantined,
         String whyNotRdma) {

@@ -30,7 +30,7 @@ class EventJsonTest {
         String json = written(new SparkListenerRdmaShuffleExecutor(report));
         assertThat(json)
                 .startsWith("{\"Event\":\"io.rdmashuffle.spark.metrics.SparkListenerRdmaShuffleExecutor\"")
-                .contains("\"shm\":1099511627776")
+                .contains("\"shm\":1099511627776", "\"readLatencies\":[")
                 .hasSizeLessThan(2048);
 
         ExecutorReport again = ((SparkListenerRdmaShuffleExecutor) read(json)).report();
