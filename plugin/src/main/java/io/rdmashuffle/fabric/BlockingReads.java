@@ -154,7 +154,7 @@ public final class BlockingReads {
         }
     }
 
-    private record Arrival(CompletableFuture<ReadRequest> request) implements ReadListener {
+    private record Arrival(CompletableFuture<ReadRequest> request) implements ReadRequest.Listener {
         @Override
         public void succeeded(ReadRequest arrived) {
             if (!request.complete(arrived)) {

@@ -18,9 +18,18 @@ public final class ReadRequest {
     private final List<RemoteSlice> sources;
     private final Lease target;
     private final long deadlineNanos;
-    private final ReadListener listener;
+    private final Listener listener;
     private final long lengthBytes;
     private final AtomicBoolean completed = new AtomicBoolean();
+
+    /** Learns how requests end: one call for each. Must be quick and must not throw. */
+    public interface Listener {
+        /** The bytes are in the request's target, which now belongs to the listener. */
+        void succeeded(ReadRequest request);
+
+        /** The bytes did not arrive; the fabric keeps the target. */
+        void failed(ReadRequest request, ReadFailedException failure);
+    }
 
     /**
      * Describes a read.
@@ -30,7 +39,7 @@ public final class ReadRequest {
      * @param listener notified of the end, once
      * @throws IllegalArgumentException if the target is shorter than the sources together
      */
-    public ReadRequest(List<RemoteSlice> sources, Lease target, long deadlineNanos, ReadListener listener) {
+    public ReadRequest(List<RemoteSlice> sources, Lease target, long deadlineNanos, Listener listener) {
         this.sources = List.copyOf(sources);
         this.target = target;
         this.deadlineNanos = deadlineNanos;
@@ -68,7 +77,7 @@ public final class ReadRequest {
     }
 
     /** Returns the listener that is notified of the end. */
-    public ReadListener listener() {
+    public Listener listener() {
         return listener;
     }
 

@@ -79,7 +79,9 @@ class ArchitectureTest {
 
     @Test
     void everyPackageSaysWhatItMayUse() {
+        // The root has no classes; its description is a list of the packages.
         assertThat(said().keySet())
+                .filteredOn(name -> !name.equals("io.rdmashuffle"))
                 .containsExactlyInAnyOrderElementsOf(CODE.packages().nodes());
         assertThat(CODE.packages().nodes()).contains(ROOT + "ffi", ROOT + "memory", ROOT + "shuffle", ROOT + "spark");
     }

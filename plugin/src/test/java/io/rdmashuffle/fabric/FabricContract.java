@@ -87,11 +87,11 @@ public abstract class FabricContract {
         return new RemoteSlice(lease.region().id(), lease.offset() + offset, length);
     }
 
-    private ReadRequest request(ReadListener listener, RemoteSlice... slices) throws InterruptedException {
+    private ReadRequest request(ReadRequest.Listener listener, RemoteSlice... slices) throws InterruptedException {
         return request(System.nanoTime() + LONG.toNanos(), listener, slices);
     }
 
-    private ReadRequest request(long deadlineNanos, ReadListener listener, RemoteSlice... slices)
+    private ReadRequest request(long deadlineNanos, ReadRequest.Listener listener, RemoteSlice... slices)
             throws InterruptedException {
         long length =
                 List.of(slices).stream().mapToLong(RemoteSlice::lengthBytes).sum();

@@ -101,7 +101,7 @@ public final class HeldPeer {
         }
     }
 
-    private record Counted(ReadListener listener, CountDownLatch left) implements ReadListener {
+    private record Counted(ReadRequest.Listener listener, CountDownLatch left) implements ReadRequest.Listener {
         @Override
         public void succeeded(ReadRequest request) {
             listener.succeeded(request);

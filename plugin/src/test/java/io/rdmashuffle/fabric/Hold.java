@@ -7,7 +7,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /** A listener that keeps the fabric's threads until they are told to go on. */
-final class Hold implements ReadListener {
+final class Hold implements ReadRequest.Listener {
     private final CountDownLatch entered;
     private final CountDownLatch released = new CountDownLatch(1);
 

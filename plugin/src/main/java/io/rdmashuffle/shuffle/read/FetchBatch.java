@@ -4,7 +4,6 @@ package io.rdmashuffle.shuffle.read;
 import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.fabric.ReadFailedException;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.Lease;
@@ -24,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Ownership:</b> belongs to the {@link FetchWindow} that reads it.
  */
-final class FetchBatch implements ReadListener {
+final class FetchBatch implements ReadRequest.Listener {
     /** Much shorter than freed memory stays unchanged; looking up a batch of small blocks takes 0.2 ms. */
     private static final long TRUST_NANOS = TimeUnit.SECONDS.toNanos(1);
 

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.LeakCheck;
@@ -164,7 +163,7 @@ class AllToAllTest {
         }
 
         /** Takes the end of a read of one owner's bytes. */
-        private final class Outcome implements ReadListener {
+        private final class Outcome implements ReadRequest.Listener {
             private final int owner;
 
             Outcome(int owner) {

@@ -7,7 +7,6 @@ import com.sun.management.ThreadMXBean;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.LeakCheck;
@@ -88,7 +87,7 @@ class HotPathTest {
     }
 
     /** Counts successes and keeps the target, which all requests share: the bytes are the same. */
-    private static final class Counter implements ReadListener {
+    private static final class Counter implements ReadRequest.Listener {
         private CountDownLatch left = new CountDownLatch(0);
 
         void expect(int reads) {

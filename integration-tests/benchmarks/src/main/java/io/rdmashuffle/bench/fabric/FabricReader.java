@@ -4,7 +4,6 @@ package io.rdmashuffle.bench.fabric;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.Lease;
@@ -107,7 +106,7 @@ final class FabricReader implements AutoCloseable {
     }
 
     /** Keeps the same number of requests outstanding until enough have been started. */
-    private final class Flow implements ReadListener {
+    private final class Flow implements ReadRequest.Listener {
         private final List<RemoteSlice> slices;
         private final long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
         private final CountDownLatch left;

@@ -7,7 +7,6 @@ import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.harness.fixture.PoolFolder;
@@ -47,7 +46,7 @@ class ModelledFabricTest {
     private Peer peer;
 
     /** Keeps what ended, and when. */
-    private static final class Ended implements ReadListener {
+    private static final class Ended implements ReadRequest.Listener {
         private record End(ReadRequest request, @Nullable Reason reason, long nanos) {}
 
         private final BlockingQueue<End> ends = new LinkedBlockingQueue<>();

@@ -4,7 +4,6 @@ package io.rdmashuffle.fabric.verbs.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.ReadFailedException;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.verbs.device.FakeQueues;
 import io.rdmashuffle.memory.TestPools;
@@ -21,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> gives the targets of reads that succeeded back.
  */
-final class Outcomes implements ReadListener {
+final class Outcomes implements ReadRequest.Listener {
     private final FakeQueues queues;
     private final Map<ReadRequest, Optional<ReadFailedException>> ended = new LinkedHashMap<>();
     private final Map<ReadRequest, byte[]> contents = new HashMap<>();

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.ffi.Errno;
@@ -275,7 +274,7 @@ class PeerReadChannelEndsTest {
     }
 
     /** Counts failures; the target stays open. */
-    private static final class KeptTarget implements ReadListener {
+    private static final class KeptTarget implements ReadRequest.Listener {
         private int failures;
 
         @Override

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.fabric.Completions;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.LeakCheck;
@@ -49,7 +48,7 @@ class PendingReadsTest {
         pool.close();
     }
 
-    private PendingRead pending(Lease target, ReadListener listener) {
+    private PendingRead pending(Lease target, ReadRequest.Listener listener) {
         ReadRequest request = new ReadRequest(List.of(new RemoteSlice(0, 0, 64)), target, Long.MAX_VALUE, listener);
         assertThat(reads.tryAdmit(request)).isTrue();
         return reads.lend(request, new NoChannels());
@@ -63,7 +62,7 @@ class PendingReadsTest {
     void readsWithOneTargetAreAllToldOfTheirFailure() throws Exception {
         Lease shared = target();
         List<ReadRequest> failed = new ArrayList<>();
-        ReadListener listener = new ReadListener() {
+        ReadRequest.Listener listener = new ReadRequest.Listener() {
             @Override
             public void succeeded(ReadRequest request) {
                 throw new AssertionError("succeeded");
@@ -95,7 +94,7 @@ class PendingReadsTest {
 
     @Test
     void listenerThatThrowsDoesNotHoldUpTheOthers() throws Exception {
-        ReadListener listener = new ReadListener() {
+        ReadRequest.Listener listener = new ReadRequest.Listener() {
             @Override
             public void succeeded(ReadRequest request) {
                 throw new IllegalStateException("injected");

@@ -3,7 +3,6 @@ package io.rdmashuffle.fabric.verbs.read;
 
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.ReadListener;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.verbs.device.FakeQueues;
@@ -183,13 +182,13 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         return submit(request, lane, timeoutNanos, outcomes);
     }
 
-    ReadRequest submit(ReadRequest request, int lane, long timeoutNanos, ReadListener listener) {
+    ReadRequest submit(ReadRequest request, int lane, long timeoutNanos, ReadRequest.Listener listener) {
         ReadRequest admitted = admit(request, timeoutNanos, listener);
         threads.get(lane).submit(reads.lend(admitted, this));
         return admitted;
     }
 
-    private ReadRequest admit(ReadRequest request, long timeoutNanos, ReadListener listener) {
+    private ReadRequest admit(ReadRequest request, long timeoutNanos, ReadRequest.Listener listener) {
         ReadRequest timed = new ReadRequest(request.sources(), request.target(), now() + timeoutNanos, listener);
         if (!reads.tryAdmit(timed)) {
             throw new AssertionError("there is no room in flight");
