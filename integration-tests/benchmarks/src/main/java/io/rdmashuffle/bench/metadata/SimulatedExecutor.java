@@ -134,7 +134,7 @@ final class SimulatedExecutor implements AutoCloseable {
         return new PeerPaths(
                 List.of(fabric),
                 new BlockingReads(new ReceiveLeases(pool, Duration.ZERO), TIMEOUT),
-                agent::lookup,
+                agent,
                 Duration.ZERO);
     }
 
