@@ -21,8 +21,7 @@ import io.rdmashuffle.registry.RegistryMessage.Welcome;
 import java.util.List;
 
 /**
- * Types of messages, with the numbers that they have on the wire; a number never changes what it stands for within a
- * version of the protocol.
+ * Types of messages with their numbers on the wire. Within a version of the protocol a number stands for one type.
  *
  * <p><b>Threading:</b> immutable.
  */

@@ -66,14 +66,14 @@ final class QueryResponder implements AutoCloseable {
     private int pairs;
 
     /**
-     * A peer that may ask: the queue pair that it reads through, where responses to it are written, and which are to be
-     * sent to it. One is under way at a time.
+     * A peer that may ask: its queue pair, the memory in which responses are written, and responses that wait to be
+     * sent, one at a time.
      */
     static final class Querier {
         private final QueuePair pair;
         private final ControlMemory.Slot slot;
         private final Deque<Answer> answers = new ArrayDeque<>();
-        /** What the last query about regions wants, which alone counts; NONE if none is to be answered. */
+        /** First region that the latest region query asks for; NONE without an unanswered query. */
         private int firstRegion = NONE;
 
         private boolean responding;
