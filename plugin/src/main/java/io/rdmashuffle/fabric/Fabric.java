@@ -13,7 +13,7 @@ import io.rdmashuffle.memory.disk.TieredPool;
  * regions it registered.
  */
 public interface Fabric extends RegionListener, AutoCloseable {
-    /** Returns the short name under which addresses are announced: {@code shm}, {@code verbs}. */
+    /** Returns the short name under which addresses are announced: {@code shm}, {@code verbs}, {@code tcp}. */
     String name();
 
     /**
@@ -52,6 +52,11 @@ public interface Fabric extends RegionListener, AutoCloseable {
 
     /** Returns whether some of what is read is copied into memory of this process, rather than used where it lies. */
     boolean copies();
+
+    /** Returns whether this process brings what peers read of its disk tier into its pool first. */
+    default boolean stages() {
+        return false;
+    }
 
     /** Returns how many times over the pages of each region are pinned, and charged to the limit of locked memory. */
     default int pinnings() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
-import io.rdmashuffle.fabric.verbs.connect.Admissions;
+import io.rdmashuffle.fabric.Admissions;
 import io.rdmashuffle.fabric.verbs.connect.StagingService;
 import io.rdmashuffle.fabric.verbs.read.PendingReads;
 import io.rdmashuffle.verbs.VerbsLibrary;

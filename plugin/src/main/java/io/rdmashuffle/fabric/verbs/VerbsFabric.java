@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import io.rdmashuffle.fabric.Admissions;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
-import io.rdmashuffle.fabric.verbs.connect.Admissions;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.read.DataThread;
@@ -109,6 +109,11 @@ public final class VerbsFabric implements Fabric {
 
     private Stream<RunningRail> running() {
         return slots.stream().map(RailSlot::running).filter(Objects::nonNull);
+    }
+
+    @Override
+    public boolean stages() {
+        return true;
     }
 
     @Override

@@ -2,8 +2,8 @@
 package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.conf.PortSelector;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.verbs.connect.ConnectSettings;
-import io.rdmashuffle.fabric.verbs.connect.Secret;
 import io.rdmashuffle.fabric.verbs.device.RailSettings;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import java.time.Duration;

@@ -5,7 +5,7 @@ import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.conf.PortSelector;
-import io.rdmashuffle.fabric.verbs.connect.Admissions;
+import io.rdmashuffle.fabric.Admissions;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.fabric.verbs.device.Rail;

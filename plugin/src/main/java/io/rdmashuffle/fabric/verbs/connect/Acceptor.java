@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
+import io.rdmashuffle.fabric.Admissions;
+import io.rdmashuffle.fabric.LogLimit;
 import io.rdmashuffle.verbs.Access;
 import io.rdmashuffle.verbs.AsyncEvent;
 import io.rdmashuffle.verbs.CmEvent;

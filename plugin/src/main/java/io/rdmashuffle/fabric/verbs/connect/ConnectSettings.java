@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import java.time.Duration;
 

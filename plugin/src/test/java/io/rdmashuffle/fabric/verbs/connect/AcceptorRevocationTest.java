@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.fabric.Admissions;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;
 import io.rdmashuffle.memory.LeakCheck;

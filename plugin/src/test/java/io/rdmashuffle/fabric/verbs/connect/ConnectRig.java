@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs.connect;
 
+import io.rdmashuffle.fabric.Admissions;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RailSettings;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.verbs.device.CmParameters;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.ffi.CmLayout.rdma_cm_event;

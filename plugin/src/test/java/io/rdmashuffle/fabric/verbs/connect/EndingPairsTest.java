@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.verbs.device.FakeRdma;
 import io.rdmashuffle.ffi.Errno;
 import io.rdmashuffle.ffi.VerbsConstants;

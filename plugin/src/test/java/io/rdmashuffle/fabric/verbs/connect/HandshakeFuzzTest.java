@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.verbs.connect;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
 import java.net.InetSocketAddress;

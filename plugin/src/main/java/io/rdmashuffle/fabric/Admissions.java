@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.fabric.verbs.connect;
+package io.rdmashuffle.fabric;
 
 import java.nio.ByteBuffer;
 import java.util.LinkedHashSet;
@@ -15,14 +15,14 @@ public final class Admissions {
     private static final int REMEMBERED_NONCES = 1 << 16;
 
     /** As the registry remembers them; an executor comes and goes a few times an hour at most. */
-    static final int REMEMBERED_REVOKED = 1 << 13;
+    public static final int REMEMBERED_REVOKED = 1 << 13;
 
     private final LinkedHashSet<ByteBuffer> nonces = new LinkedHashSet<>();
     /** Processes that have left the membership, by fabric id. */
     private final LinkedHashSet<Long> revoked = new LinkedHashSet<>();
 
     /** Takes note of a request; returns whether it is new. */
-    synchronized boolean isFirst(ByteBuffer nonce) {
+    public synchronized boolean isFirst(ByteBuffer nonce) {
         if (nonces.size() == REMEMBERED_NONCES) {
             nonces.remove(nonces.iterator().next());
         }
@@ -43,7 +43,7 @@ public final class Admissions {
         revoked.remove(fabricId);
     }
 
-    synchronized boolean isRevoked(long fabricId) {
+    public synchronized boolean isRevoked(long fabricId) {
         return revoked.contains(fabricId);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.fabric.verbs.connect;
+package io.rdmashuffle.fabric;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

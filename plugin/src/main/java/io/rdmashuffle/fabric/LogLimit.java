@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.fabric.verbs.connect;
+package io.rdmashuffle.fabric;
 
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -13,9 +13,9 @@ import java.util.function.LongSupplier;
  *
  * @param <K> what lines are about; the one that was first logged longest ago is forgotten when there are too many
  */
-final class LogLimit<K> {
+public final class LogLimit<K> {
     /** Means that the line is not to be logged. */
-    static final int SILENT = -1;
+    public static final int SILENT = -1;
 
     static final int MAX_SUBJECTS = 1024;
     static final long INTERVAL_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -33,12 +33,13 @@ final class LogLimit<K> {
         }
     }
 
-    LogLimit(LongSupplier nanoClock) {
+    /** Reads time from this clock, {@link System#nanoTime} outside tests. */
+    public LogLimit(LongSupplier nanoClock) {
         this.nanoClock = nanoClock;
     }
 
     /** Returns how many lines about a subject were left out before this one; {@link #SILENT} if this one is, too. */
-    int take(K subject) {
+    public int take(K subject) {
         long now = nanoClock.getAsLong();
         Line line = lines.get(subject);
         if (line == null) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package io.rdmashuffle.fabric.verbs.connect;
+package io.rdmashuffle.fabric;
 
 import java.security.GeneralSecurityException;
 import javax.crypto.Mac;
@@ -31,12 +31,12 @@ public final class Secret {
     }
 
     /** Returns whether peers must prove anything. */
-    boolean isRequired() {
+    public boolean isRequired() {
         return key.length > 0;
     }
 
     /** Returns the HMAC-SHA256 of the parts one after another; 32 zeros without a key. */
-    byte[] proof(byte[]... parts) {
+    public byte[] proof(byte[]... parts) {
         if (key.length == 0) {
             return new byte[32];
         }
