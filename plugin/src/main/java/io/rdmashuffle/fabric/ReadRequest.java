@@ -37,13 +37,16 @@ public final class ReadRequest {
      * @param sources what to read, in order
      * @param deadlineNanos {@link System#nanoTime()} after which it fails if it is not done
      * @param listener notified of the end, once
-     * @throws IllegalArgumentException if the target is shorter than the sources together
+     * @throws IllegalArgumentException if there are no sources, or the target is shorter than the sources together
      */
     public ReadRequest(List<RemoteSlice> sources, Lease target, long deadlineNanos, Listener listener) {
         this.sources = List.copyOf(sources);
         this.target = target;
         this.deadlineNanos = deadlineNanos;
         this.listener = listener;
+        if (this.sources.isEmpty()) {
+            throw new IllegalArgumentException("a read of nothing");
+        }
         long room = target.lengthBytes();
         for (RemoteSlice source : this.sources) {
             // Not the sum, which may overflow: a device would write past the lease.

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.tcp;
+
+import io.rdmashuffle.fabric.InFlightReads;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import io.rdmashuffle.fabric.ReadRequest;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.RemoteView;
+import java.net.InetAddress;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Process that is read from over one connection for each reading thread; requests take turns.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ *
+ * <p><b>Ownership:</b> owns its connections, which their threads close.
+ */
+final class TcpPeer implements Peer {
+    private final String peerId;
+    private final InFlightReads reads;
+    private final List<ReadConnection> connections = new ArrayList<>();
+    private final AtomicInteger turn = new AtomicInteger();
+    private volatile boolean closed;
+
+    /**
+     * Prepares the connections.
+     *
+     * @param hosts of the peer, at least one; the connections begin with different ones
+     */
+    TcpPeer(
+            String peerId,
+            long ownFabricId,
+            TcpAddress address,
+            List<InetAddress> hosts,
+            List<ReadLoop> loops,
+            InFlightReads reads) {
+        this.peerId = peerId;
+        this.reads = reads;
+        for (ReadLoop loop : loops) {
+            connections.add(new ReadConnection(loop, peerId, ownFabricId, address, hosts, connections.size()));
+        }
+    }
+
+    @Override
+    public boolean read(ReadRequest request) {
+        if (!reads.tryAdmit(request)) {
+            return false;
+        }
+        if (closed) {
+            reads.fail(request, Reason.CLOSED, "the connection to executor " + peerId + " is closed");
+        } else if (request.isExpired()) {
+            reads.fail(request, Reason.TIMED_OUT, "deadline passed before the read");
+        } else {
+            int index = connections.size() == 1 ? 0 : Math.floorMod(turn.getAndIncrement(), connections.size());
+            ReadConnection connection = connections.get(index);
+            connection.loop().submit(request, connection);
+        }
+        return true;
+    }
+
+    @Override
+    public @Nullable RemoteView view(RemoteSlice slice) {
+        return null;
+    }
+
+    @Override
+    public @Nullable RemoteView region(int regionId) {
+        return null;
+    }
+
+    /** {@inheritDoc} The peer sends them from its files. */
+    @Override
+    public boolean readsDisk() {
+        return true;
+    }
+
+    /** Does nothing: the peer looks up its regions for each read. */
+    @Override
+    public void releaseRegions() {}
+
+    @Override
+    public void releaseAbsentRegions() {}
+
+    @Override
+    public int openRegions() {
+        return 0;
+    }
+
+    @Override
+    public void close() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        for (ReadConnection connection : connections) {
+            // A loop that has ended has closed its connections.
+            boolean unused = connection.loop().selector().execute(connection::retire);
+        }
+    }
+}
