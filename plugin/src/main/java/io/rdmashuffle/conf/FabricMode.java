@@ -9,6 +9,8 @@ public enum FabricMode {
     SHM,
     /** RDMA wherever it reaches, also between executors of one host, Spark's block transfer beyond. */
     VERBS,
+    /** One-sided reads over TCP, also between executors of one host, Spark's block transfer beyond. */
+    TCP,
     /** No one-sided path: Spark's block transfer serves the blocks of the pool. */
     NETTY,
     /** No pool at all: the manager behaves as Spark's sort shuffle. */

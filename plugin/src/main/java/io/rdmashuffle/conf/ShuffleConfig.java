@@ -30,9 +30,10 @@ public final class ShuffleConfig {
             ConfigEntry.choice("fabric.mode", FabricMode.class, "auto").doc("""
                 `auto`: for each peer the best path that reaches it: shared memory, RDMA, Netty. `shm`: shared memory
                 between executors of one host, Spark's block transfer (Netty) beyond. `verbs`: RDMA wherever it reaches,
-                also between executors of one host, Netty beyond. `netty`: no one-sided path, Spark's block transfer
-                serves the blocks of the pool. `sort`: the manager behaves as Spark's sort shuffle, with files and
-                without a pool.
+                also between executors of one host, Netty beyond. `tcp`: one-sided reads over TCP, also between
+                executors of one host, Netty where they fail; not part of `auto` yet. `netty`: no one-sided path,
+                Spark's block transfer serves the blocks of the pool. `sort`: the manager behaves as Spark's sort
+                shuffle, with files and without a pool.
                 """);
     public static final ConfigEntry<Long> FABRIC_MAX_BYTES_IN_FLIGHT = ConfigEntry.bytes(
                     "fabric.maxBytesInFlight", "48m")
@@ -256,7 +257,7 @@ public final class ShuffleConfig {
             PEER_QUARANTINE,
             MIGRATION_TIMEOUT);
     private static final List<ConfigEntry<?>> ENTRIES = Stream.of(
-                    FABRIC, VerbsConfig.ENTRIES, OTHERS, MetricsConfig.ENTRIES)
+                    FABRIC, VerbsConfig.ENTRIES, TcpConfig.ENTRIES, OTHERS, MetricsConfig.ENTRIES)
             .<ConfigEntry<?>>flatMap(List::stream)
             .toList();
 
@@ -269,6 +270,7 @@ public final class ShuffleConfig {
             new ConfigReader.Order<>(FABRIC_READ_TIMEOUT, FETCH_TIMEOUT),
             new ConfigReader.Order<>(REGISTRY_TIMEOUT, FETCH_TIMEOUT),
             new ConfigReader.Order<>(VerbsConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT),
+            new ConfigReader.Order<>(TcpConfig.CONNECT_TIMEOUT, FABRIC_READ_TIMEOUT),
             new ConfigReader.Order<>(VerbsConfig.INITIATOR_DEPTH, VerbsConfig.QUEUE_DEPTH));
 
     static final ConfigReader.Rule<Integer, Long> DIRECTORY_IN_REGION =

@@ -75,13 +75,13 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
                 : Optional.of(DATA_IO_KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
     }
 
-    /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
-    public Optional<String> reasonAgainstRdma() {
+    /** Returns the reason why blocks must not cross the network without encryption; empty if they may. */
+    public Optional<String> reasonAgainstOpenBytes() {
         boolean encrypted = isTrue("spark.network.crypto.enabled", false)
                 || isTrue("spark.authenticate.enableSaslEncryption", false)
                 || isTrue("spark.ssl.rpc.enabled", false);
         return encrypted && !isTrue("spark.io.encryption.enabled", false)
-                ? Optional.of("Spark encrypts its connections and RDMA would not;"
+                ? Optional.of("Spark encrypts its connections and one-sided reads would not;"
                         + " spark.io.encryption.enabled=true encrypts the blocks themselves")
                 : Optional.empty();
     }

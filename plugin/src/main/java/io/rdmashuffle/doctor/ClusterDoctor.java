@@ -48,7 +48,7 @@ public final class ClusterDoctor {
     private static final String USAGE = """
             Usage: spark-submit [OPTION of Spark]... --class io.rdmashuffle.doctor.ClusterDoctor rdma-shuffle-spark.jar
                    [OPTION]...
-            Prints for each pair of executors the path over which one reads from the other (in-place, shm, verbs,
+            Prints for each pair of executors the path over which one reads from the other (in-place, shm, verbs, tcp,
             netty), bandwidth and latency, why the path is not a better one, and what the doctors of hosts have found.
             OPTIONS
             Exit code: 0 every pair has its best path; 1 some have not, or executors are missing; 2 this shuffle does

@@ -8,7 +8,7 @@ import java.io.Serializable;
  *
  * @param reader its id
  * @param owner id of the one whose memory is read
- * @param path {@code in-place}, {@code shm}, {@code verbs} or {@code netty}
+ * @param path {@code in-place}, {@code shm}, {@code verbs}, {@code tcp} or {@code netty}
  * @param best whether no better path is to be expected between the two hosts
  * @param micros median of a read of some bytes; 0 if none was made
  * @param bytesPerSecond of one read after another; 0 if none was made

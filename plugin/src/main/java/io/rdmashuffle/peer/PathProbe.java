@@ -19,7 +19,7 @@ import java.util.List;
  * <p><b>Threading:</b> immutable.
  *
  * @param executorId which executor
- * @param fabric {@code shm}, {@code verbs}; {@code netty} if no one-sided path leads there
+ * @param fabric {@code shm}, {@code verbs}, {@code tcp}; {@code netty} if no one-sided path leads there
  * @param inPlace whether its bytes are used where they lie
  * @param medianNanos of reads of some bytes; 0 without a path
  * @param bytesPerSecond of reads of its directory's first table; 0 without a path

@@ -27,6 +27,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -241,9 +242,10 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
     /** Returns what counts a fabric's bytes: those of others than this plugin's own count as verbs'. */
     private static ShuffleCounter counterOf(Fabric fabric) {
-        return fabric.name().equals(ShuffleCounter.SHM_BYTES.label())
-                ? ShuffleCounter.SHM_BYTES
-                : ShuffleCounter.VERBS_BYTES;
+        return Stream.of(ShuffleCounter.SHM_BYTES, ShuffleCounter.TCP_BYTES)
+                .filter(counter -> counter.label().equals(fabric.name()))
+                .findFirst()
+                .orElse(ShuffleCounter.VERBS_BYTES);
     }
 
     /** What is known of the way to one executor. <b>Threading:</b> its own lock. */

@@ -6,7 +6,7 @@ import java.util.List;
 /**
  * Executors that another one reaches in the same way.
  *
- * @param path {@code shm}, {@code verbs}, {@code netty}, or what another fabric is called
+ * @param path {@code shm}, {@code verbs}, {@code tcp}, {@code netty}, or the name of another fabric
  * @param executors how many there are
  * @param some ids of some of them
  */

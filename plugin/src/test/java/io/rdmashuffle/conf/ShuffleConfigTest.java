@@ -191,11 +191,19 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "metrics.interval", "20s");
         settings.put(PREFIX + "metrics.eventInterval", "2min");
         putVerbs(settings);
+        settings.put(PREFIX + "fabric.tcp.port", "7400");
+        settings.put(PREFIX + "fabric.tcp.threads", "2");
+        settings.put(PREFIX + "fabric.tcp.connectTimeout", "3s");
+        settings.put(PREFIX + "fabric.tcp.idleTimeout", "0ms");
 
         ShuffleConfig config = ShuffleConfig.read(settings);
 
         assertThat(settings).hasSameSizeAs(ShuffleConfig.entries());
         assertVerbs(config);
+        assertThat(config.get(TcpConfig.PORT)).isEqualTo(7400);
+        assertThat(config.get(TcpConfig.THREADS)).isEqualTo(2);
+        assertThat(config.get(TcpConfig.CONNECT_TIMEOUT)).isEqualTo(Duration.ofSeconds(3));
+        assertThat(config.get(TcpConfig.IDLE_TIMEOUT)).isEqualTo(Duration.ZERO);
         assertThat(config.get(MetricsConfig.INTERVAL)).isEqualTo(Duration.ofSeconds(20));
         assertThat(config.get(MetricsConfig.EVENT_INTERVAL)).isEqualTo(Duration.ofMinutes(2));
         assertThat(config.get(ShuffleConfig.FABRIC_MODE)).isEqualTo(FabricMode.SHM);

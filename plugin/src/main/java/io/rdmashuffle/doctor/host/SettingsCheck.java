@@ -8,6 +8,7 @@ import io.rdmashuffle.doctor.report.Effect;
 import io.rdmashuffle.doctor.report.Finding;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 
 /**
  * Whether the application would start with its settings, load this shuffle, and let it use RDMA.
@@ -46,7 +47,7 @@ final class SettingsCheck {
         manager(settings, findings);
         mode(settings, findings);
         split(SPARK, Effect.SORT_SHUFFLE, settings.spark().reasonForSort().orElse(""), findings);
-        split(SPARK, Effect.NO_RDMA, settings.spark().reasonAgainstRdma().orElse(""), findings);
+        split(SPARK, Effect.NO_RDMA, settings.spark().reasonAgainstOpenBytes().orElse(""), findings);
         allocation(settings.spark(), findings);
         return findings;
     }
@@ -78,11 +79,11 @@ final class SettingsCheck {
         if (mode == FabricMode.SORT) {
             findings.add(Finding.wrong(
                     KEYS, Effect.SORT_SHUFFLE, "spark.shuffle.rdma.fabric.mode=sort: no pool, no RDMA", remedy));
-        } else if (mode == FabricMode.SHM || mode == FabricMode.NETTY) {
+        } else if (mode == FabricMode.SHM || mode == FabricMode.TCP || mode == FabricMode.NETTY) {
             findings.add(Finding.wrong(
                     KEYS,
                     Effect.NO_RDMA,
-                    "spark.shuffle.rdma.fabric.mode=" + (mode == FabricMode.SHM ? "shm" : "netty") + " rules out RDMA",
+                    "spark.shuffle.rdma.fabric.mode=" + mode.name().toLowerCase(Locale.ROOT) + " rules out RDMA",
                     remedy));
         }
     }

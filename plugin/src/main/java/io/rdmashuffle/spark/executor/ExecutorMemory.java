@@ -95,10 +95,11 @@ public final class ExecutorMemory implements AutoCloseable {
                 settings.capBytes(), settings.regionBytes(), config.get(ShuffleConfig.DIRECT_COMPRESS_ABOVE));
         this.directory = directory(config.get(ShuffleConfig.DIRECTORY_MAX_SHUFFLES), sizing);
         boolean copies = fabrics.stream().anyMatch(Fabric::copies);
+        boolean stages = pool.disk() != null && fabrics.stream().anyMatch(Fabric::stages);
         pool.memory()
                 .setAside(
                         copies ? config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT) : 0,
-                        copies && pool.disk() != null ? config.fabricMaxBytesStaged() : 0);
+                        stages ? config.fabricMaxBytesStaged() : 0);
         fabrics.forEach(fabric -> fabric.serve(pool));
         this.store = new MapOutputStore(directory, counters);
         this.incoming = new IncomingOutputs(

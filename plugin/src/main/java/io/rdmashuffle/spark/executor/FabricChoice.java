@@ -5,10 +5,14 @@ import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
+import io.rdmashuffle.conf.TcpConfig;
 import io.rdmashuffle.conf.VerbsConfig;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricProvider;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.fabric.tcp.TcpFabric;
+import io.rdmashuffle.fabric.tcp.TcpSettings;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
 import io.rdmashuffle.fabric.verbs.VerbsSettings;
 import io.rdmashuffle.memory.HostLimits;
@@ -42,6 +46,9 @@ import scala.Option;
  */
 final class FabricChoice {
     private static final Logger LOG = LoggerFactory.getLogger(FabricChoice.class);
+
+    /** Spark's default. */
+    private static final int PORT_RETRIES = 16;
 
     private FabricChoice() {}
 
@@ -87,7 +94,28 @@ final class FabricChoice {
         } else {
             whyNotRdma = "spark.shuffle.rdma.fabric.mode=" + mode.name().toLowerCase(Locale.ROOT);
         }
+        if (mode == FabricMode.TCP) {
+            String reason = reasonAgainstOpenBytes(conf).orElse(null);
+            if (reason == null) {
+                fabrics.add(new TcpFabric(tcpSettings(conf, config)));
+            } else {
+                LOG.warn("One-sided reads over TCP are not used: {} (spark.shuffle.rdma.fabric.mode)", reason);
+            }
+        }
         return new Opened(fabrics, whyNotRdma);
+    }
+
+    private static TcpSettings tcpSettings(SparkConf conf, ShuffleConfig config) {
+        return new TcpSettings(
+                // The name that Spark's own block transfer announces; its service starts after the fabrics.
+                () -> SparkEnv.get().blockManager().blockTransferService().hostName(),
+                new TcpSettings.Ports(config.get(TcpConfig.PORT), conf.getInt("spark.port.maxRetries", PORT_RETRIES)),
+                config.get(TcpConfig.THREADS),
+                config.get(TcpConfig.CONNECT_TIMEOUT),
+                config.get(TcpConfig.IDLE_TIMEOUT),
+                config.get(ShuffleConfig.FABRIC_READ_TIMEOUT),
+                config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT),
+                secret(conf).map(Secret::of).orElse(Secret.NONE));
     }
 
     private static List<Fabric> provided(SparkConf conf, ShuffleConfig config, @Nullable DiskTier disk) {
@@ -118,7 +146,7 @@ final class FabricChoice {
 
     private static Fabric verbs(SparkConf conf, ShuffleConfig config, PoolSettings pool)
             throws RdmaUnavailableException {
-        String reason = reasonAgainstRdma(conf)
+        String reason = reasonAgainstOpenBytes(conf)
                 .or(() -> withoutDevice(config, DeviceList.ofKernel()))
                 .orElse(null);
         if (reason != null) {
@@ -127,9 +155,9 @@ final class FabricChoice {
         return affordable(VerbsFabric.open(settings(config, secret(conf))), HostLimits.read(pool, 0), pool);
     }
 
-    /** Returns why RDMA is not to be used whatever devices there are; empty if it may be. */
-    static Optional<String> reasonAgainstRdma(SparkConf conf) {
-        return new SparkSettings(key -> conf.get(key, null)).reasonAgainstRdma();
+    /** Returns the reason why blocks must not cross the network without encryption; empty if they may. */
+    static Optional<String> reasonAgainstOpenBytes(SparkConf conf) {
+        return new SparkSettings(key -> conf.get(key, null)).reasonAgainstOpenBytes();
     }
 
     /**

@@ -154,10 +154,11 @@ final class Advice {
                 + get(ShuffleCounter.LOCAL_BYTES)
                 + get(ShuffleCounter.SHM_BYTES)
                 + get(ShuffleCounter.VERBS_BYTES)
+                + get(ShuffleCounter.TCP_BYTES)
                 + get(ShuffleCounter.FILE_BYTES);
         if (netty * 100 > all * MUCH_PERCENT) {
-            findings.add(100 * netty / all + " % of the bytes came over Spark's block transfer (Netty), which neither"
-                    + " shared memory nor RDMA reached: see the paths of the executors below, and "
+            findings.add(100 * netty / all + " % of the bytes came over Spark's block transfer (Netty), which no"
+                    + " one-sided path reached: see the paths of the executors below, and "
                     + key(ShuffleConfig.FABRIC_MODE) + ".");
         }
     }

@@ -32,6 +32,7 @@ public record ReportPage(ReportStore store) implements Supplier<String> {
         columns.put(ShuffleCounter.LOCAL_BYTES, "Read locally");
         columns.put(ShuffleCounter.SHM_BYTES, "Shared memory");
         columns.put(ShuffleCounter.VERBS_BYTES, "RDMA");
+        columns.put(ShuffleCounter.TCP_BYTES, "TCP");
         columns.put(ShuffleCounter.NETTY_BYTES, "Netty");
         columns.put(ShuffleCounter.FILE_BYTES, "Files");
         columns.put(ShuffleCounter.POOL_USED_BYTES, "Pool used");

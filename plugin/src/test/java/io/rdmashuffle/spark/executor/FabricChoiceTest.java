@@ -31,7 +31,7 @@ class FabricChoiceTest {
 
     @Test
     void nothingSpeaksAgainstItByDefault() {
-        assertThat(FabricChoice.reasonAgainstRdma(new SparkConf(false))).isEmpty();
+        assertThat(FabricChoice.reasonAgainstOpenBytes(new SparkConf(false))).isEmpty();
     }
 
     /** Spark's three ways to encrypt connections. */
@@ -44,9 +44,9 @@ class FabricChoiceTest {
             })
     void plainBytesDoNotLeaveByRdmaWhereSparkEncryptsItsConnections(String key) {
         SparkConf conf = new SparkConf(false).set(key, "true");
-        assertThat(FabricChoice.reasonAgainstRdma(conf))
+        assertThat(FabricChoice.reasonAgainstOpenBytes(conf))
                 .hasValueSatisfying(why -> assertThat(why).contains("spark.io.encryption.enabled=true"));
-        assertThat(FabricChoice.reasonAgainstRdma(conf.set("spark.io.encryption.enabled", "true")))
+        assertThat(FabricChoice.reasonAgainstOpenBytes(conf.set("spark.io.encryption.enabled", "true")))
                 .as("blocks are encrypted themselves")
                 .isEmpty();
     }

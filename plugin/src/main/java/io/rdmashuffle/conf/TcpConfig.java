@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.conf;
+
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * The keys under {@code spark.shuffle.rdma.fabric.tcp}; their values are read with {@link ShuffleConfig#get}.
+ *
+ * <p><b>Threading:</b> constants.
+ */
+public final class TcpConfig {
+    public static final ConfigEntry<Integer> PORT = ConfigEntry.count("fabric.tcp.port", "port", "0")
+            .between("0", "65535")
+            .doc("""
+                Port on which an executor listens for one-sided reads over TCP. 0 takes any free port. If the port is
+                taken, the following ones are tried, as many as `spark.port.maxRetries`; firewalls and network policies
+                must let executors reach one another on all of them. The executor listens on the address that Spark's
+                block transfer announces, or on all addresses where that is none of the host's.
+                """);
+    public static final ConfigEntry<Integer> THREADS = ConfigEntry.count("fabric.tcp.threads", "threads", "1")
+            .between("1", "16")
+            .doc("""
+                Threads of an executor that read over TCP, each with one connection to each peer, and as many that serve
+                peers. One moves 1 to 2 GB/s.
+                """);
+    public static final ConfigEntry<Duration> CONNECT_TIMEOUT = ConfigEntry.duration("fabric.tcp.connectTimeout", "10s")
+            .between("100ms", "5min")
+            .doc("""
+                Deadline of one attempt to connect to a peer. Linux repeats a lost request after 1, 3 and 7 s. Not above
+                `fabric.readTimeout`; the default is lowered to it.
+                """);
+    public static final ConfigEntry<Duration> IDLE_TIMEOUT = ConfigEntry.duration("fabric.tcp.idleTimeout", "5min")
+            .between("0ms", "1d")
+            .doc("""
+                Time without a read after which a connection is closed; the next read opens it again, in about a
+                millisecond. 0 keeps it until the peer is gone.
+                """);
+
+    static final List<ConfigEntry<?>> ENTRIES = List.of(PORT, THREADS, CONNECT_TIMEOUT, IDLE_TIMEOUT);
+
+    private TcpConfig() {}
+}
