@@ -54,6 +54,7 @@ class PathsIT {
         for (ShuffleCounter path : List.of(
                 ShuffleCounter.SHM_BYTES,
                 ShuffleCounter.VERBS_BYTES,
+                ShuffleCounter.TCP_BYTES,
                 ShuffleCounter.NETTY_BYTES,
                 ShuffleCounter.FILE_BYTES)) {
             if (path == remotePath) {
@@ -88,6 +89,36 @@ class PathsIT {
             assertOnly(statistics, ShuffleCounter.SHM_BYTES);
             assertThat(statistics.total(ShuffleCounter.FETCH_BATCHES)).isPositive();
         });
+    }
+
+    @Test
+    void tcpCarriesEveryRemoteByte() throws Exception {
+        Map<String, String> conf = Map.of(
+                "spark.authenticate", "true",
+                "spark.authenticate.secret", "for this test");
+        runJobs(3, ShuffleMode.TCP, conf, statistics -> {
+            assertOnly(statistics, ShuffleCounter.TCP_BYTES);
+            assertThat(statistics.total(ShuffleCounter.FETCH_BATCHES)).isPositive();
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_FILED)).isZero();
+        });
+    }
+
+    @Test
+    void tcpServesTheDiskTier() throws Exception {
+        runJobs(2, ShuffleMode.TCP, Map.of("spark.shuffle.rdma.pool.maxSize", "8m"), statistics -> {
+            assertOnly(statistics, ShuffleCounter.TCP_BYTES);
+            assertThat(statistics.total(ShuffleCounter.MAP_OUTPUTS_ON_DISK)).isPositive();
+        });
+    }
+
+    @Test
+    @Tag("nightly")
+    void openBytesStayOffTcpWhereSparkEncryptsItsConnections() throws Exception {
+        Map<String, String> conf = Map.of(
+                "spark.authenticate", "true",
+                "spark.authenticate.secret", "for this test",
+                "spark.network.crypto.enabled", "true");
+        runJobs(2, ShuffleMode.TCP, conf, statistics -> assertOnly(statistics, ShuffleCounter.NETTY_BYTES));
     }
 
     @Test

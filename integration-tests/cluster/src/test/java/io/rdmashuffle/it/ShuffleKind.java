@@ -32,6 +32,8 @@ public enum ShuffleKind {
                     "spark.shuffle.rdma.directory.maxShuffles", "64")),
     /** Java's serialisation: Spark's writers and streams. */
     STREAMS(ShuffleMode.AUTO, false, Map.of("spark.shuffle.compress", "false")),
+    /** Uncompressed rows, copied in batches of blocks over TCP. */
+    OVER_TCP(ShuffleMode.TCP, true, Map.of()),
     /** Rows; Spark's writers and streams, and its block transfer to peers. */
     OVER_NETTY(ShuffleMode.NETTY, true, Map.of());
 
@@ -72,7 +74,7 @@ public enum ShuffleKind {
                 .isEqualTo(this != STREAMS && this != OVER_NETTY);
         assertThat(grown(before, after, ShuffleCounter.FETCH_BATCHES) > 0)
                 .as("copied")
-                .isEqualTo(this == COPIED);
+                .isEqualTo(this == COPIED || this == OVER_TCP);
         assertThat(grown(before, after, ShuffleCounter.DISK_READ_BYTES) > 0)
                 .as("from disk")
                 .isEqualTo(this == ON_DISK);
@@ -80,8 +82,12 @@ public enum ShuffleKind {
 
     /** Returns what was read of other executors meanwhile, by executors that are still there. */
     public long bytesOfPeers(ClusterStatistics before, ClusterStatistics after) {
-        return grown(
-                before, after, fabric == ShuffleMode.NETTY ? ShuffleCounter.NETTY_BYTES : ShuffleCounter.SHM_BYTES);
+        ShuffleCounter path = switch (fabric) {
+            case NETTY -> ShuffleCounter.NETTY_BYTES;
+            case TCP -> ShuffleCounter.TCP_BYTES;
+            default -> ShuffleCounter.SHM_BYTES;
+        };
+        return grown(before, after, path);
     }
 
     private static long grown(ClusterStatistics before, ClusterStatistics after, ShuffleCounter counter) {

@@ -66,6 +66,7 @@ public final class ShuffleObserver extends SparkListener {
                         ShuffleCounter.LOCAL_BYTES,
                         ShuffleCounter.SHM_BYTES,
                         ShuffleCounter.VERBS_BYTES,
+                        ShuffleCounter.TCP_BYTES,
                         ShuffleCounter.NETTY_BYTES,
                         ShuffleCounter.FILE_BYTES)
                 .mapToLong(statistics::total)

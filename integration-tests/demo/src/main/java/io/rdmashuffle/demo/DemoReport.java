@@ -22,6 +22,7 @@ record DemoReport(String fabric, List<QueryComparison> queries, Map<String, Long
             ShuffleCounter.LOCAL_BYTES,
             ShuffleCounter.SHM_BYTES,
             ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.TCP_BYTES,
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES);
 

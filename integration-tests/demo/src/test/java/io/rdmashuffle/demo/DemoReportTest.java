@@ -56,7 +56,7 @@ class DemoReportTest {
         assertThat(json.at("/queries/0/sortMs").asLong()).isEqualTo(200);
         assertThat(json.at("/queries/0/rdmaMs").asLong()).isEqualTo(100);
         assertThat(json.get("bytes").toString())
-                .isEqualTo("{\"local\":3,\"shm\":12,\"verbs\":0,\"netty\":0,\"file\":0}");
+                .isEqualTo("{\"local\":3,\"shm\":12,\"verbs\":0,\"tcp\":0,\"netty\":0,\"file\":0}");
     }
 
     @Test

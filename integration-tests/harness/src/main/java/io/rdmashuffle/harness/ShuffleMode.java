@@ -7,12 +7,14 @@ import java.util.Map;
 
 /** How shuffle bytes travel; the names are those of {@code spark.shuffle.rdma.fabric.mode}, and Spark's own. */
 public enum ShuffleMode {
-    /** Whatever reaches a peer: shared memory on the same host, RDMA, else Netty. */
+    /** The best path to each peer: shared memory on the same host, RDMA, TCP, else Netty. */
     AUTO,
     /** Shared memory only. */
     SHM,
     /** RDMA, also between executors of one host. */
     VERBS,
+    /** One-sided reads over TCP, also between executors of one host. */
+    TCP,
     /** The pool, served through Spark's block transfer. */
     NETTY,
     /** Spark's own sort shuffle, without the plugin. */

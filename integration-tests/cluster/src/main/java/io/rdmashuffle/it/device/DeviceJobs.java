@@ -41,12 +41,14 @@ public final class DeviceJobs extends Tool {
     private static final List<ShuffleCounter> REMOTE = List.of(
             ShuffleCounter.SHM_BYTES,
             ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.TCP_BYTES,
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES);
     private static final List<ShuffleCounter> BY_PATH = List.of(
             ShuffleCounter.LOCAL_BYTES,
             ShuffleCounter.SHM_BYTES,
             ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.TCP_BYTES,
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES);
 

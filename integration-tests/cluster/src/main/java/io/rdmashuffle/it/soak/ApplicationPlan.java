@@ -54,7 +54,8 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
         Random random = new Random(seed + number * SEED_STEP);
         int executors = way == Way.COPIED || way == Way.ON_DISK ? 4 : 2 + random.nextInt(2);
         Map<String, String> conf = new LinkedHashMap<>();
-        ShuffleMode drawn = pick(random, ShuffleMode.AUTO, ShuffleMode.AUTO, ShuffleMode.SHM, ShuffleMode.NETTY);
+        ShuffleMode drawn =
+                pick(random, ShuffleMode.AUTO, ShuffleMode.AUTO, ShuffleMode.SHM, ShuffleMode.TCP, ShuffleMode.NETTY);
         conf.putAll((fabric == null ? drawn : fabric).conf());
         conf.put("spark.master", "local-cluster[" + executors + ",1,1024]");
         conf.put("spark.shuffle.rdma.pool.directory", poolDirectory.toString());
@@ -64,7 +65,7 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
             pools(random, conf);
             spark(random, conf);
             allocation(random, conf, executors);
-            settle(way, conf);
+            settle(random, way, conf);
             if (fabric != null) {
                 conf.putAll(fabric.conf());
             }
@@ -137,12 +138,13 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
         }
     }
 
-    private static void settle(Way way, Map<String, String> conf) {
+    private static void settle(Random random, Way way, Map<String, String> conf) {
         if (way == Way.DRAWN) {
             return;
         }
         boolean inPlace = way == Way.IN_PLACE;
-        conf.putAll((inPlace ? ShuffleMode.AUTO : ShuffleMode.SHM).conf());
+        ShuffleMode copying = pick(random, ShuffleMode.SHM, ShuffleMode.TCP);
+        conf.putAll((inPlace ? ShuffleMode.AUTO : copying).conf());
         conf.remove("spark.shuffle.compress");
         conf.put("spark.io.encryption.enabled", "false");
         conf.put("spark.serializer", "org.apache.spark.serializer.KryoSerializer");

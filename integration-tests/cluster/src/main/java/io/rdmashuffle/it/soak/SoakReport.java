@@ -21,6 +21,7 @@ final class SoakReport {
             ShuffleCounter.LOCAL_BYTES,
             ShuffleCounter.SHM_BYTES,
             ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.TCP_BYTES,
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES);
 
@@ -136,7 +137,8 @@ final class SoakReport {
     private long oneSidedOrLocal() {
         return counted(ShuffleCounter.LOCAL_BYTES)
                 + counted(ShuffleCounter.SHM_BYTES)
-                + counted(ShuffleCounter.VERBS_BYTES);
+                + counted(ShuffleCounter.VERBS_BYTES)
+                + counted(ShuffleCounter.TCP_BYTES);
     }
 
     @Override

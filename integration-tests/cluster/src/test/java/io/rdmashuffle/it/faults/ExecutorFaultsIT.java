@@ -45,6 +45,7 @@ import scala.Tuple2;
     ShuffleKind.IN_PLACE,
     ShuffleKind.ON_DISK,
     ShuffleKind.STREAMS,
+    ShuffleKind.OVER_TCP,
     ShuffleKind.OVER_NETTY
 })
 class ExecutorFaultsIT {
@@ -150,14 +151,14 @@ class ExecutorFaultsIT {
         watched.assertReadSoAndAllComesBack();
     }
 
-    /** In shared memory a read does not need the owner's help; over Netty its silence must end in a fetch failure. */
+    /** In shared memory a read does not need the owner's help; over a network its silence ends in a fetch failure. */
     @Test
     void stoppedForLongerThanAFetchMayTake() throws Exception {
         Watched watched = cluster.watch();
         FaultTrigger fault = at(Place.REDUCE_TASK_STARTS, 2, () -> Signals.stop(cluster.spark(), 0, STOPPED));
         assertThat(GroupedBytes.sums(watched.prepare(JOB))).isEqualTo(EXPECTED);
         fault.awaitEnd();
-        if (kind == ShuffleKind.OVER_NETTY) {
+        if (kind == ShuffleKind.OVER_NETTY || kind == ShuffleKind.OVER_TCP) {
             assertThat(watched.tasks().failures()).anyMatch(FetchFailed.class::isInstance);
         } else {
             assertThat(watched.tasks().failures()).isEmpty();

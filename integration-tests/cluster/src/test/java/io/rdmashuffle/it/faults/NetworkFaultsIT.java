@@ -72,7 +72,7 @@ class NetworkFaultsIT {
      * that lives, and reads, and whose memory others may still have open.
      */
     @ParameterizedTest
-    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.OVER_NETTY})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.OVER_NETTY, ShuffleKind.OVER_TCP})
     void cutOffForLessAndForMoreThanTheHeartbeatLimit(ShuffleKind kind) throws Exception {
         try (ExecutorHosts hosts = ExecutorHosts.make(HOSTS);
                 KindCluster cluster = KindCluster.start(kind, HOSTS, local, hosts.conf(conf(LIMIT_SECONDS)))) {

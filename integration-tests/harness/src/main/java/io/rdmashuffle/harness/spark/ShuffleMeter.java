@@ -39,6 +39,7 @@ public final class ShuffleMeter {
             ShuffleCounter.LOCAL_BYTES,
             ShuffleCounter.SHM_BYTES,
             ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.TCP_BYTES,
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES,
             ShuffleCounter.DIRECT_BYTES,

@@ -100,8 +100,14 @@ public final class ShuffleEvidence {
     /** Sums of moments mean nothing: only what grows from start to stop is added. */
     private static void addCounter(ShuffleCounter counter, long value) {
         switch (counter) {
-            case LOCAL_BYTES, SHM_BYTES, VERBS_BYTES, NETTY_BYTES, FILE_BYTES, MAP_OUTPUTS_POOLED, MAP_OUTPUTS_FILED ->
-                add(COUNTER + counter.label(), value);
+            case LOCAL_BYTES,
+                    SHM_BYTES,
+                    VERBS_BYTES,
+                    TCP_BYTES,
+                    NETTY_BYTES,
+                    FILE_BYTES,
+                    MAP_OUTPUTS_POOLED,
+                    MAP_OUTPUTS_FILED -> add(COUNTER + counter.label(), value);
             default -> {}
         }
     }
