@@ -33,13 +33,15 @@ import picocli.CommandLine.Option;
 
 /**
  * Bandwidth and operations per second of the verbs fabric beside {@code ib_read_bw}, latency beside
- * {@code ib_read_lat}: same sizes, same depths, in turn, in one run. Or the shared-memory fabric beside memcpy.
+ * {@code ib_read_lat}: same sizes, same depths, in turn, in one run. Or the shared-memory fabric beside memcpy,
+ * or the TCP fabric beside a C program.
  */
 @Command(
         name = "bench fabric",
         description = {
             "READs of the verbs fabric beside perftest's, in one run: ratios of medians. With --shm, which needs no"
-                    + " RDMA device: reads of the shared-memory fabric beside memcpy.",
+                    + " RDMA device: reads of the shared-memory fabric beside memcpy. With --tcp: reads of the TCP"
+                    + " fabric beside a C program, by CPU time.",
             ""
         },
         showDefaultValues = true)
@@ -57,6 +59,12 @@ public final class FabricBench extends Tool {
             description = "reads of the shared-memory fabric beside memcpy instead; of the other options, --sizes,"
                     + " --rounds, --bytes and --json are for it, too")
     private boolean shm;
+
+    @Option(
+            names = "--tcp",
+            description = "reads of the TCP fabric over the loopback device beside a C program instead; of the other"
+                    + " options, --rounds, --bytes and --json are for it, too")
+    private boolean tcp;
 
     @Option(names = "--device", defaultValue = "rxe0", description = "RDMA device")
     private String device = "";
@@ -130,6 +138,11 @@ public final class FabricBench extends Tool {
             List<ShmReads.Pair> pairs = reads.measure(SHARED_MEMORY);
             System.out.println(ShmReads.render(pairs));
             writeJson(pairs.stream().map(ShmReads.Pair::json).toList());
+        } else if (tcp) {
+            TcpReads reads = new TcpReads(rounds, bytes == 0 ? TcpReads.BYTES : bytes);
+            List<TcpReads.Result> results = reads.measure(SHARED_MEMORY);
+            System.out.println(TcpReads.render(results));
+            writeJson(results.stream().map(TcpReads.Result::json).toList());
         } else {
             verbs();
         }

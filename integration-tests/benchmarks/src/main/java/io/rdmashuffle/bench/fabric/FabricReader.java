@@ -18,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,8 +54,13 @@ final class FabricReader implements AutoCloseable {
 
     /** Reads {@code count} times {@code bytes} with {@code depth} outstanding; returns nanoseconds. */
     long run(int bytes, int depth, int count) throws Exception {
+        return run(bytes, 1, depth, count);
+    }
+
+    /** Reads {@code count} times {@code bytes} in slices of equal length; returns nanoseconds. */
+    long run(int bytes, int slices, int depth, int count) throws Exception {
         try (Lease source = reserve(ownerPool, bytes)) {
-            Flow flow = new Flow(source, bytes, count);
+            Flow flow = new Flow(source, bytes, slices, count);
             Lease[] targets = new Lease[depth];
             try {
                 for (int i = 0; i < depth; i++) {
@@ -113,8 +119,12 @@ final class FabricReader implements AutoCloseable {
         private final AtomicReference<@Nullable ReadFailedException> failure = new AtomicReference<>();
         private int toStart;
 
-        Flow(Lease source, int bytes, int count) {
-            this.slices = List.of(new RemoteSlice(source.region().id(), source.offset(), bytes));
+        Flow(Lease source, int bytes, int slices, int count) {
+            int length = bytes / slices;
+            // Backwards, since neighbouring slices would be one range.
+            this.slices = IntStream.iterate(slices - 1, i -> i >= 0, i -> i - 1)
+                    .mapToObj(i -> new RemoteSlice(source.region().id(), source.offset() + (long) i * length, length))
+                    .toList();
             this.left = new CountDownLatch(count);
             this.toStart = count;
         }

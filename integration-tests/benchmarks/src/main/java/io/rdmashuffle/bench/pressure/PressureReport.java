@@ -34,6 +34,7 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
             ShuffleCounter.LOCAL_BYTES,
             ShuffleCounter.SHM_BYTES,
             ShuffleCounter.VERBS_BYTES,
+            ShuffleCounter.TCP_BYTES,
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES);
 
@@ -73,7 +74,7 @@ record PressureReport(Map<String, Object> settings, List<PressurePoint> points) 
                 point -> bytes(
                         point.after(ShuffleCounter.POOL_USED_BYTES), point.after(ShuffleCounter.DISK_USED_BYTES))));
         columns.add(new Column(
-                "local / shm / verbs / netty / file",
+                "local / shm / verbs / tcp / netty / file",
                 true,
                 point -> bytes(PATHS.stream().mapToLong(point::gained).toArray())));
         return columns;

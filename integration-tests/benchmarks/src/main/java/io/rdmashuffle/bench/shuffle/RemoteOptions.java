@@ -4,6 +4,7 @@ package io.rdmashuffle.bench.shuffle;
 import io.rdmashuffle.bench.Configuration;
 import io.rdmashuffle.bench.GarbageLog;
 import io.rdmashuffle.bench.link.LinkModel;
+import io.rdmashuffle.harness.ShuffleMode;
 import java.nio.file.Path;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -33,6 +34,14 @@ final class RemoteOptions extends ShuffleOptions {
     private double delayMicros = 5;
 
     @Option(
+            names = "--link",
+            order = FIRST,
+            paramLabel = "GBITS",
+            description = "Run in a network namespace whose loopback device carries this many Gb/s in total: all"
+                    + " configurations, both directions together; needs root, and --fabric tcp or netty")
+    private double link;
+
+    @Option(
             names = "--unmodelled",
             order = FIRST,
             description = "Copy as fast as this machine does, without the model of a link")
@@ -41,6 +50,9 @@ final class RemoteOptions extends ShuffleOptions {
     @Override
     public void check() {
         super.check();
+        if (link != 0 && !isOverLoopback()) {
+            throw new IllegalArgumentException("--link " + link + " needs --fabric tcp or netty");
+        }
         between("--gigabits", gigabits, 0.001, MAX_GIGABITS);
         between("--delay", delayMicros, 0, MAX_DELAY_MICROS);
     }
@@ -53,15 +65,15 @@ final class RemoteOptions extends ShuffleOptions {
 
     /** Returns the link of executors with ours; null if there is none. */
     @Nullable
-    LinkModel link() {
-        return unmodelled ? null : new LinkModel(gigabits, delayMicros);
+    LinkModel model() {
+        return !isOverLoopback() && !unmodelled ? new LinkModel(gigabits, delayMicros) : null;
     }
 
     @Override
     public Map<String, Object> settings() {
         Map<String, Object> settings = super.settings();
-        LinkModel link = link();
-        settings.put("link", link == null ? "none" : link.toString());
+        LinkModel model = model();
+        settings.put("link", model != null ? model.toString() : link == 0 ? "none" : link + " Gb/s, loopback");
         return settings;
     }
 
@@ -70,12 +82,22 @@ final class RemoteOptions extends ShuffleOptions {
     Map<String, String> conf(Configuration configuration, Path localDir, Path warehouse, GarbageLog garbage) {
         Map<String, String> conf = super.conf(configuration, localDir, warehouse, garbage);
         conf.put("spark.shuffle.readHostLocalDisk", "false");
-        LinkModel link = link();
-        if (configuration == Configuration.OURS && link != null) {
-            conf.putAll(link.settings());
-        } else if (configuration == Configuration.OURS) {
-            conf.put("spark.shuffle.rdma.fabric.shm.inPlace", "false");
+        if (configuration == Configuration.OURS) {
+            conf.putAll(ours());
         }
         return conf;
+    }
+
+    private Map<String, String> ours() {
+        if (isOverLoopback()) {
+            return Map.of();
+        }
+        LinkModel model = model();
+        return model == null ? Map.of("spark.shuffle.rdma.fabric.shm.inPlace", "false") : model.settings();
+    }
+
+    /** Returns whether ours reaches its peers over the loopback device, rather than over the model of a link. */
+    private boolean isOverLoopback() {
+        return fabric() == ShuffleMode.TCP || fabric() == ShuffleMode.NETTY;
     }
 }

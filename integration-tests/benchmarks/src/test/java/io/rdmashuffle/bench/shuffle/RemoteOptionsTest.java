@@ -38,6 +38,14 @@ class RemoteOptionsTest {
     }
 
     @Test
+    void tcpHasNoModelOfALink() {
+        assertThat(conf(Configuration.OURS, "--fabric", "tcp"))
+                .containsEntry("spark.shuffle.rdma.fabric.mode", "tcp")
+                .doesNotContainKey(LinkModel.GIGABITS);
+        assertThat(Refusals.of(commandLine, "--link", "0.8")).contains("--link");
+    }
+
+    @Test
     void theReportSaysWhichLink() {
         commandLine.parseArgs("--gigabits", "25", "--delay", "7.5");
         assertThat(bench.options.settings()).containsEntry("link", "25.0 Gb/s, 7.5 us");

@@ -114,7 +114,7 @@ class ShuffleOptionsTest {
         assertThat(Refusals.of(commandLine, "--pool", "much"))
                 .contains("--pool much")
                 .contains("k, m, g");
-        assertThat(Refusals.of(commandLine, "--fabric", "tcp")).contains("auto, shm, verbs, netty, sort");
+        assertThat(Refusals.of(commandLine, "--fabric", "ucx")).contains("auto, shm, verbs, tcp, netty, sort");
         assertThat(Refusals.of(commandLine, "--conf", "a=b")).contains("spark.");
         assertThat(Refusals.of(commandLine, "skew-400")).contains("skew-400");
     }
