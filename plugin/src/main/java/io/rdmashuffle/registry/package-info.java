@@ -6,11 +6,12 @@
  * {@code io.rdmashuffle.spark.executor} implement.
  *
  * <p>A member is an executor that has announced itself. The driver's side is {@link
- * io.rdmashuffle.registry.RegistryServer}, an executor's {@link io.rdmashuffle.registry.RegistryAgent}. An executor
- * that Spark removes is forgotten in {@link io.rdmashuffle.registry.RegistryServer#memberRemoved}; the next flush
- * tells the other members, each of which drops it from its {@link io.rdmashuffle.registry.MembershipView} and tells
- * its {@link io.rdmashuffle.registry.MembershipListener}, {@code peer.PeerPaths}, which ends the path and what the
- * executor reads.
+ * io.rdmashuffle.registry.RegistryServer}, an executor's {@link io.rdmashuffle.registry.RegistryAgent}. When
+ * Spark removes an executor, {@code spark.driver.DriverEndpoint} calls {@link
+ * io.rdmashuffle.registry.RegistryServer#memberRemoved}, which removes its registration. The next flush notifies the
+ * other members. Each drops it from its {@link io.rdmashuffle.registry.MembershipView} and notifies its {@link
+ * io.rdmashuffle.registry.MembershipListener}: {@code peer.PeerPaths#changed} ends the path to the executor and what
+ * the executor reads.
  *
  * <p>May use {@code conf}, Kryo and SLF4J. Must never import Spark, know what is inside an address, own a thread, or
  * wait without a deadline.

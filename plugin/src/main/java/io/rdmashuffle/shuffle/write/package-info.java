@@ -6,9 +6,9 @@
  * <p>A row is copied into {@link io.rdmashuffle.shuffle.write.PartitionedRecordBuffer} when it is taken. At commit each
  * partition is copied from there through {@link io.rdmashuffle.shuffle.write.PoolMapOutputWriter} into the pool, by
  * {@link io.rdmashuffle.store.ChunkedOutput#append(io.rdmashuffle.store.ChunkedOutput.Source, int,
- * java.util.zip.Checksum)}: one copy. Records that were spilled, are compressed or go to a file take a stream. Spark's
- * own writers come in through {@link io.rdmashuffle.shuffle.write.PoolExecutorComponents}. An output for which neither
- * memory nor the disk tier has room becomes one of Spark's shuffle files.
+ * java.util.zip.Checksum)}. Spilled or compressed records enter the pool through a stream of the same writer. Spark's
+ * own writers come in through {@link io.rdmashuffle.shuffle.write.PoolExecutorComponents}. {@code
+ * PoolMapOutputWriter#moveToFile} moves an output to a Spark shuffle file when both tiers are full.
  *
  * <p>May use {@code conf}, {@code directory}, {@code lifecycle}, {@code memory}, {@code memory.disk},
  * {@code memory.slice}, {@code shuffle}, {@code shuffle.combine}, {@code shuffle.format}, {@code spark.compat},

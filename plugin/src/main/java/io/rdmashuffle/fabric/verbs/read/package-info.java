@@ -4,7 +4,8 @@
  *
  * <p>Each {@link io.rdmashuffle.fabric.verbs.read.DataThread} has a
  * {@link io.rdmashuffle.fabric.verbs.read.PeerReadChannel} to each peer, and all queue pairs that these read through;
- * READs are posted in {@link io.rdmashuffle.fabric.verbs.read.RequestPoster#postReads}. May use
+ * {@link io.rdmashuffle.fabric.verbs.read.RequestPoster#postReads} hands READs to {@code QueuePair#post} of the module
+ * native-verbs. May use
  * {@code io.rdmashuffle.ffi}, {@code io.rdmashuffle.memory}, {@code io.rdmashuffle.memory.slice},
  * {@code io.rdmashuffle.fabric}, {@code io.rdmashuffle.fabric.verbs.device},
  * {@code io.rdmashuffle.fabric.verbs.connect}, {@code io.rdmashuffle.verbs} and SLF4J. Must never make a connection
