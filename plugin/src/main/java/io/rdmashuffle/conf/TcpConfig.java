@@ -22,7 +22,7 @@ public final class TcpConfig {
             .between("1", "16")
             .doc("""
                 Threads of an executor that read over TCP, each with one connection to each peer, and as many that serve
-                peers. One moves 1 to 2 GB/s.
+                peers. One of each moved 1.3 to 3.7 GB/s over the loopback device of a machine with 2 cores.
                 """);
     public static final ConfigEntry<Duration> CONNECT_TIMEOUT = ConfigEntry.duration("fabric.tcp.connectTimeout", "10s")
             .between("100ms", "5min")
@@ -33,8 +33,8 @@ public final class TcpConfig {
     public static final ConfigEntry<Duration> IDLE_TIMEOUT = ConfigEntry.duration("fabric.tcp.idleTimeout", "5min")
             .between("0ms", "1d")
             .doc("""
-                Time without a read after which a connection is closed; the next read opens it again, in about a
-                millisecond. 0 keeps it until the peer is gone.
+                Time without a read after which a connection is closed; the next read opens it again. 0 keeps it
+                until the peer is gone.
                 """);
 
     static final List<ConfigEntry<?>> ENTRIES = List.of(PORT, THREADS, CONNECT_TIMEOUT, IDLE_TIMEOUT);

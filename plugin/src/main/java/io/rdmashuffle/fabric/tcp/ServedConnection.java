@@ -52,7 +52,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         /** Returns the secret that both ends prove. */
         Secret secret();
 
-        /** Takes note of a refusal. */
+        /** Logs a refusal. */
         void refused(SocketChannel channel, Verdict verdict);
 
         /** Returns the time without a request after which a connection is closed. */
@@ -61,7 +61,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         /** Returns the time after which a connection is closed whose peer does not receive. */
         long stalledNanos();
 
-        /** Takes note of the end of a connection. */
+        /** Counts the end of a connection. */
         void closed();
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.tcp;
 
-import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.BlockingReads;
@@ -224,6 +223,5 @@ class TcpStrangerTest {
             socket.getOutputStream().write(request.array());
         }
         assertServesPeers();
-        eventually().untilAsserted(this::assertServesPeers);
     }
 }

@@ -15,7 +15,7 @@ import picocli.CommandLine.Mixin;
                     + " over Netty through the loopback device, ours by READs over the model of a link, in turn; with"
                     + " --fabric tcp ours reads over TCP through the loopback device, too. The model is never faster"
                     + " than the link that is stated, but it copies with a processor, and wakes some 50 us late:"
-                    + " its processor time is shown apart and is in no ratio of processor time, but"
+                    + " its CPU time is shown apart and is in no ratio of CPU time, but"
                     + " on a machine with few processors it is in the ratios of time.",
             "",
             "bin/bench remote --guests --help tells of jobs across two virtual machines.",
