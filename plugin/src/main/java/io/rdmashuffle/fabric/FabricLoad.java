@@ -11,6 +11,7 @@ package io.rdmashuffle.fabric;
  * @param connections that are open
  * @param connectionsOpened connections that were opened
  * @param connectionsLost connections that were given up after an error or a deadline
+ * @param bytesPerSecond bytes that reads bring while any is in flight, of late; 0 if it is not known
  */
 public record FabricLoad(
         long readsInFlight,
@@ -19,9 +20,10 @@ public record FabricLoad(
         long readsFailed,
         long connections,
         long connectionsOpened,
-        long connectionsLost) {
+        long connectionsLost,
+        long bytesPerSecond) {
     /** Nothing. */
-    public static final FabricLoad NONE = new FabricLoad(0, 0, 0, 0, 0, 0, 0);
+    public static final FabricLoad NONE = new FabricLoad(0, 0, 0, 0, 0, 0, 0, 0);
 
     /** Returns the sum. */
     public FabricLoad plus(FabricLoad more) {
@@ -32,6 +34,7 @@ public record FabricLoad(
                 readsFailed + more.readsFailed,
                 connections + more.connections,
                 connectionsOpened + more.connectionsOpened,
-                connectionsLost + more.connectionsLost);
+                connectionsLost + more.connectionsLost,
+                bytesPerSecond + more.bytesPerSecond);
     }
 }

@@ -51,7 +51,7 @@ public final class InFlightReads {
      */
     public void succeed(ReadRequest request, long startedNanos) {
         limit.release(cost(request));
-        meter.succeeded(System.nanoTime() - startedNanos);
+        meter.succeeded(request.lengthBytes(), startedNanos, System.nanoTime());
         if (isFirst(request)) {
             try {
                 request.listener().succeeded(request);

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.LongAdder;
 /**
  * Counts how reads over connections begin and end, and how long they take.
  *
- * <p><b>Threading:</b> thread-safe; counting takes no lock and makes no garbage.
+ * <p><b>Threading:</b> thread-safe; counting makes no garbage.
  */
 public final class ReadMeter {
     private final LongAdder begun = new LongAdder();
@@ -17,22 +17,31 @@ public final class ReadMeter {
     private final LongAdder opened = new LongAdder();
     private final LongAdder closed = new LongAdder();
     private final LongAdder lost = new LongAdder();
+    private final ReadRate rate = new ReadRate();
     private final AtomicLongArray latencies = new AtomicLongArray(Latencies.BUCKETS);
 
     /** Counts a read that begins. */
     public void begun() {
         begun.increment();
+        rate.begun(System.nanoTime());
     }
 
-    /** Counts a read that has succeeded after so long. */
-    public void succeeded(long nanos) {
+    /**
+     * Counts a read whose bytes have arrived.
+     *
+     * @param startedNanos {@link System#nanoTime()} at its beginning
+     * @param nowNanos likewise, now
+     */
+    public void succeeded(long bytes, long startedNanos, long nowNanos) {
         ended.increment();
-        latencies.incrementAndGet(Latencies.bucket(nanos));
+        rate.succeeded(bytes, nowNanos);
+        latencies.incrementAndGet(Latencies.bucket(nowNanos - startedNanos));
     }
 
     /** Counts a read that has failed for good. */
     public void failed() {
         ended.increment();
+        rate.failed();
         failed.increment();
     }
 
@@ -63,7 +72,14 @@ public final class ReadMeter {
         long connections = closed.sum();
         long made = opened.sum();
         return new FabricLoad(
-                begun.sum() - reads, bytesInFlight, retried.sum(), failed.sum(), made - connections, made, lost.sum());
+                begun.sum() - reads,
+                bytesInFlight,
+                retried.sum(),
+                failed.sum(),
+                made - connections,
+                made,
+                lost.sum(),
+                rate.bytesPerSecond());
     }
 
     /** Returns how long reads that succeeded have taken. */

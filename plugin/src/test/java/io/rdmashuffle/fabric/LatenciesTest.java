@@ -34,10 +34,10 @@ class LatenciesTest {
     void quantilesAreEndsOfRanges() {
         ReadMeter meter = new ReadMeter();
         for (int i = 0; i < 90; i++) {
-            meter.succeeded(micros(3));
+            meter.succeeded(1, 0, micros(3));
         }
         for (int i = 0; i < 10; i++) {
-            meter.succeeded(micros(1000));
+            meter.succeeded(1, 0, micros(1000));
         }
         Latencies latencies = meter.latencies();
         assertThat(latencies.total()).isEqualTo(100);
@@ -70,8 +70,8 @@ class LatenciesTest {
         meter.begun();
         meter.retried();
         meter.failed();
-        meter.succeeded(1);
-        assertThat(meter.load(77)).isEqualTo(new FabricLoad(1, 77, 1, 1, 1, 2, 1));
-        assertThat(meter.load(0).plus(meter.load(3))).isEqualTo(new FabricLoad(2, 3, 2, 2, 2, 4, 2));
+        meter.succeeded(1, 0, 1);
+        assertThat(meter.load(77)).isEqualTo(new FabricLoad(1, 77, 1, 1, 1, 2, 1, 0));
+        assertThat(meter.load(0).plus(meter.load(3))).isEqualTo(new FabricLoad(2, 3, 2, 2, 2, 4, 2, 0));
     }
 }

@@ -169,7 +169,7 @@ public final class ShmFabric implements Fabric {
 
     @Override
     public FabricLoad load() {
-        return new FabricLoad(0, copyThreads.bytesInFlight(), 0, 0, 0, 0, 0);
+        return new FabricLoad(0, copyThreads.bytesInFlight(), 0, 0, 0, 0, 0, 0);
     }
 
     @Override

@@ -120,7 +120,7 @@ public final class TcpFabric implements Fabric {
         TcpAddress known = localAddress;
         if (known == null) {
             String host = settings.host().get();
-            known = new TcpAddress(fabricId, host, closed ? 0 : listen(host));
+            known = new TcpAddress(fabricId, host, closed ? 0 : listen(host), LinkSpeed.ofHost(host));
             localAddress = known;
         }
         return known.encode();
@@ -191,6 +191,16 @@ public final class TcpFabric implements Fabric {
         Long process = fabricIdOf(address);
         if (process != null) {
             admissions.admit(process);
+        }
+    }
+
+    /** Returns the speed of a process's network interface in Mb/s; 0 if it does not know it, or this is no address. */
+    public static int linkMegabits(byte[] address) {
+        try {
+            return TcpAddress.decode(address).linkMegabits();
+        } catch (PeerUnreachableException e) {
+            LOG.debug("An address that names no process", e);
+            return 0;
         }
     }
 

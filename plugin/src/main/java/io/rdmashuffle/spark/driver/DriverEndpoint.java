@@ -73,6 +73,7 @@ public final class DriverEndpoint implements AutoCloseable {
             Executors.newSingleThreadScheduledExecutor(new DaemonThreads("registry"));
 
     private final MapOutputTrackerMaster tracker;
+    private final Map<String, Integer> cores = new ConcurrentHashMap<>();
     private final TransferCompression compression;
     private final RpcEndpointRef self;
     private final RemovalListener removals = new RemovalListener();
@@ -90,7 +91,7 @@ public final class DriverEndpoint implements AutoCloseable {
         this.tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
         this.registry =
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
-        this.compression = new TransferCompression(registry::members, this::executorHosts);
+        this.compression = new TransferCompression(registry::members, this::executorHosts, this::coresOf);
         this.self = rpcEnv.setupEndpoint(RegistryEndpoint.DRIVER, new RegistryEndpoint(rpcEnv, codec, this::handle));
         // Not among the user's listeners: behind a slow one events come late, and the queue drops what it cannot hold.
         context.listenerBus().addToManagementQueue(removals);
@@ -116,7 +117,13 @@ public final class DriverEndpoint implements AutoCloseable {
 
     /** Asks all members at once for their reports, and passes on those that come in time. */
     public void collectReports(Duration timeout) {
-        Set<String> unused = askForReports(timeout, reports);
+        Set<String> unused = askForReports(timeout, this::take);
+    }
+
+    private void take(Report report) {
+        compression.measured(
+                report.executorId(), CounterValues.ofNames(report.counters()).get(ShuffleCounter.READ_MEGABITS));
+        reports.accept(report);
     }
 
     /** Returns the executors whose reports did not come in time. */
@@ -199,9 +206,28 @@ public final class DriverEndpoint implements AutoCloseable {
         return hosts;
     }
 
+    /** Returns the cores of an executor; 0 if Spark does not know it, or not any more. */
+    private int coresOf(String executorId) {
+        Integer known = cores.get(executorId);
+        if (known != null) {
+            return known;
+        }
+        try {
+            int found = context.statusStore().executorSummary(executorId).totalCores();
+            if (found > 0) {
+                cores.put(executorId, found);
+            }
+            return found;
+        } catch (RuntimeException e) {
+            // NoSuchElementException while Spark has not processed the event of its start.
+            LOG.debug("The cores of executor {} are not known now", executorId, e);
+            return 0;
+        }
+    }
+
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
         if (message instanceof Report report) {
-            reports.accept(report);
+            take(report);
             return new Taken();
         }
         if (message instanceof CompressionRequest request) {
@@ -248,6 +274,8 @@ public final class DriverEndpoint implements AutoCloseable {
         @Override
         public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
             endpoints.remove(event.executorId());
+            cores.remove(event.executorId());
+            compression.executorRemoved(event.executorId());
             registry.memberRemoved(event.executorId());
         }
     }

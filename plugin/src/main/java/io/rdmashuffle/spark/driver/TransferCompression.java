@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark.driver;
 
 import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.fabric.tcp.TcpFabric;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.shuffle.NetworkCompression;
@@ -15,18 +16,28 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides for each direct shuffle whether it is compressed: where fewer than half of the pairs of executors can read
- * from one another one-sidedly, most bytes cross the network as with sort shuffle, which compresses them.
+ * Decides for each direct shuffle whether it is compressed, by what the network carries (ADR 22 and 31):
  *
- * <p>Two executors can if both have a fabric that leaves the host, or if their pools lie in the same memory. Executors
- * that Spark knows, but that have not announced themselves yet, are taken to be like those that have.
+ * <ul>
+ *   <li>where fewer than half of the pairs of executors can read from one another one-sidedly, most bytes cross the
+ *       network as with sort shuffle, which compresses them;
+ *   <li>where they can, but the network has less than {@link #MIN_MEGABITS} for each core that works on the shuffle,
+ *       sending the bytes takes longer than a codec.
+ * </ul>
+ *
+ * <p>Two executors can read one-sidedly if both have a fabric that leaves the host, or if their pools lie in the same
+ * memory. Executors that Spark knows, but that have not announced themselves yet, are taken to be like those that have.
+ * The network's throughput is what reads have been measured to get, or before there were any, the speed that network
+ * interfaces report; where neither is known, rows stay bare.
  *
  * <p><b>Threading:</b> thread-safe; Spark is asked without a lock held. <b>Ownership:</b> keeps what writers were told
- * until {@link #forget}; the other decisions go with the shuffle's handle.
+ * until {@link #forget}, and what executors measured until {@link #executorRemoved}; the other decisions go with the
+ * shuffle's handle.
  */
 final class TransferCompression {
     private static final Logger LOG = LoggerFactory.getLogger(TransferCompression.class);
@@ -35,8 +46,14 @@ final class TransferCompression {
     private static final Set<String> WITHIN_A_HOST =
             Set.of(ShmFabric.NAME, PeerAddress.NAME, PeerPaths.DIRECTORY_ADDRESS);
 
+    /** Mb/s for a core, below which a codec takes less time than the bytes that it saves. */
+    static final double MIN_MEGABITS = 200;
+
     private final Supplier<List<Member>> members;
     private final Supplier<Map<String, String>> hosts;
+    private final ToIntFunction<String> cores;
+    /** What reads of an executor have been measured to get, by its id. */
+    private final Map<String, Long> measuredMegabits = new ConcurrentHashMap<>();
     /** What writers were told. */
     private final Map<Integer, Boolean> decided = new ConcurrentHashMap<>();
 
@@ -47,10 +64,25 @@ final class TransferCompression {
      *
      * @param members executors that have announced themselves
      * @param hosts of all executors that Spark knows, by executor id
+     * @param cores of an executor, by its id
      */
-    TransferCompression(Supplier<List<Member>> members, Supplier<Map<String, String>> hosts) {
+    TransferCompression(
+            Supplier<List<Member>> members, Supplier<Map<String, String>> hosts, ToIntFunction<String> cores) {
         this.members = members;
         this.hosts = hosts;
+        this.cores = cores;
+    }
+
+    /** Takes the Mb/s that reads of an executor get; 0 if it does not know yet. */
+    void measured(String executorId, long megabits) {
+        if (megabits > 0) {
+            measuredMegabits.put(executorId, megabits);
+        }
+    }
+
+    /** Drops what an executor has measured. */
+    void executorRemoved(String executorId) {
+        measuredMegabits.remove(executorId);
     }
 
     /** Decides, unless no executor has announced itself yet. */
@@ -73,16 +105,60 @@ final class TransferCompression {
     }
 
     private boolean compressesNow(int shuffleId) {
-        boolean compressed = !isMostlyOneSided(members.get(), hosts.get());
+        List<Member> announced = members.get();
+        Map<String, String> known = hosts.get();
+        Places places = places(announced, known);
+        double megabits = megabitsOfCore(announced, known);
+        boolean isSlow = megabits > 0 && places.pairs() * megabits < places.networkedPairs() * MIN_MEGABITS;
+        boolean compressed = isSlow || 2 * places.oneSidedPairs() < places.pairs();
         if (compresses.getAndSet(compressed) != compressed) {
             LOG.info(
-                    "Shuffles are {} from shuffle {} on: {} of the pairs of executors can read one-sidedly"
+                    "Shuffles are {} from shuffle {} on: {} of {} pairs of executors can read one-sidedly, {} of them"
+                            + " over a network with {} Mb/s for each core"
                             + " (spark.shuffle.compress, spark.shuffle.rdma.fabric.mode)",
                     compressed ? "compressed" : "bare",
                     shuffleId,
-                    compressed ? "fewer than half" : "at least half");
+                    places.oneSidedPairs(),
+                    places.pairs(),
+                    places.networkedPairs(),
+                    megabits > 0 ? Math.round(megabits) : "unknown");
         }
         return compressed;
+    }
+
+    /** Returns the Mb/s that the network has for a core; 0 if that is not known. */
+    private double megabitsOfCore(Collection<Member> announced, Map<String, String> known) {
+        long measured = 0;
+        long measuring = 0;
+        Map<String, Integer> speeds = new HashMap<>();
+        for (Member member : announced) {
+            String executorId = member.executorId();
+            Long megabits = measuredMegabits.get(executorId);
+            if (megabits != null) {
+                measured += megabits;
+                measuring += Math.max(1, cores.applyAsInt(executorId));
+            }
+            byte[] address = member.address(TcpFabric.NAME);
+            if (address != null) {
+                speeds.merge(known.getOrDefault(executorId, executorId), TcpFabric.linkMegabits(address), Math::max);
+            }
+        }
+        return measuring > 0 ? (double) measured / measuring : reportedMegabitsOfCore(speeds, known);
+    }
+
+    /** Likewise, by the speed that the network interface of each host reports; its executors share it. */
+    private double reportedMegabitsOfCore(Map<String, Integer> speeds, Map<String, String> known) {
+        long megabits = 0;
+        long sharing = 0;
+        for (Map.Entry<String, String> executor : known.entrySet()) {
+            if (speeds.getOrDefault(executor.getValue(), 0) > 0) {
+                sharing += Math.max(1, cores.applyAsInt(executor.getKey()));
+            }
+        }
+        for (int speed : speeds.values()) {
+            megabits += speed;
+        }
+        return sharing > 0 ? (double) megabits / sharing : 0;
     }
 
     /** Drops the decision for a shuffle that has been removed. */
@@ -90,11 +166,8 @@ final class TransferCompression {
         decided.remove(shuffleId);
     }
 
-    /**
-     * Returns whether at least half of the pairs of executors have a one-sided path; one executor alone reads all that
-     * it reads from itself.
-     */
-    static boolean isMostlyOneSided(Collection<Member> members, Map<String, String> hosts) {
+    /** Returns where executors are; one executor alone has no pair, and reads all that it reads from itself. */
+    private static Places places(Collection<Member> members, Map<String, String> hosts) {
         Map<String, String> memoryByHost = new HashMap<>();
         Places places = new Places();
         Set<String> announced = new HashSet<>();
@@ -113,7 +186,7 @@ final class TransferCompression {
                 places.add(memoryByHost.getOrDefault(host, "host " + host), networked);
             }
         });
-        return 2 * places.oneSidedPairs() >= places.pairs();
+        return places;
     }
 
     private static String memoryOf(Member member) {
@@ -142,9 +215,13 @@ final class TransferCompression {
             return pairsOf(sum(all));
         }
 
-        /** Pairs that share memory, and pairs over the network that do not. */
         long oneSidedPairs() {
-            return pairsWithin(all) + pairsOf(sum(networked)) - pairsWithin(networked);
+            return pairsWithin(all) + networkedPairs();
+        }
+
+        /** Pairs that read from one another one-sidedly over a network, since they share no memory. */
+        long networkedPairs() {
+            return pairsOf(sum(networked)) - pairsWithin(networked);
         }
 
         private static long sum(Map<String, Integer> counts) {

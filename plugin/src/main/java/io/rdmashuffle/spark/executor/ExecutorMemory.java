@@ -63,6 +63,11 @@ public final class ExecutorMemory implements AutoCloseable {
     /** So much is reserved on disk at a time: few system calls, and little that a small job leaves unused. */
     private static final long DISK_GROWTH_BYTES = 16 << 20;
 
+    private static final long LEAST_READ_BYTES = 16 << 20;
+    private static final long READ_SHARE = 32;
+
+    private static final long MEGA = 1_000_000;
+
     /** In each local directory: as many as an executor usually has cores. */
     private static final int DISK_FILES = 8;
 
@@ -98,7 +103,7 @@ public final class ExecutorMemory implements AutoCloseable {
         boolean stages = pool.disk() != null && fabrics.stream().anyMatch(Fabric::stages);
         pool.memory()
                 .setAside(
-                        copies ? config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT) : 0,
+                        copies ? readBytes(config, settings.capBytes()) : 0,
                         stages ? config.fabricMaxBytesStaged() : 0);
         fabrics.forEach(fabric -> fabric.serve(pool));
         this.store = new MapOutputStore(directory, counters);
@@ -114,6 +119,13 @@ public final class ExecutorMemory implements AutoCloseable {
         this.demotion = pool.disk() == null
                 ? null
                 : new Demotion(pool, store, counters, config.get(ShuffleConfig.POOL_HIGH_WATER_MARK), grace);
+    }
+
+    /** Returns what is kept for reads of all that they may have in flight: not much of a pool that outputs need. */
+    static long readBytes(ShuffleConfig config, long capBytes) {
+        return Math.min(
+                config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT),
+                Math.max(LEAST_READ_BYTES, capBytes / READ_SHARE));
     }
 
     private MapOutputDirectory directory(int slots, PoolSizing sizing) throws InterruptedException {
@@ -330,6 +342,7 @@ public final class ExecutorMemory implements AutoCloseable {
     private static void addLoad(Map<ShuffleCounter, Long> values, FabricLoad load) {
         values.put(ShuffleCounter.READS_IN_FLIGHT, load.readsInFlight());
         values.put(ShuffleCounter.IN_FLIGHT_BYTES, load.bytesInFlight());
+        values.put(ShuffleCounter.READ_MEGABITS, load.bytesPerSecond() * Byte.SIZE / MEGA);
         values.put(ShuffleCounter.READS_RETRIED, load.readsRetried());
         values.put(ShuffleCounter.READS_FAILED, load.readsFailed());
         values.put(ShuffleCounter.CONNECTIONS, load.connections());

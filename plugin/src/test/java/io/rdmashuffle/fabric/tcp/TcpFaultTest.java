@@ -175,7 +175,7 @@ class TcpFaultTest {
     void anotherProcessAtTheSameAddressIsNotMistakenForThePeer() throws Exception {
         Node owner = node(TestTcp.fabric(8 << 20));
         TcpAddress truth = TcpAddress.decode(owner.fabric().localAddress());
-        byte[] stale = new TcpAddress(truth.fabricId() + 1, truth.host(), truth.port()).encode();
+        byte[] stale = new TcpAddress(truth.fabricId() + 1, truth.host(), truth.port(), 0).encode();
         try (Peer peer = reader.fabric().connect("stale", stale)) {
             ReadFailedException failure = failure(peer, new RemoteSlice(0, 0, 64), LONG);
             assertThat(failure.reason()).isEqualTo(Reason.PEER_GONE);

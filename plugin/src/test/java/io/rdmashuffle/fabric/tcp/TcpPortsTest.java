@@ -74,7 +74,7 @@ class TcpPortsTest {
 
     @Test
     void hostThatCannotBeResolvedIsUnreachable() throws Exception {
-        byte[] address = new TcpAddress(1, "no-such-host.invalid", 4000).encode();
+        byte[] address = new TcpAddress(1, "no-such-host.invalid", 4000, 0).encode();
         try (TcpFabric reader = fabric(TestTcp.HOST, Ports.ANY)) {
             assertThatThrownBy(() -> reader.connect("7", address))
                     .isInstanceOf(PeerUnreachableException.class)

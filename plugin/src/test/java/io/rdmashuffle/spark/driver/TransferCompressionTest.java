@@ -32,11 +32,15 @@ class TransferCompressionTest {
     @TempDir
     Path elsewhere;
 
+    /** Mb/s that are too few for four cores. */
+    private static final long SLOW = 4 * (long) TransferCompression.MIN_MEGABITS - 1;
+
     private Node node;
     private Node apart;
     private final List<Member> members = new ArrayList<>();
     private final Map<String, String> hosts = new HashMap<>();
-    private final TransferCompression compression = new TransferCompression(() -> members, () -> hosts);
+    private int cores = 4;
+    private final TransferCompression compression = new TransferCompression(() -> members, () -> hosts, id -> cores);
 
     @BeforeEach
     void open() {
@@ -117,6 +121,45 @@ class TransferCompressionTest {
         }
         // 12 of 28 pairs.
         assertThat(compression.decide(7)).isTrue();
+    }
+
+    @Test
+    void aNetworkThatIsMeasuredToBeSlowIsSpared() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        assertThat(compression.decide(7)).isFalse();
+        compression.measured("0", 0);
+        assertThat(compression.decide(8)).isFalse();
+        compression.measured("0", SLOW);
+        assertThat(compression.decide(9)).isTrue();
+        assertThat(compression.decide(7)).isFalse();
+        compression.measured("1", 3 * SLOW);
+        assertThat(compression.decide(10)).isFalse();
+        compression.executorRemoved("1");
+        assertThat(compression.decide(11)).isTrue();
+    }
+
+    @Test
+    void moreCoresNeedMoreOfTheNetwork() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.measured("0", 2 * SLOW);
+        assertThat(compression.decide(7)).isFalse();
+        cores = 16;
+        assertThat(compression.decide(8)).isTrue();
+    }
+
+    /** 12 of 28 pairs share memory, so that less of a shuffle crosses the network. */
+    @Test
+    void sharedMemorySparesTheNetwork() {
+        for (int i = 0; i < 4; i++) {
+            announceRdma("a" + i, "a", node);
+            announceRdma("b" + i, "b", apart);
+        }
+        compression.measured("a0", SLOW);
+        assertThat(compression.decide(7)).isFalse();
+        compression.measured("a0", SLOW / 2);
+        assertThat(compression.decide(8)).isTrue();
     }
 
     @Test

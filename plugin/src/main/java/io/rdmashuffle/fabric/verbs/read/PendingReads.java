@@ -88,7 +88,7 @@ public final class PendingReads {
     private void end(PendingRead read, @Nullable ReadFailedException failure) {
         limit.release(cost(read.request()));
         if (failure == null) {
-            meter.succeeded(System.nanoTime() - read.startedNanos());
+            meter.succeeded(read.request().lengthBytes(), read.startedNanos(), System.nanoTime());
         } else {
             meter.failed();
         }

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric;
+
+/**
+ * Throughput of a network while reads use it: bytes that arrive, over the time in which at least one read is in flight.
+ *
+ * <p>A busy period with less than {@value #MIN_PERIOD_BYTES} bytes is left out, since its time is latency, and so is
+ * one in which a read failed. Recent periods weigh most: the sums are halved whenever they cover two seconds.
+ *
+ * <p><b>Threading:</b> thread-safe.
+ */
+final class ReadRate {
+    private static final long MIN_PERIOD_BYTES = 1 << 20;
+    private static final long LONGEST_PERIOD_NANOS = 100_000_000;
+    private static final long WINDOW_NANOS = 2_000_000_000;
+    /** So many bytes, or half a window, and the rate is known. */
+    private static final long ENOUGH_BYTES = 16 << 20;
+
+    private static final double NANOS_PER_SECOND = 1e9;
+
+    private int inFlight;
+    private long periodStartNanos;
+    private long periodBytes;
+    private boolean failed;
+    private long windowNanos;
+    private long windowBytes;
+
+    /** Counts a read that begins. */
+    synchronized void begun(long nowNanos) {
+        if (inFlight++ == 0) {
+            startPeriod(nowNanos);
+        }
+    }
+
+    /** Counts a read whose bytes have all arrived. */
+    synchronized void succeeded(long bytes, long nowNanos) {
+        periodBytes += bytes;
+        inFlight--;
+        if (inFlight == 0 || nowNanos - periodStartNanos >= LONGEST_PERIOD_NANOS) {
+            endPeriod(nowNanos);
+        }
+    }
+
+    /** Counts the end of a read that has failed. */
+    synchronized void failed() {
+        inFlight--;
+        failed = true;
+    }
+
+    private void startPeriod(long nowNanos) {
+        periodStartNanos = nowNanos;
+        periodBytes = 0;
+        failed = false;
+    }
+
+    private void endPeriod(long nowNanos) {
+        if (periodBytes >= MIN_PERIOD_BYTES && !failed) {
+            windowBytes += periodBytes;
+            windowNanos += nowNanos - periodStartNanos;
+            if (windowNanos >= WINDOW_NANOS) {
+                windowBytes /= 2;
+                windowNanos /= 2;
+            }
+        }
+        startPeriod(nowNanos);
+    }
+
+    /** Returns bytes a second; 0 while too few have arrived to tell. */
+    synchronized long bytesPerSecond() {
+        boolean isKnown = windowNanos > 0 && (windowBytes >= ENOUGH_BYTES || windowNanos >= WINDOW_NANOS / 2);
+        return isKnown ? (long) (windowBytes * NANOS_PER_SECOND / windowNanos) : 0;
+    }
+}
