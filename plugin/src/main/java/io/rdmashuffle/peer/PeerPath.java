@@ -11,6 +11,8 @@ import io.rdmashuffle.store.ShuffleCounter;
  * @param executorId whose outputs
  * @param peer its memory
  * @param directory what is where in that memory
+ * @param fabric name of what reaches it
  * @param counter where bytes read on this path are counted
  */
-public record PeerPath(String executorId, Peer peer, RemoteDirectory directory, ShuffleCounter counter) {}
+public record PeerPath(
+        String executorId, Peer peer, RemoteDirectory directory, String fabric, ShuffleCounter counter) {}

@@ -10,6 +10,7 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.MemberLookup;
 import io.rdmashuffle.registry.MembershipListener;
@@ -35,8 +36,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Chooses for each peer the best fabric that reaches it, and remembers which do not.
  *
- * <p>A path that failed is given up for a while, during which Spark's block transfer serves that peer; then it is tried
- * again. A member that leaves is not read from any more, and reads here no more.
+ * <p>A path that failed is given up for a while, during which the next fabric that reaches the peer is used, or none if
+ * the peer itself is gone; Spark's block transfer serves what is left. Then the path is tried again. A member that
+ * leaves is not read from any more, and reads here no more.
  *
  * <p><b>Threading:</b> thread-safe; connecting to one peer does not hold up the others.
  *
@@ -133,14 +135,15 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return;
         }
         Route route = routes.get(path.executorId());
-        if (route != null && route.quarantine(path, String.valueOf(failure.getMessage()))) {
+        if (route != null && route.quarantine(path, failure)) {
             quarantines.increment();
             // It may have come back under another address.
             members.recheck(path.executorId());
             LOG.warn(
-                    "One-sided reads from executor {} failed: using Spark's block transfer for {}"
+                    "One-sided reads from executor {} failed: not reading from it by {} for {}"
                             + " (spark.shuffle.rdma.peer.quarantine)",
                     path.executorId(),
+                    path.fabric(),
                     Quantities.duration(quarantine),
                     failure);
         }
@@ -165,7 +168,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 .collect(Collectors.toSet());
     }
 
-    /** Returns the executors that are not read from one-sidedly for a while, since a path to them failed. */
+    /** Returns the executors to which a path failed that is not used for a while. */
     public List<String> quarantined() {
         return routes.entrySet().stream()
                 .filter(entry -> entry.getValue().isQuarantined())
@@ -258,24 +261,51 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         private volatile boolean unreachable;
         private boolean retired;
         private String reason = "the driver does not know that executor";
-        private volatile long quarantinedUntil = System.nanoTime();
+        /** Until when fabrics are not used, by name. */
+        private final Map<String, Long> quarantinedUntil = new ConcurrentHashMap<>();
+        /** Paths that a better one has replaced; reads of them may be in flight. */
+        private final List<PeerPath> replaced = new ArrayList<>();
 
         Route(String executorId) {
             this.executorId = executorId;
         }
 
         synchronized @Nullable PeerPath path() {
-            if (path != null || unreachable || retired || System.nanoTime() - quarantinedUntil < 0) {
+            if (unreachable || retired || (path != null && !mayImprove(path))) {
                 return path;
+            }
+            if (path == null && fabrics.stream().allMatch(this::isQuarantined)) {
+                return null;
             }
             Member member = members.lookup(executorId).orElse(null);
             // The look-up itself may have brought the news that this executor was replaced, which retires this route.
             if (member != null && !retired && !closed) {
+                if (path != null) {
+                    replaced.add(path);
+                }
                 path = connect(member);
                 known = path;
-                unreachable = path == null;
+                unreachable = path == null && quarantinedUntil.isEmpty();
             }
             return path;
+        }
+
+        /** Returns whether the quarantine of a fabric that comes before a path's has ended. */
+        private boolean mayImprove(PeerPath current) {
+            for (Fabric fabric : fabrics) {
+                if (fabric.name().equals(current.fabric())) {
+                    break;
+                }
+                if (quarantinedUntil.containsKey(fabric.name()) && !isQuarantined(fabric)) {
+                    return true;
+                }
+            }
+            return false;
+        }
+
+        private boolean isQuarantined(Fabric fabric) {
+            Long until = quarantinedUntil.get(fabric.name());
+            return until != null && System.nanoTime() - until < 0;
         }
 
         /** Returns why there was no path when one was last looked for. */
@@ -283,19 +313,25 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return reason;
         }
 
-        synchronized boolean quarantine(PeerPath failed, String cause) {
+        /** Returns false if this path had been given up before. */
+        synchronized boolean quarantine(PeerPath failed, ReadFailedException failure) {
             if (!failed.equals(path)) {
                 return false;
             }
-            reason = "given up after it failed: " + cause;
+            reason = "given up after it failed: " + failure.getMessage();
             close();
-            quarantinedUntil = System.nanoTime() + quarantine.toNanos();
+            long until = System.nanoTime() + quarantine.toNanos();
+            for (Fabric fabric : fabrics) {
+                if (failure.reason() == Reason.PEER_GONE || fabric.name().equals(failed.fabric())) {
+                    quarantinedUntil.put(fabric.name(), until);
+                }
+            }
             return true;
         }
 
         /** Not synchronized, as the next: who looks at all routes does not wait for one that is looked for. */
         boolean isQuarantined() {
-            return System.nanoTime() - quarantinedUntil < 0;
+            return fabrics.stream().anyMatch(this::isQuarantined);
         }
 
         /** Returns by what this executor is reached, null while that is not known. */
@@ -338,17 +374,26 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         synchronized void close() {
             if (path != null) {
-                path.directory().forget();
-                path.peer().close();
+                replaced.add(path);
                 path = null;
                 known = null;
             }
+            for (PeerPath unused : replaced) {
+                unused.directory().forget();
+                unused.peer().close();
+            }
+            replaced.clear();
         }
 
         private @Nullable PeerPath connect(Member member) {
             byte[] directory = member.address(DIRECTORY_ADDRESS);
             List<String> reasons = new ArrayList<>();
             for (Fabric fabric : fabrics) {
+                if (isQuarantined(fabric)) {
+                    reasons.add(reason);
+                    continue;
+                }
+                quarantinedUntil.remove(fabric.name());
                 byte[] address = member.address(fabric.name());
                 if (address == null || directory == null) {
                     reasons.add("executor " + executorId + " does not offer " + fabric.name());
@@ -359,7 +404,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                     DirectoryLocation location = DirectoryLocation.decode(directory);
                     Peer peer = fabric.connect(executorId, address);
                     RemoteDirectory remote = new RemoteDirectory(peer, location, reads, indexes, retryTimeout);
-                    return new PeerPath(executorId, peer, remote, counterOf(fabric));
+                    return new PeerPath(executorId, peer, remote, fabric.name(), counterOf(fabric));
                 } catch (PeerUnreachableException | DirectoryFormatException e) {
                     reasons.add(fabric.name() + ": " + e.getMessage());
                     explain(fabric, String.valueOf(e.getMessage()));

@@ -114,7 +114,7 @@ public sealed interface RegistryMessage {
      * @param counters by name
      * @param readLatencies how many READs took how long
      * @param paths in which it reaches others, as far as it has looked
-     * @param quarantined some of the executors that it does not read from one-sidedly for a while
+     * @param quarantined some of the executors to which a path failed that is not used for a while
      * @param whyNotRdma in words for the user; empty if RDMA is used
      */
     record Report(

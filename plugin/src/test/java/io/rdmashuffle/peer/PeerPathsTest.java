@@ -2,6 +2,7 @@
 package io.rdmashuffle.peer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.fabric.BlockingReads;
@@ -117,14 +118,72 @@ class PeerPathsTest {
         }
     }
 
-    /** The interface of fabrics is open to others' classes, which bring names of their own. */
-    @Test
-    void bytesOfAnotherFabricCountAsVerbs() {
-        Fabric other = (Fabric) Proxy.newProxyInstance(
+    /** Returns the reader's fabric under another name. */
+    private Fabric ofi() {
+        return (Fabric) Proxy.newProxyInstance(
                 Fabric.class.getClassLoader(),
                 new Class<?>[] {Fabric.class},
                 (self, method, arguments) ->
                         method.getName().equals("name") ? "ofi" : method.invoke(reader.fabric(), arguments));
+    }
+
+    private PeerPaths pathsOfTwoFabrics(Duration quarantine) {
+        Map<String, byte[]> addresses = Map.of(
+                "shm",
+                owner.fabric().localAddress(),
+                "ofi",
+                owner.fabric().localAddress(),
+                PeerPaths.DIRECTORY_ADDRESS,
+                directory.location().encode());
+        Member member = new Member("7", UUID.randomUUID(), addresses);
+        return new PeerPaths(
+                List.of(reader.fabric(), ofi()),
+                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
+                executorId -> Optional.of(member),
+                quarantine);
+    }
+
+    @Test
+    void theNextFabricReplacesOneThatFailed() {
+        try (PeerPaths paths = pathsOfTwoFabrics(Duration.ofHours(1))) {
+            PeerPath best = Objects.requireNonNull(paths.to("7"));
+            assertThat(best.fabric()).isEqualTo("shm");
+            paths.failed(best, new ReadFailedException(Reason.TIMED_OUT, "lost"));
+            PeerPath next = Objects.requireNonNull(paths.to("7"));
+            assertThat(next.fabric()).isEqualTo("ofi");
+            assertThat(paths.to("7")).isSameAs(next);
+            assertThat(paths.quarantined()).containsExactly("7");
+            paths.failed(next, new ReadFailedException(Reason.TIMED_OUT, "lost, too"));
+            assertThat(paths.to("7")).isNull();
+            assertThat(paths.quarantines()).isEqualTo(2);
+        }
+    }
+
+    @Test
+    void noFabricReadsFromAPeerThatIsGone() {
+        try (PeerPaths paths = pathsOfTwoFabrics(Duration.ofHours(1))) {
+            paths.failed(
+                    Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.PEER_GONE, "it was killed"));
+            assertThat(paths.to("7")).isNull();
+        }
+    }
+
+    /** Reads over the path that served meanwhile go on, so it is not closed. */
+    @Test
+    void aFabricComesBackBeforeOthers() throws Exception {
+        try (PeerPaths paths = pathsOfTwoFabrics(Duration.ofMillis(500))) {
+            PeerPath best = Objects.requireNonNull(paths.to("7"));
+            paths.failed(best, new ReadFailedException(Reason.TIMED_OUT, "lost"));
+            PeerPath next = Objects.requireNonNull(paths.to("7"));
+            await().until(() -> Objects.requireNonNull(paths.to("7")).fabric().equals("shm"));
+            assertThat(paths.quarantined()).isEmpty();
+            assertThat(next.directory().find(0, 0)).isNull();
+        }
+    }
+
+    /** The interface of fabrics is open to others' classes, which bring names of their own. */
+    @Test
+    void bytesOfAnotherFabricCountAsVerbs() {
         Map<String, byte[]> addresses = Map.of(
                 "ofi",
                 owner.fabric().localAddress(),
@@ -132,7 +191,7 @@ class PeerPathsTest {
                 directory.location().encode());
         Member member = new Member("7", UUID.randomUUID(), addresses);
         try (PeerPaths paths = new PeerPaths(
-                List.of(other),
+                List.of(ofi()),
                 new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
                 executorId -> Optional.of(member),
                 Duration.ZERO)) {

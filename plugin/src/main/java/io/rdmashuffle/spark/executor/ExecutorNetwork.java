@@ -135,7 +135,7 @@ final class ExecutorNetwork implements AutoCloseable {
                 .toList();
     }
 
-    /** Returns some of the executors that are not read from one-sidedly for a while. */
+    /** Returns some of the executors to which a path failed that is not used for a while. */
     List<String> someQuarantined() {
         return paths.quarantined().stream().limit(PathGroup.MAX_NAMED).toList();
     }

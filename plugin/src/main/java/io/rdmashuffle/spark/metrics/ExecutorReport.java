@@ -25,7 +25,7 @@ import org.apache.spark.util.kvstore.KVIndex;
  * @param counters values of its counters
  * @param latencies how long its READs have taken, as counts by ranges of time
  * @param paths how it reaches others
- * @param quarantined some of the executors that it does not read from one-sidedly for a while
+ * @param quarantined some of the executors to which a path failed that is not used for a while
  * @param whyNotRdma why it does not use RDMA, in words for the user; empty if it does
  */
 @JsonIgnoreProperties(ignoreUnknown = true)
@@ -39,6 +39,9 @@ public record ExecutorReport(
         List<PathGroup> paths,
         List<String> quarantined,
         String whyNotRdma) {
+    /** The {@link #whyNotRdma} of a host without a card, where no setting asks for one. */
+    public static final String NO_RDMA_DEVICE = "this machine has no RDMA device";
+
     /** Whether the executor runs. */
     public enum State {
         RUNNING("running"),

@@ -116,7 +116,7 @@ class FetchWindowTest {
         DirectoryLocation nowhere = new DirectoryLocation(new RemoteSlice(0, 0, 1), 1);
         RemoteDirectory none =
                 new RemoteDirectory(peer, nowhere, new BlockingReads(leases, TIMEOUT), new IndexCache(0));
-        return new PeerPath(executorId, peer, none, ShuffleCounter.VERBS_BYTES);
+        return new PeerPath(executorId, peer, none, "verbs", ShuffleCounter.VERBS_BYTES);
     }
 
     private FetchBatch batch(PeerPath path, int number) {
