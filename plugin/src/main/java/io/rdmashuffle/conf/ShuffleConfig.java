@@ -28,10 +28,10 @@ public final class ShuffleConfig {
 
     public static final ConfigEntry<FabricMode> FABRIC_MODE =
             ConfigEntry.choice("fabric.mode", FabricMode.class, "auto").doc("""
-                `auto`: for each peer the best path that reaches it: shared memory, RDMA, Netty. `shm`: shared memory
-                between executors of one host, Spark's block transfer (Netty) beyond. `verbs`: RDMA wherever it reaches,
-                also between executors of one host, Netty beyond. `tcp`: one-sided reads over TCP, also between
-                executors of one host, Netty where they fail; not part of `auto` yet. `netty`: no one-sided path,
+                `auto`: for each peer the best path that reaches it: shared memory, RDMA, one-sided reads over TCP,
+                Spark's block transfer (Netty). `shm`: shared memory between executors of one host, Netty beyond.
+                `verbs`: RDMA wherever it reaches, also between executors of one host, Netty beyond. `tcp`: one-sided
+                reads over TCP, also between executors of one host, Netty where they fail. `netty`: no one-sided path,
                 Spark's block transfer serves the blocks of the pool. `sort`: the manager behaves as Spark's sort
                 shuffle, with files and without a pool.
                 """);
@@ -40,9 +40,10 @@ public final class ShuffleConfig {
             .between("1m", "1t")
             .doc("""
                 Most bytes that an executor's one-sided reads may have outstanding at once. The default is that of
-                `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB, so it hides 4 ms of delay. Where a
-                fabric copies, so much of the pool is kept for reads and map outputs cannot take it, but no more than a
-                quarter; and a quarter of that again for peers that read the disk tier, but no more than a sixteenth.
+                `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB, so it hides 4 ms of delay. Of the
+                pool so much is kept for reads, and map outputs cannot take it, but no more than 16m or a 32nd of the
+                pool, whichever is more, and never more than a quarter. For peers that read the disk tier over RDMA a
+                quarter of this value is kept, but no more than a sixteenth of the pool.
                 """);
     public static final ConfigEntry<Duration> FABRIC_READ_TIMEOUT = ConfigEntry.duration("fabric.readTimeout", "30s")
             .between("100ms", "1h")
@@ -220,7 +221,8 @@ public final class ShuffleConfig {
                 """);
     public static final ConfigEntry<Duration> PEER_QUARANTINE =
             ConfigEntry.duration("peer.quarantine", "30s").between("0ms", "1h").doc("""
-                After a path to a peer has failed, how long Netty serves that peer before the path is tried again.
+                After a path to a peer has failed, how long the next one, or Netty, serves that peer before the path is
+                tried again.
                 """);
 
     public static final ConfigEntry<Duration> MIGRATION_TIMEOUT = ConfigEntry.duration("migration.timeout", "2min")

@@ -7,6 +7,7 @@ import io.rdmashuffle.doctor.report.HostReport;
 import io.rdmashuffle.fabric.ReadTimes;
 import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.spark.RdmaShuffleManager;
+import io.rdmashuffle.verbs.DeviceList;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -53,11 +54,12 @@ record ExecutorProbe(Map<String, BlockManagerId> places) implements Function<Int
             settings.put(setting._1(), setting._2());
         }
         HostReport doctor = HostDoctor.examine(settings);
+        String wanted = DeviceList.ofKernel().isEmpty() ? PairReport.TCP : PairReport.VERBS;
         List<PairReport> pairs = new ArrayList<>();
         for (PathProbe probe : probes) {
             BlockManagerId place = Objects.requireNonNull(places.get(probe.executorId()));
             boolean oneHost = host.equals(place.host());
-            pairs.add(pair(env, self, probe, place)
+            pairs.add(pair(env, self, wanted, probe, place)
                     .withReason(
                             oneHost
                                     ? "spark.shuffle.rdma.fabric.mode or its fabric.shm.inPlace asks for it"
@@ -72,22 +74,22 @@ record ExecutorProbe(Map<String, BlockManagerId> places) implements Function<Int
         return new ExecutorReport(self, host, doctor.verdict(), new ArrayList<>(findings), pairs);
     }
 
-    private static PairReport pair(SparkEnv env, String self, PathProbe probe, BlockManagerId place) {
+    private static PairReport pair(SparkEnv env, String self, String wanted, PathProbe probe, BlockManagerId place) {
         String owner = probe.executorId();
         boolean oneHost = env.blockManager().blockManagerId().host().equals(place.host());
         if (!probe.fabric().equals(PathProbe.NETTY)) {
             String path = probe.inPlace() ? PairReport.IN_PLACE : probe.fabric();
             double micros = probe.medianNanos() / MICROSECOND;
-            return PairReport.of(self, owner, oneHost, path, micros, probe.bytesPerSecond(), probe.reason());
+            return PairReport.of(self, owner, oneHost, wanted, path, micros, probe.bytesPerSecond(), probe.reason());
         }
         try {
             ReadTimes times = new NettyProbe(env.blockManager().blockTransferService(), place).measure();
             double micros = times.medianNanos() / MICROSECOND;
             return PairReport.of(
-                    self, owner, oneHost, PairReport.NETTY, micros, times.bytesPerSecond(), probe.reason());
+                    self, owner, oneHost, wanted, PairReport.NETTY, micros, times.bytesPerSecond(), probe.reason());
         } catch (IOException e) {
             String reason = probe.reason() + (probe.reason().isEmpty() ? "" : "; ") + "netty failed: " + e.getMessage();
-            return PairReport.of(self, owner, oneHost, PairReport.NETTY, 0, 0, reason);
+            return PairReport.of(self, owner, oneHost, wanted, PairReport.NETTY, 0, 0, reason);
         }
     }
 }

@@ -2,6 +2,7 @@
 package io.rdmashuffle.doctor;
 
 import java.io.Serializable;
+import java.util.List;
 
 /**
  * How one executor reads from another.
@@ -22,15 +23,26 @@ record PairReport(
     static final String IN_PLACE = "in-place";
     static final String SHM = "shm";
     static final String VERBS = "verbs";
+    static final String TCP = "tcp";
     static final String NETTY = "netty";
 
     /**
      * Returns a pair whose best path follows from whether both are on one host, as far as their addresses tell: pods of
      * one host have several, and may read in place.
+     *
+     * @param wanted the best path to be expected between hosts
      */
     static PairReport of(
-            String reader, String owner, boolean oneHost, String path, double micros, double rate, String reason) {
-        boolean best = reason.isEmpty() && (path.equals(IN_PLACE) || (!oneHost && path.equals(VERBS)));
+            String reader,
+            String owner,
+            boolean oneHost,
+            String wanted,
+            String path,
+            double micros,
+            double rate,
+            String reason) {
+        boolean best = reason.isEmpty()
+                && (path.equals(IN_PLACE) || (!oneHost && List.of(VERBS, wanted).contains(path)));
         return new PairReport(reader, owner, path, best, micros, rate, reason);
     }
 

@@ -13,10 +13,12 @@ import org.junit.jupiter.api.Test;
 /** What is printed of pairs of executors, and which exit code follows. */
 @Tag("unit")
 class MatrixTest {
-    private static final PairReport NEAR = PairReport.of("1", "2", true, PairReport.IN_PLACE, 0.2, 8e9, "");
-    private static final PairReport FAR = PairReport.of("1", "3", false, PairReport.VERBS, 2.5, 11e9, "");
+    private static final PairReport NEAR =
+            PairReport.of("1", "2", true, PairReport.VERBS, PairReport.IN_PLACE, 0.2, 8e9, "");
+    private static final PairReport FAR =
+            PairReport.of("1", "3", false, PairReport.VERBS, PairReport.VERBS, 2.5, 11e9, "");
     private static final PairReport LOST =
-            PairReport.of("2", "3", false, PairReport.NETTY, 0, 0, "executor 3 does not offer verbs");
+            PairReport.of("2", "3", false, PairReport.VERBS, PairReport.NETTY, 0, 0, "executor 3 does not offer verbs");
 
     private static ExecutorReport executor(String id, String finding, PairReport... pairs) {
         return new ExecutorReport(
@@ -28,18 +30,38 @@ class MatrixTest {
         assertThat(NEAR.best()).isTrue();
         assertThat(FAR.best()).isTrue();
         assertThat(LOST.best()).isFalse();
-        assertThat(PairReport.of("1", "2", false, PairReport.IN_PLACE, 1, 1, "").best())
+        assertThat(PairReport.of("1", "2", false, PairReport.VERBS, PairReport.IN_PLACE, 1, 1, "")
+                        .best())
                 .as("pods of one host have addresses of their own")
                 .isTrue();
-        assertThat(PairReport.of("1", "2", false, PairReport.SHM, 1, 1, "").best())
+        assertThat(PairReport.of("1", "2", false, PairReport.VERBS, PairReport.SHM, 1, 1, "")
+                        .best())
                 .isFalse();
-        assertThat(PairReport.of("1", "2", true, PairReport.SHM, 1, 1, "").best())
+        assertThat(PairReport.of("1", "2", true, PairReport.VERBS, PairReport.SHM, 1, 1, "")
+                        .best())
                 .isFalse();
-        assertThat(PairReport.of("1", "2", true, PairReport.VERBS, 1, 1, "").best())
+        assertThat(PairReport.of("1", "2", true, PairReport.VERBS, PairReport.VERBS, 1, 1, "")
+                        .best())
                 .isFalse();
-        assertThat(PairReport.of("1", "3", false, PairReport.VERBS, 0, 0, "TIMED_OUT")
+        assertThat(PairReport.of("1", "3", false, PairReport.VERBS, PairReport.VERBS, 0, 0, "TIMED_OUT")
                         .best())
                 .as("a path over which no read came back")
+                .isFalse();
+    }
+
+    @Test
+    void withoutADeviceTcpIsTheBestPathBetweenHosts() {
+        assertThat(PairReport.of("1", "2", false, PairReport.TCP, PairReport.TCP, 1, 1, "")
+                        .best())
+                .isTrue();
+        assertThat(PairReport.of("1", "2", false, PairReport.TCP, PairReport.NETTY, 1, 1, "")
+                        .best())
+                .isFalse();
+        assertThat(PairReport.of("1", "2", true, PairReport.TCP, PairReport.TCP, 1, 1, "")
+                        .best())
+                .isFalse();
+        assertThat(PairReport.of("1", "2", false, PairReport.VERBS, PairReport.TCP, 1, 1, "")
+                        .best())
                 .isFalse();
     }
 
@@ -47,7 +69,7 @@ class MatrixTest {
     void onlyAPairWithoutItsBestPathAndWithoutAReasonIsGivenOne() {
         assertThat(NEAR.withReason("other").reason()).isEmpty();
         assertThat(LOST.withReason("other").reason()).isEqualTo("executor 3 does not offer verbs");
-        assertThat(PairReport.of("1", "2", true, PairReport.SHM, 1, 1, "")
+        assertThat(PairReport.of("1", "2", true, PairReport.VERBS, PairReport.SHM, 1, 1, "")
                         .withReason("other")
                         .reason())
                 .isEqualTo("other");
@@ -72,7 +94,8 @@ class MatrixTest {
 
     @Test
     void reasonsAndFindingsAreToldOnceHoweverManyHaveThem() {
-        PairReport back = PairReport.of("3", "2", false, PairReport.NETTY, 0, 0, "executor 3 does not offer verbs");
+        PairReport back = PairReport.of(
+                "3", "2", false, PairReport.VERBS, PairReport.NETTY, 0, 0, "executor 3 does not offer verbs");
         Matrix matrix = new Matrix(
                 "0.1.0",
                 3,
@@ -106,7 +129,10 @@ class MatrixTest {
     @Test
     void aLargeClusterIsNotPrintedAsATable() {
         List<ExecutorReport> many = IntStream.range(0, 40)
-                .mapToObj(i -> executor("e" + i, "", PairReport.of("e" + i, "x", true, PairReport.IN_PLACE, 1, 1, "")))
+                .mapToObj(i -> executor(
+                        "e" + i,
+                        "",
+                        PairReport.of("e" + i, "x", true, PairReport.VERBS, PairReport.IN_PLACE, 1, 1, "")))
                 .toList();
         assertThat(new Matrix("0.1.0", 40, many).text()).doesNotContain("row reads from column");
     }

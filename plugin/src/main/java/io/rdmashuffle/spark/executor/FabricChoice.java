@@ -18,6 +18,7 @@ import io.rdmashuffle.fabric.verbs.VerbsSettings;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.spark.metrics.ExecutorReport;
 import io.rdmashuffle.verbs.DeviceList;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
@@ -40,7 +41,7 @@ import scala.Option;
 /**
  * Opens the fabrics that configuration and machine allow, best first; says in one line why RDMA is not among them.
  *
- * <p>A machine without RDMA is no error, even if RDMA was asked for: shared memory and Netty serve the job.
+ * <p>A machine without RDMA is no error, even if RDMA was asked for: shared memory, TCP and Netty serve the job.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -94,12 +95,14 @@ final class FabricChoice {
         } else {
             whyNotRdma = "spark.shuffle.rdma.fabric.mode=" + mode.name().toLowerCase(Locale.ROOT);
         }
-        if (mode == FabricMode.TCP) {
+        if (mode == FabricMode.AUTO || mode == FabricMode.TCP) {
             String reason = reasonAgainstOpenBytes(conf).orElse(null);
             if (reason == null) {
                 fabrics.add(new TcpFabric(tcpSettings(conf, config)));
-            } else {
+            } else if (mode == FabricMode.TCP) {
                 LOG.warn("One-sided reads over TCP are not used: {} (spark.shuffle.rdma.fabric.mode)", reason);
+            } else {
+                LOG.info("One-sided reads over TCP are not used: {} (spark.shuffle.rdma.fabric.mode)", reason);
             }
         }
         return new Opened(fabrics, whyNotRdma);
@@ -168,7 +171,7 @@ final class FabricChoice {
         return config.get(ShuffleConfig.FABRIC_MODE) == FabricMode.AUTO
                         && PortSelector.parse(config.get(VerbsConfig.DEVICES)).isEmpty()
                         && devicesOfKernel.isEmpty()
-                ? Optional.of("this machine has no RDMA device")
+                ? Optional.of(ExecutorReport.NO_RDMA_DEVICE)
                 : Optional.empty();
     }
 

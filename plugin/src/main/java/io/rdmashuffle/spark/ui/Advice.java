@@ -137,6 +137,10 @@ final class Advice {
         Set<String> reasons = new TreeSet<>();
         executors.forEach(executor -> reasons.add(executor.whyNotRdma()));
         reasons.remove("");
+        if (get(ShuffleCounter.TCP_BYTES) > 0) {
+            // Nothing is missing: this is the path of networks without RDMA.
+            reasons.remove(ExecutorReport.NO_RDMA_DEVICE);
+        }
         long hosts = executors.stream()
                 .map(ExecutorReport::host)
                 .filter(host -> !host.isEmpty())

@@ -55,7 +55,7 @@ class HostReportTest {
                 ok   system            Java 17
                 warn check-no-rdma     bad
                                        remedy: mend
-                RDMA is not used on this host (check-no-rdma): shared memory and Netty serve, and jobs are slower. \
+                RDMA is not used on this host (check-no-rdma): shared memory and TCP serve, and jobs are slower. \
                 Exit code 1.""");
     }
 

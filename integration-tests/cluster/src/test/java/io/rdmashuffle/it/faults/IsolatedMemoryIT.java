@@ -32,9 +32,18 @@ import org.junit.jupiter.api.io.TempDir;
 class IsolatedMemoryIT {
     private static final GroupedBytes JOB = new GroupedBytes(6, 4, 0);
 
-    /** Equal paths that are not the same memory must not be taken for it. */
+    @Test
+    void peersThatDoNotShareMemoryAreReadOverTcp(@TempDir Path javaHome) throws Exception {
+        assertRead(javaHome, ShuffleMode.AUTO, ShuffleCounter.TCP_BYTES);
+    }
+
     @Test
     void peersThatDoNotShareMemoryAreReadOverNetty(@TempDir Path javaHome) throws Exception {
+        assertRead(javaHome, ShuffleMode.SHM, ShuffleCounter.NETTY_BYTES);
+    }
+
+    /** Equal paths that are not the same memory must not be taken for it. */
+    private static void assertRead(Path javaHome, ShuffleMode mode, ShuffleCounter path) throws Exception {
         Commands.orSkip("unshare", "--mount", "true");
         Map<String, String> conf = new HashMap<>(
                 Map.of("spark.executorEnv.JAVA_HOME", javaHome.toString(), "spark.shuffle.rdma.pool.maxSize", "64m"));
@@ -46,7 +55,7 @@ class IsolatedMemoryIT {
                   mount -t tmpfs -o size=128m rdma-it /dev/shm && exec "%s" "$@"' java "$@"
                 """.formatted(Path.of(System.getProperty("java.home"), "bin", "java")));
         Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
-        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
+        try (SparkCluster cluster = SparkCluster.start(2, mode, conf)) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());
             TaskRecorder tasks = new TaskRecorder(cluster.context());
             for (int round = 0; round < 3; round++) {
@@ -57,9 +66,12 @@ class IsolatedMemoryIT {
             ClusterStatistics after = observer.statistics();
             assertThat(after.byExecutor()).hasSize(2);
             assertThat(after.total(ShuffleCounter.SHM_BYTES)).isZero();
-            assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isPositive();
+            assertThat(after.total(ShuffleCounter.NETTY_BYTES) > 0).isEqualTo(path == ShuffleCounter.NETTY_BYTES);
+            assertThat(after.total(path)).isPositive();
             assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(3L * JOB.maps());
-            assertCompressed(cluster.spark(), observer);
+            if (path == ShuffleCounter.NETTY_BYTES) {
+                assertCompressed(cluster.spark(), observer);
+            }
             observer.assertAllComesBack();
         }
     }
