@@ -24,7 +24,7 @@ public final class TcpConfig {
                 Threads of an executor that read over TCP, each with one connection to each peer, and as many that serve
                 peers. One of each moved 1.3 to 3.7 GB/s over the loopback device of a machine with 2 cores.
                 """);
-    public static final ConfigEntry<Duration> CONNECT_TIMEOUT = ConfigEntry.duration("fabric.tcp.connectTimeout", "10s")
+    public static final ConfigEntry<Duration> CONNECT_TIMEOUT = ConfigEntry.duration("fabric.tcp.connectTimeout", "5s")
             .between("100ms", "5min")
             .doc("""
                 Deadline of one attempt to connect to a peer. Linux repeats a lost request after 1, 3 and 7 s. Not above

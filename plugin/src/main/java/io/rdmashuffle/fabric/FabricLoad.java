@@ -25,7 +25,7 @@ public record FabricLoad(
     /** Nothing. */
     public static final FabricLoad NONE = new FabricLoad(0, 0, 0, 0, 0, 0, 0, 0);
 
-    /** Returns the sum. */
+    /** Returns the sum; of the bytes per second, which fabrics of one network share, the higher one. */
     public FabricLoad plus(FabricLoad more) {
         return new FabricLoad(
                 readsInFlight + more.readsInFlight,
@@ -35,6 +35,6 @@ public record FabricLoad(
                 connections + more.connections,
                 connectionsOpened + more.connectionsOpened,
                 connectionsLost + more.connectionsLost,
-                bytesPerSecond + more.bytesPerSecond);
+                Math.max(bytesPerSecond, more.bytesPerSecond));
     }
 }

@@ -79,7 +79,7 @@ public final class ReadMeter {
                 made - connections,
                 made,
                 lost.sum(),
-                rate.bytesPerSecond());
+                rate.bytesPerSecond(System.nanoTime()));
     }
 
     /** Returns how long reads that succeeded have taken. */

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
+import java.util.concurrent.TimeUnit;
+
 /**
  * Throughput of a network while reads use it: bytes that arrive, over the time in which at least one read is in flight.
  *
- * <p>A busy period with less than {@value #MIN_PERIOD_BYTES} bytes is left out, since its time is latency, and so is
- * one in which a read failed. Recent periods weigh most: the sums are halved whenever they cover two seconds.
+ * <p>A busy period with less than {@value #MIN_PERIOD_BYTES} bytes, or shorter than 20 ms, is left out, since its time
+ * is latency, and so is one in which a read failed. Recent periods weigh most: the sums are halved whenever they cover
+ * two seconds, and forgotten after five minutes.
  *
  * <p><b>Threading:</b> thread-safe.
  */
 final class ReadRate {
     private static final long MIN_PERIOD_BYTES = 1 << 20;
-    private static final long LONGEST_PERIOD_NANOS = 100_000_000;
-    private static final long WINDOW_NANOS = 2_000_000_000;
+    private static final long MIN_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long LONGEST_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(2);
+    private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(5);
     /** So many bytes, or half a window, and the rate is known. */
     private static final long ENOUGH_BYTES = 16 << 20;
 
@@ -24,6 +29,7 @@ final class ReadRate {
     private boolean failed;
     private long windowNanos;
     private long windowBytes;
+    private long windowEndNanos;
 
     /** Counts a read that begins. */
     synchronized void begun(long nowNanos) {
@@ -54,9 +60,11 @@ final class ReadRate {
     }
 
     private void endPeriod(long nowNanos) {
-        if (periodBytes >= MIN_PERIOD_BYTES && !failed) {
+        long lasted = nowNanos - periodStartNanos;
+        if (periodBytes >= MIN_PERIOD_BYTES && lasted >= MIN_PERIOD_NANOS && !failed) {
             windowBytes += periodBytes;
-            windowNanos += nowNanos - periodStartNanos;
+            windowNanos += lasted;
+            windowEndNanos = nowNanos;
             if (windowNanos >= WINDOW_NANOS) {
                 windowBytes /= 2;
                 windowNanos /= 2;
@@ -66,7 +74,11 @@ final class ReadRate {
     }
 
     /** Returns bytes a second; 0 while too few have arrived to tell. */
-    synchronized long bytesPerSecond() {
+    synchronized long bytesPerSecond(long nowNanos) {
+        if (windowNanos > 0 && nowNanos - windowEndNanos > KEPT_NANOS) {
+            windowNanos = 0;
+            windowBytes = 0;
+        }
         boolean isKnown = windowNanos > 0 && (windowBytes >= ENOUGH_BYTES || windowNanos >= WINDOW_NANOS / 2);
         return isKnown ? (long) (windowBytes * NANOS_PER_SECOND / windowNanos) : 0;
     }

@@ -10,7 +10,6 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.ReadFailedException;
-import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.MemberLookup;
 import io.rdmashuffle.registry.MembershipListener;
@@ -19,6 +18,7 @@ import io.rdmashuffle.text.Quantities;
 import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -36,9 +36,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Chooses for each peer the best fabric that reaches it, and remembers which do not.
  *
- * <p>A path that failed is given up for a while, during which the next fabric that reaches the peer is used, or none if
- * the peer itself is gone; Spark's block transfer serves what is left. Then the path is tried again. A member that
- * leaves is not read from any more, and reads here no more.
+ * <p>A path that failed is given up for a while, during which the next fabric that reaches the peer is used, or Spark's
+ * block transfer; then it is tried again, and reads of the path that it replaces are served by Spark's block transfer.
+ * A member that leaves is not read from any more, and reads here no more.
  *
  * <p><b>Threading:</b> thread-safe; connecting to one peer does not hold up the others.
  *
@@ -98,11 +98,14 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return routes.computeIfAbsent(executorId, Route::new).path();
     }
 
-    /** Returns the path to an executor if it was found before; null also where {@link #to} would find one. */
+    /**
+     * Returns the path to an executor if it was found before; null also where {@link #to} would find one, or a better
+     * one.
+     */
     @Nullable
     public PeerPath known(String executorId) {
         Route route = routes.get(executorId);
-        return route == null ? null : route.known;
+        return route == null ? null : route.best();
     }
 
     /** Returns all paths that were found before. */
@@ -251,6 +254,14 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 .orElse(ShuffleCounter.VERBS_BYTES);
     }
 
+    /**
+     * Fabric that is not used for a while.
+     *
+     * @param untilNanos by {@link System#nanoTime}
+     * @param reason why
+     */
+    private record GivenUp(long untilNanos, String reason) {}
+
     /** What is known of the way to one executor. <b>Threading:</b> its own lock. */
     private final class Route {
         private final String executorId;
@@ -261,51 +272,61 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         private volatile boolean unreachable;
         private boolean retired;
         private String reason = "the driver does not know that executor";
-        /** Until when fabrics are not used, by name. */
-        private final Map<String, Long> quarantinedUntil = new ConcurrentHashMap<>();
-        /** Paths that a better one has replaced; reads of them may be in flight. */
-        private final List<PeerPath> replaced = new ArrayList<>();
+        /** Fabrics that failed and are not used for a while, by name. */
+        private final Map<String, GivenUp> givenUp = new ConcurrentHashMap<>();
+        /** Until when no path is looked for, since those that were not given up lead nowhere. */
+        private long noneUntil = System.nanoTime();
 
         Route(String executorId) {
             this.executorId = executorId;
         }
 
         synchronized @Nullable PeerPath path() {
-            if (unreachable || retired || (path != null && !mayImprove(path))) {
-                return path;
-            }
-            if (path == null && fabrics.stream().allMatch(this::isQuarantined)) {
-                return null;
+            PeerPath current = path;
+            boolean mayChange = current == null ? System.nanoTime() - noneUntil >= 0 : mayImprove(current);
+            if (unreachable || retired || !mayChange) {
+                return current;
             }
             Member member = members.lookup(executorId).orElse(null);
             // The look-up itself may have brought the news that this executor was replaced, which retires this route.
             if (member != null && !retired && !closed) {
-                if (path != null) {
-                    replaced.add(path);
-                }
+                close();
                 path = connect(member);
                 known = path;
-                unreachable = path == null && quarantinedUntil.isEmpty();
+                if (path == null) {
+                    unreachable = givenUp.isEmpty();
+                    givenUp.values().stream()
+                            .map(GivenUp::untilNanos)
+                            .min(Comparator.comparing(until -> until - System.nanoTime()))
+                            .ifPresent(until -> noneUntil = until);
+                }
             }
             return path;
         }
 
-        /** Returns whether the quarantine of a fabric that comes before a path's has ended. */
+        /** Returns the path that is known, unless a better one may have come back. */
+        @Nullable
+        PeerPath best() {
+            PeerPath found = known;
+            return found == null || mayImprove(found) ? null : found;
+        }
+
+        /** Returns whether a fabric that comes before a path's had been given up, and may be used again. */
         private boolean mayImprove(PeerPath current) {
             for (Fabric fabric : fabrics) {
                 if (fabric.name().equals(current.fabric())) {
                     break;
                 }
-                if (quarantinedUntil.containsKey(fabric.name()) && !isQuarantined(fabric)) {
+                if (givenUp.containsKey(fabric.name()) && !isGivenUp(fabric)) {
                     return true;
                 }
             }
             return false;
         }
 
-        private boolean isQuarantined(Fabric fabric) {
-            Long until = quarantinedUntil.get(fabric.name());
-            return until != null && System.nanoTime() - until < 0;
+        private boolean isGivenUp(Fabric fabric) {
+            GivenUp found = givenUp.get(fabric.name());
+            return found != null && System.nanoTime() - found.untilNanos() < 0;
         }
 
         /** Returns why there was no path when one was last looked for. */
@@ -318,20 +339,17 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             if (!failed.equals(path)) {
                 return false;
             }
-            reason = "given up after it failed: " + failure.getMessage();
+            reason = failed.fabric() + ": given up after it failed: " + failure.getMessage();
             close();
-            long until = System.nanoTime() + quarantine.toNanos();
-            for (Fabric fabric : fabrics) {
-                if (failure.reason() == Reason.PEER_GONE || fabric.name().equals(failed.fabric())) {
-                    quarantinedUntil.put(fabric.name(), until);
-                }
-            }
+            long now = System.nanoTime();
+            givenUp.put(failed.fabric(), new GivenUp(now + quarantine.toNanos(), reason));
+            noneUntil = now;
             return true;
         }
 
         /** Not synchronized, as the next: who looks at all routes does not wait for one that is looked for. */
         boolean isQuarantined() {
-            return fabrics.stream().anyMatch(this::isQuarantined);
+            return fabrics.stream().anyMatch(this::isGivenUp);
         }
 
         /** Returns by what this executor is reached, null while that is not known. */
@@ -374,26 +392,23 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         synchronized void close() {
             if (path != null) {
-                replaced.add(path);
+                path.directory().forget();
+                path.peer().close();
                 path = null;
                 known = null;
             }
-            for (PeerPath unused : replaced) {
-                unused.directory().forget();
-                unused.peer().close();
-            }
-            replaced.clear();
         }
 
         private @Nullable PeerPath connect(Member member) {
             byte[] directory = member.address(DIRECTORY_ADDRESS);
             List<String> reasons = new ArrayList<>();
             for (Fabric fabric : fabrics) {
-                if (isQuarantined(fabric)) {
-                    reasons.add(reason);
+                if (isGivenUp(fabric)) {
+                    reasons.add(
+                            Objects.requireNonNull(givenUp.get(fabric.name())).reason());
                     continue;
                 }
-                quarantinedUntil.remove(fabric.name());
+                givenUp.remove(fabric.name());
                 byte[] address = member.address(fabric.name());
                 if (address == null || directory == null) {
                     reasons.add("executor " + executorId + " does not offer " + fabric.name());

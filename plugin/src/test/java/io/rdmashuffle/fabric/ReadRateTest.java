@@ -27,28 +27,28 @@ class ReadRateTest {
 
     @Test
     void isUnknownUntilEnoughHasBeenRead() {
-        assertThat(rate.bytesPerSecond()).isZero();
-        read(15 * MIB, 10);
-        assertThat(rate.bytesPerSecond()).isZero();
-        read(MIB, 6);
-        assertThat(rate.bytesPerSecond()).isEqualTo(1000 * MIB);
+        assertThat(rate.bytesPerSecond(now)).isZero();
+        read(10 * MIB, 20);
+        assertThat(rate.bytesPerSecond(now)).isZero();
+        read(10 * MIB, 20);
+        assertThat(rate.bytesPerSecond(now)).isEqualTo(500 * MIB);
     }
 
     @Test
     void aSlowNetworkIsKnownAfterASecond() {
         read(MIB, 600);
-        assertThat(rate.bytesPerSecond()).isZero();
+        assertThat(rate.bytesPerSecond(now)).isZero();
         read(MIB, 400);
-        assertThat(rate.bytesPerSecond()).isEqualTo(2 * MIB);
+        assertThat(rate.bytesPerSecond(now)).isEqualTo(2 * MIB);
     }
 
     @Test
     void timeBetweenReadsDoesNotCount() {
         for (int i = 0; i < 16; i++) {
-            read(MIB, 1);
+            read(20 * MIB, 20);
             pass(500);
         }
-        assertThat(rate.bytesPerSecond()).isEqualTo(1000 * MIB);
+        assertThat(rate.bytesPerSecond(now)).isEqualTo(1000 * MIB);
     }
 
     @Test
@@ -56,35 +56,45 @@ class ReadRateTest {
         for (int i = 0; i < 8; i++) {
             rate.begun(now);
             rate.begun(now);
-            pass(2);
-            rate.succeeded(MIB, now);
-            pass(2);
-            rate.succeeded(MIB, now);
+            pass(20);
+            rate.succeeded(10 * MIB, now);
+            pass(20);
+            rate.succeeded(10 * MIB, now);
         }
-        assertThat(rate.bytesPerSecond()).isEqualTo(500 * MIB);
+        assertThat(rate.bytesPerSecond(now)).isEqualTo(500 * MIB);
     }
 
     /** A table of offsets takes a round trip, whatever the network carries. */
     @Test
     void shortReadsDoNotCount() {
-        read(16 * MIB, 16);
+        read(20 * MIB, 20);
         for (int i = 0; i < 1000; i++) {
             read(4096, 1);
+            read(MIB, 19);
         }
-        assertThat(rate.bytesPerSecond()).isEqualTo(1000 * MIB);
+        assertThat(rate.bytesPerSecond(now)).isEqualTo(1000 * MIB);
     }
 
     @Test
     void timeUntilAFailureDoesNotCount() {
-        read(16 * MIB, 16);
+        read(20 * MIB, 20);
         rate.begun(now);
         rate.begun(now);
         pass(30_000);
         rate.failed();
         rate.succeeded(MIB, now);
-        assertThat(rate.bytesPerSecond()).isEqualTo(1000 * MIB);
-        read(16 * MIB, 16);
-        assertThat(rate.bytesPerSecond()).isEqualTo(1000 * MIB);
+        assertThat(rate.bytesPerSecond(now)).isEqualTo(1000 * MIB);
+        read(20 * MIB, 20);
+        assertThat(rate.bytesPerSecond(now)).isEqualTo(1000 * MIB);
+    }
+
+    @Test
+    void whatWasMeasuredLongAgoIsForgotten() {
+        read(20 * MIB, 20);
+        pass(TimeUnit.MINUTES.toMillis(4));
+        assertThat(rate.bytesPerSecond(now)).isPositive();
+        pass(TimeUnit.MINUTES.toMillis(2));
+        assertThat(rate.bytesPerSecond(now)).isZero();
     }
 
     @Test
@@ -95,7 +105,7 @@ class ReadRateTest {
             pass(10);
             rate.succeeded(MIB, now);
         }
-        assertThat(rate.bytesPerSecond()).isBetween(95 * MIB, 105 * MIB);
+        assertThat(rate.bytesPerSecond(now)).isBetween(95 * MIB, 105 * MIB);
     }
 
     @Test
@@ -106,6 +116,6 @@ class ReadRateTest {
         for (int i = 0; i < 100; i++) {
             read(10 * MIB, 100);
         }
-        assertThat(rate.bytesPerSecond()).isBetween(99 * MIB, 110 * MIB);
+        assertThat(rate.bytesPerSecond(now)).isBetween(99 * MIB, 110 * MIB);
     }
 }

@@ -159,25 +159,36 @@ class PeerPathsTest {
         }
     }
 
+    /** Every task that looks for a path gets the same answer, whose length does not grow. */
     @Test
-    void noFabricReadsFromAPeerThatIsGone() {
+    void aPeerThatNoFabricReachesIsNotLookedForAgainAndAgain() throws Exception {
         try (PeerPaths paths = pathsOfTwoFabrics(Duration.ofHours(1))) {
-            paths.failed(
-                    Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.PEER_GONE, "it was killed"));
+            for (int i = 0; i < 2; i++) {
+                paths.failed(Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.TIMED_OUT, "lost"));
+            }
             assertThat(paths.to("7")).isNull();
+            String reason = paths.probe("7").reason();
+            for (int i = 0; i < 10; i++) {
+                assertThat(paths.to("7")).isNull();
+            }
+            assertThat(paths.probe("7").reason()).isEqualTo(reason).contains("shm: given up", "ofi: given up");
         }
     }
 
-    /** Reads over the path that served meanwhile go on, so it is not closed. */
+    /** Tasks ask for a path that is known before they have one looked for. */
     @Test
-    void aFabricComesBackBeforeOthers() throws Exception {
+    void aFabricComesBackBeforeOthers() {
         try (PeerPaths paths = pathsOfTwoFabrics(Duration.ofMillis(500))) {
-            PeerPath best = Objects.requireNonNull(paths.to("7"));
-            paths.failed(best, new ReadFailedException(Reason.TIMED_OUT, "lost"));
-            PeerPath next = Objects.requireNonNull(paths.to("7"));
-            await().until(() -> Objects.requireNonNull(paths.to("7")).fabric().equals("shm"));
+            paths.failed(Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.TIMED_OUT, "lost"));
+            PeerPath meanwhile = paths.to("7");
+            assertThat(meanwhile).isNotNull();
+            await().until(() -> {
+                PeerPath known = paths.known("7");
+                return Objects.requireNonNull(known == null ? paths.to("7") : known)
+                        .fabric()
+                        .equals("shm");
+            });
             assertThat(paths.quarantined()).isEmpty();
-            assertThat(next.directory().find(0, 0)).isNull();
         }
     }
 
@@ -238,7 +249,7 @@ class PeerPathsTest {
             assertThat(probe.reason()).isEmpty();
             paths.failed(Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.PEER_GONE, "lost"));
             assertThat(paths.probe("7"))
-                    .isEqualTo(PathProbe.none("7", "given up after it failed: PEER_GONE: lost"))
+                    .isEqualTo(PathProbe.none("7", "shm: given up after it failed: PEER_GONE: lost"))
                     .extracting(PathProbe::fabric)
                     .isEqualTo(PathProbe.NETTY);
         }

@@ -52,7 +52,7 @@ public record HostReport(String version, String host, List<Finding> findings) {
             case NONE -> "RDMA works on this host.";
             case LESS -> "RDMA works on this host, with less than it could have" + why + ".";
             case NO_RDMA ->
-                "RDMA is not used on this host" + why + ": shared memory and TCP serve, and jobs are slower.";
+                "RDMA is not used on this host" + why + ": shared memory and TCP or Netty serve, and jobs are slower.";
             case SORT_SHUFFLE -> "Spark's sort shuffle serves the application" + why + ".";
             case NO_START -> "The application does not start" + why + ".";
         };

@@ -53,6 +53,10 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
 
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
+    /** To a peer that was never reached, as behind a firewall that drops packets, where each attempt takes long. */
+    private static final long LONGEST_FIRST_PAUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
+    /** So many times the duration of a first attempt passes until the next. */
+    private static final long PAUSE_PER_ATTEMPT = 6;
 
     private enum State {
         CLOSED,
@@ -80,6 +84,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private byte[] hello = {};
     private boolean retired;
     private boolean isTouched;
+    private boolean wasOpen;
     private long pauseNanos;
     private long noConnectUntilNanos = System.nanoTime();
     private Reason lastReason = Reason.NOT_CONNECTED;
@@ -269,6 +274,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
             return;
         }
         state = State.OPEN;
+        wasOpen = true;
         pauseNanos = 0;
         lastUseNanos = System.nanoTime();
         loop.reads().meter().connectionOpened();
@@ -615,8 +621,19 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private void notConnected(Reason reason, String message, long now) {
         drop(false);
         host = (host + 1) % hosts.size();
-        pauseNanos = Math.min(LONGEST_PAUSE_NANOS, Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos));
+        long longer = Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos);
+        if (wasOpen) {
+            pauseNanos = Math.min(LONGEST_PAUSE_NANOS, longer);
+        } else {
+            long attempt = now
+                    - connectDeadlineNanos
+                    + loop.settings().connectTimeout().toNanos();
+            pauseNanos = Math.min(LONGEST_FIRST_PAUSE_NANOS, Math.max(longer, PAUSE_PER_ATTEMPT * attempt));
+        }
         noConnectUntilNanos = now + pauseNanos;
+        if (reason == Reason.NOT_CONNECTED) {
+            loop.warnOfUnreachable(peerId, message);
+        }
         lastReason = reason;
         lastFailure = message;
         failAll(reason, message);

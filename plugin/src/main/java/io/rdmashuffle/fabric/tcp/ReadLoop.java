@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric.tcp;
 
 import io.rdmashuffle.fabric.InFlightReads;
+import io.rdmashuffle.fabric.LogLimit;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.WorkTally;
@@ -13,6 +14,8 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Thread that reads from peers, with the resources that its connections share.
@@ -22,6 +25,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> owns its selector loop, which closes the connections.
  */
 final class ReadLoop implements SelectorLoop.Work, AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ReadLoop.class);
+
     /** Requests of one system call. */
     static final int OUT_BYTES = 32 << 10;
 
@@ -35,6 +40,7 @@ final class ReadLoop implements SelectorLoop.Work, AutoCloseable {
     private final RegionBuffers buffers = new RegionBuffers();
     private final ArrayDeque<ByteBuffer> outBuffers = new ArrayDeque<>(KEPT_BUFFERS);
     private final List<PendingRead.Connection> touched = new ArrayList<>();
+    private final LogLimit<String> unreachable = new LogLimit<>(System::nanoTime);
 
     /** Reads handed over, oldest first, and reads to be used again. Guarded by this. */
     private @Nullable PendingRead first;
@@ -48,6 +54,17 @@ final class ReadLoop implements SelectorLoop.Work, AutoCloseable {
         this.reads = reads;
         this.selector = new SelectorLoop(name, this);
         selector.start();
+    }
+
+    /** Warns, once a minute, of a peer that cannot be reached; the others may be like it. */
+    void warnOfUnreachable(String peerId, String why) {
+        if (unreachable.take("connect") != LogLimit.SILENT) {
+            LOG.warn(
+                    "Cannot read from executor {} over TCP: {}; Spark's block transfer serves its blocks. Where a"
+                            + " firewall is between hosts, set a port and open it (spark.shuffle.rdma.fabric.tcp.port)",
+                    peerId,
+                    why);
+        }
     }
 
     SelectorLoop selector() {

@@ -204,6 +204,16 @@ public final class TcpFabric implements Fabric {
         }
     }
 
+    /** Returns whether this is the address of a process that could open a port. */
+    public static boolean isListening(byte[] address) {
+        try {
+            return TcpAddress.decode(address).port() != 0;
+        } catch (PeerUnreachableException e) {
+            LOG.debug("An address that names no process", e);
+            return false;
+        }
+    }
+
     private static @Nullable Long fabricIdOf(byte[] address) {
         try {
             return TcpAddress.decode(address).fabricId();

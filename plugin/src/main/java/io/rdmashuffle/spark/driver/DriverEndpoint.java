@@ -121,8 +121,7 @@ public final class DriverEndpoint implements AutoCloseable {
     }
 
     private void take(Report report) {
-        compression.measured(
-                report.executorId(), CounterValues.ofNames(report.counters()).get(ShuffleCounter.READ_MEGABITS));
+        compression.reported(report.executorId(), CounterValues.ofNames(report.counters()));
         reports.accept(report);
     }
 

@@ -6,7 +6,9 @@ import io.rdmashuffle.fabric.tcp.TcpFabric;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.shuffle.NetworkCompression;
+import io.rdmashuffle.spark.metrics.CounterValues;
 import io.rdmashuffle.spark.rpc.PeerAddress;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -17,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,11 +35,11 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Two executors can read one-sidedly if both have a fabric that leaves the host, or if their pools lie in the same
  * memory. Executors that Spark knows, but that have not announced themselves yet, are taken to be like those that have.
- * The network's throughput is what reads have been measured to get, or before there were any, the speed that network
- * interfaces report; where neither is known, rows stay bare.
+ * The network's throughput is what reads have been measured to get, or the speed that network interfaces report,
+ * whichever is more; where neither is known, rows stay bare.
  *
  * <p><b>Threading:</b> thread-safe; Spark is asked without a lock held. <b>Ownership:</b> keeps what writers were told
- * until {@link #forget}, and what executors measured until {@link #executorRemoved}; the other decisions go with the
+ * until {@link #forget}, and what executors reported until {@link #executorRemoved}; the other decisions go with the
  * shuffle's handle.
  */
 final class TransferCompression {
@@ -46,14 +49,21 @@ final class TransferCompression {
     private static final Set<String> WITHIN_A_HOST =
             Set.of(ShmFabric.NAME, PeerAddress.NAME, PeerPaths.DIRECTORY_ADDRESS);
 
+    /** The same, and that of TCP. */
+    private static final Set<String> ONLY_TCP =
+            Set.of(ShmFabric.NAME, PeerAddress.NAME, PeerPaths.DIRECTORY_ADDRESS, TcpFabric.NAME);
+
+    /** So much may come over Netty for reasons that pass. */
+    private static final long FEW_BYTES = 64 << 20;
+
     /** Mb/s for a core, below which a codec takes less time than the bytes that it saves. */
     static final double MIN_MEGABITS = 200;
 
     private final Supplier<List<Member>> members;
     private final Supplier<Map<String, String>> hosts;
     private final ToIntFunction<String> cores;
-    /** What reads of an executor have been measured to get, by its id. */
-    private final Map<String, Long> measuredMegabits = new ConcurrentHashMap<>();
+    /** What executors have reported last, by id. */
+    private final Map<String, CounterValues> reports = new ConcurrentHashMap<>();
     /** What writers were told. */
     private final Map<Integer, Boolean> decided = new ConcurrentHashMap<>();
 
@@ -73,16 +83,14 @@ final class TransferCompression {
         this.cores = cores;
     }
 
-    /** Takes the Mb/s that reads of an executor get; 0 if it does not know yet. */
-    void measured(String executorId, long megabits) {
-        if (megabits > 0) {
-            measuredMegabits.put(executorId, megabits);
-        }
+    /** Takes what an executor has counted. */
+    void reported(String executorId, CounterValues counters) {
+        reports.put(executorId, counters);
     }
 
-    /** Drops what an executor has measured. */
+    /** Drops what an executor has reported. */
     void executorRemoved(String executorId) {
-        measuredMegabits.remove(executorId);
+        reports.remove(executorId);
     }
 
     /** Decides, unless no executor has announced itself yet. */
@@ -107,6 +115,8 @@ final class TransferCompression {
     private boolean compressesNow(int shuffleId) {
         List<Member> announced = members.get();
         Map<String, String> known = hosts.get();
+        // A late report of one that has been removed would stay for ever.
+        reports.keySet().retainAll(announced.stream().map(Member::executorId).collect(Collectors.toSet()));
         Places places = places(announced, known);
         double megabits = megabitsOfCore(announced, known);
         boolean isSlow = megabits > 0 && places.pairs() * megabits < places.networkedPairs() * MIN_MEGABITS;
@@ -126,37 +136,53 @@ final class TransferCompression {
         return compressed;
     }
 
-    /** Returns the Mb/s that the network has for a core; 0 if that is not known. */
+    /**
+     * Returns the Mb/s that the network has for a core; 0 if that is not known. Reads show what they got, which is less
+     * than the network carries if they asked for less, so that a higher speed of the interfaces counts.
+     */
     private double megabitsOfCore(Collection<Member> announced, Map<String, String> known) {
-        long measured = 0;
-        long measuring = 0;
-        Map<String, Integer> speeds = new HashMap<>();
-        for (Member member : announced) {
-            String executorId = member.executorId();
-            Long megabits = measuredMegabits.get(executorId);
-            if (megabits != null) {
-                measured += megabits;
-                measuring += Math.max(1, cores.applyAsInt(executorId));
-            }
-            byte[] address = member.address(TcpFabric.NAME);
-            if (address != null) {
-                speeds.merge(known.getOrDefault(executorId, executorId), TcpFabric.linkMegabits(address), Math::max);
-            }
-        }
-        return measuring > 0 ? (double) measured / measuring : reportedMegabitsOfCore(speeds, known);
+        return Math.max(measuredMegabitsOfCore(announced), reportedMegabitsOfCore(announced, known));
     }
 
-    /** Likewise, by the speed that the network interface of each host reports; its executors share it. */
-    private double reportedMegabitsOfCore(Map<String, Integer> speeds, Map<String, String> known) {
+    private double measuredMegabitsOfCore(Collection<Member> announced) {
         long megabits = 0;
         long sharing = 0;
-        for (Map.Entry<String, String> executor : known.entrySet()) {
-            if (speeds.getOrDefault(executor.getValue(), 0) > 0) {
-                sharing += Math.max(1, cores.applyAsInt(executor.getKey()));
+        for (Member member : announced) {
+            CounterValues counters = reports.get(member.executorId());
+            long measured = counters == null ? 0 : counters.get(ShuffleCounter.READ_MEGABITS);
+            int own = cores.applyAsInt(member.executorId());
+            if (measured > 0 && own > 0) {
+                megabits += measured;
+                sharing += own;
             }
         }
-        for (int speed : speeds.values()) {
-            megabits += speed;
+        return sharing > 0 ? (double) megabits / sharing : 0;
+    }
+
+    /** By the speed that the network interface of each host reports; its executors share it. */
+    private double reportedMegabitsOfCore(Collection<Member> announced, Map<String, String> known) {
+        Map<String, Integer> speeds = new HashMap<>();
+        for (Member member : announced) {
+            byte[] address = member.address(TcpFabric.NAME);
+            String host = known.get(member.executorId());
+            // The address says nothing of the speed of RDMA.
+            if (address != null
+                    && host != null
+                    && ONLY_TCP.containsAll(member.addresses().keySet())) {
+                speeds.merge(host, TcpFabric.linkMegabits(address), Math::max);
+            }
+        }
+        speeds.values().removeIf(speed -> speed == 0);
+        Map<String, Integer> coresByHost = new HashMap<>();
+        known.forEach((executorId, host) -> coresByHost.merge(host, cores.applyAsInt(executorId), Integer::sum));
+        long megabits = 0;
+        long sharing = 0;
+        for (Map.Entry<String, Integer> speed : speeds.entrySet()) {
+            int own = coresByHost.getOrDefault(speed.getKey(), 0);
+            if (own > 0) {
+                megabits += speed.getValue();
+                sharing += own;
+            }
         }
         return sharing > 0 ? (double) megabits / sharing : 0;
     }
@@ -167,7 +193,7 @@ final class TransferCompression {
     }
 
     /** Returns where executors are; one executor alone has no pair, and reads all that it reads from itself. */
-    private static Places places(Collection<Member> members, Map<String, String> hosts) {
+    private Places places(Collection<Member> members, Map<String, String> hosts) {
         Map<String, String> memoryByHost = new HashMap<>();
         Places places = new Places();
         Set<String> announced = new HashSet<>();
@@ -180,7 +206,7 @@ final class TransferCompression {
             }
             places.add(memory, leavesTheHost(member));
         }
-        boolean networked = members.stream().anyMatch(TransferCompression::leavesTheHost);
+        boolean networked = members.stream().anyMatch(this::leavesTheHost);
         hosts.forEach((executorId, host) -> {
             if (!announced.contains(executorId)) {
                 places.add(memoryByHost.getOrDefault(host, "host " + host), networked);
@@ -195,8 +221,20 @@ final class TransferCompression {
         return address == null ? alone : ShmFabric.memoryOf(address).orElse(alone);
     }
 
-    private static boolean leavesTheHost(Member member) {
-        return !WITHIN_A_HOST.containsAll(member.addresses().keySet());
+    /** Returns whether a member offers memory beyond its host, and does not get most bytes over Netty nevertheless. */
+    private boolean leavesTheHost(Member member) {
+        Set<String> fabrics = member.addresses().keySet();
+        byte[] tcp = member.address(TcpFabric.NAME);
+        boolean offers = !WITHIN_A_HOST.containsAll(fabrics)
+                && (tcp == null || !ONLY_TCP.containsAll(fabrics) || TcpFabric.isListening(tcp));
+        CounterValues counters = reports.get(member.executorId());
+        return offers && (counters == null || !isServedByNetty(counters));
+    }
+
+    /** Returns whether reads over the network fail, as behind a firewall. */
+    private static boolean isServedByNetty(CounterValues counters) {
+        return counters.get(ShuffleCounter.NETTY_BYTES)
+                > counters.get(ShuffleCounter.TCP_BYTES) + counters.get(ShuffleCounter.VERBS_BYTES) + FEW_BYTES;
     }
 
     /** Counts executors by the memory that they share. */

@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Latencies;
+import io.rdmashuffle.fabric.tcp.TcpFabric;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.memory.PoolSettings;
@@ -63,7 +64,7 @@ public final class ExecutorMemory implements AutoCloseable {
     /** So much is reserved on disk at a time: few system calls, and little that a small job leaves unused. */
     private static final long DISK_GROWTH_BYTES = 16 << 20;
 
-    private static final long LEAST_READ_BYTES = 16 << 20;
+    private static final long LEAST_READ_BYTES = 8 << 20;
     private static final long READ_SHARE = 32;
 
     private static final long MEGA = 1_000_000;
@@ -99,11 +100,12 @@ public final class ExecutorMemory implements AutoCloseable {
         this.limits = new PoolLimits(
                 settings.capBytes(), settings.regionBytes(), config.get(ShuffleConfig.DIRECT_COMPRESS_ABOVE));
         this.directory = directory(config.get(ShuffleConfig.DIRECTORY_MAX_SHUFFLES), sizing);
-        boolean copies = fabrics.stream().anyMatch(Fabric::copies);
+        List<String> copying =
+                fabrics.stream().filter(Fabric::copies).map(Fabric::name).toList();
         boolean stages = pool.disk() != null && fabrics.stream().anyMatch(Fabric::stages);
         pool.memory()
                 .setAside(
-                        copies ? readBytes(config, settings.capBytes()) : 0,
+                        readBytes(copying, config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT), settings.capBytes()),
                         stages ? config.fabricMaxBytesStaged() : 0);
         fabrics.forEach(fabric -> fabric.serve(pool));
         this.store = new MapOutputStore(directory, counters);
@@ -121,11 +123,17 @@ public final class ExecutorMemory implements AutoCloseable {
                 : new Demotion(pool, store, counters, config.get(ShuffleConfig.POOL_HIGH_WATER_MARK), grace);
     }
 
-    /** Returns what is kept for reads of all that they may have in flight: not much of a pool that outputs need. */
-    static long readBytes(ShuffleConfig config, long capBytes) {
-        return Math.min(
-                config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT),
-                Math.max(LEAST_READ_BYTES, capBytes / READ_SHARE));
+    /**
+     * Returns what is kept for reads of all that they may have in flight. TCP is always among the fabrics, and may
+     * never be read over, so for that alone it is not much.
+     */
+    static long readBytes(List<String> copying, long maxBytesInFlight, long capBytes) {
+        if (copying.isEmpty()) {
+            return 0;
+        }
+        return copying.equals(List.of(TcpFabric.NAME))
+                ? Math.min(maxBytesInFlight, Math.max(LEAST_READ_BYTES, capBytes / READ_SHARE))
+                : maxBytesInFlight;
     }
 
     private MapOutputDirectory directory(int slots, PoolSizing sizing) throws InterruptedException {

@@ -137,7 +137,7 @@ final class Advice {
         Set<String> reasons = new TreeSet<>();
         executors.forEach(executor -> reasons.add(executor.whyNotRdma()));
         reasons.remove("");
-        if (get(ShuffleCounter.TCP_BYTES) > 0) {
+        if (get(ShuffleCounter.TCP_BYTES) > 0 && get(ShuffleCounter.VERBS_BYTES) == 0) {
             // Nothing is missing: this is the path of networks without RDMA.
             reasons.remove(ExecutorReport.NO_RDMA_DEVICE);
         }

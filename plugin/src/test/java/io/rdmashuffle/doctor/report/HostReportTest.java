@@ -55,8 +55,8 @@ class HostReportTest {
                 ok   system            Java 17
                 warn check-no-rdma     bad
                                        remedy: mend
-                RDMA is not used on this host (check-no-rdma): shared memory and TCP serve, and jobs are slower. \
-                Exit code 1.""");
+                RDMA is not used on this host (check-no-rdma): shared memory and TCP or Netty serve, \
+                and jobs are slower. Exit code 1.""");
     }
 
     /** Not leniently, as Gson's other ways are. */

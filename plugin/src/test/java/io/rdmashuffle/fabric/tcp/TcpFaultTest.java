@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.tcp;
 
 import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import io.rdmashuffle.fabric.BlockingReads;
@@ -23,6 +24,9 @@ import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.io.ByteArrayOutputStream;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -281,18 +285,43 @@ class TcpFaultTest {
         }
     }
 
+    /** As behind a firewall: each attempt costs a task the whole time-out. */
     @Test
-    void idleConnectionIsClosedAndOpenedAgain() throws Exception {
+    void peerThatNeverAnswersIsNotTriedAgainSoon() throws Exception {
+        Duration connectTimeout = Duration.ofSeconds(1);
+        reader = readerWith(connectTimeout, Duration.ofMinutes(5));
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
+            silent.setSoTimeout(1);
+            byte[] address = new TcpAddress(1, TestTcp.HOST, silent.getLocalPort(), 0).encode();
+            try (Peer peer = reader.fabric().connect("silent", address)) {
+                RemoteSlice slice = new RemoteSlice(0, 0, 1);
+                assertThat(failure(peer, slice, LONG).reason()).isEqualTo(Reason.NOT_CONNECTED);
+                long until = System.nanoTime() + connectTimeout.toNanos() / 2;
+                while (System.nanoTime() - until < 0) {
+                    assertThat(failure(peer, slice, LONG).reason()).isEqualTo(Reason.NOT_CONNECTED);
+                }
+                silent.accept().close();
+                assertThatThrownBy(silent::accept).as("a second attempt").isInstanceOf(SocketTimeoutException.class);
+            }
+        }
+    }
+
+    private Node readerWith(Duration connectTimeout, Duration idleTimeout) {
         TcpSettings settings = TestTcp.settings(1, 8 << 20, Secret.NONE);
-        reader = node(new TcpFabric(new TcpSettings(
+        return node(new TcpFabric(new TcpSettings(
                 settings.host(),
                 settings.ports(),
                 1,
-                settings.connectTimeout(),
-                Duration.ofMillis(300),
+                connectTimeout,
+                idleTimeout,
                 settings.readTimeout(),
                 8 << 20,
                 Secret.NONE)));
+    }
+
+    @Test
+    void idleConnectionIsClosedAndOpenedAgain() throws Exception {
+        reader = readerWith(Duration.ofSeconds(30), Duration.ofMillis(300));
         Node owner = node(TestTcp.fabric(8 << 20));
         Lease lease = data(owner);
         try (Peer peer = reader.connect(owner)) {

@@ -4,13 +4,19 @@ package io.rdmashuffle.spark.driver;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.fabric.tcp.TcpFabric;
+import io.rdmashuffle.fabric.tcp.TcpSettings;
 import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.shuffle.NetworkCompression;
+import io.rdmashuffle.spark.metrics.CounterValues;
 import io.rdmashuffle.spark.rpc.PeerAddress;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -128,22 +134,60 @@ class TransferCompressionTest {
         announceRdma("0", "a", node);
         announceRdma("1", "b", apart);
         assertThat(compression.decide(7)).isFalse();
-        compression.measured("0", 0);
+        compression.reported("0", reads(0));
         assertThat(compression.decide(8)).isFalse();
-        compression.measured("0", SLOW);
+        compression.reported("0", reads(SLOW));
         assertThat(compression.decide(9)).isTrue();
         assertThat(compression.decide(7)).isFalse();
-        compression.measured("1", 3 * SLOW);
+        compression.reported("1", reads(3 * SLOW));
         assertThat(compression.decide(10)).isFalse();
         compression.executorRemoved("1");
         assertThat(compression.decide(11)).isTrue();
+    }
+
+    private static CounterValues reads(long megabits) {
+        return CounterValues.ofNames(Map.of(ShuffleCounter.READ_MEGABITS.name(), megabits));
+    }
+
+    /** As behind a firewall that lets no one read over TCP. */
+    @Test
+    void executorsThatReadOverNettyAllTheSameReachNoOne() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.reported("0", CounterValues.ofNames(Map.of(ShuffleCounter.NETTY_BYTES.name(), 100L << 20)));
+        assertThat(compression.decide(7)).isTrue();
+        compression.reported(
+                "0",
+                CounterValues.ofNames(Map.of(
+                        ShuffleCounter.NETTY_BYTES.name(), 100L << 20, ShuffleCounter.TCP_BYTES.name(), 90L << 20)));
+        assertThat(compression.decide(8)).isFalse();
+    }
+
+    @Test
+    void anExecutorThatDoesNotListenReachesNoOne() {
+        for (String executorId : List.of("0", "1")) {
+            Map<String, byte[]> addresses = addresses(executorId.equals("0") ? node : apart);
+            TcpFabric fabric = new TcpFabric(new TcpSettings(
+                    () -> "127.0.0.1",
+                    TcpSettings.Ports.ANY,
+                    1,
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(1),
+                    Duration.ofSeconds(1),
+                    1 << 20,
+                    Secret.NONE));
+            fabric.close();
+            addresses.put("tcp", fabric.localAddress());
+            announce(executorId, executorId, addresses);
+        }
+        assertThat(compression.decide(7)).isTrue();
     }
 
     @Test
     void moreCoresNeedMoreOfTheNetwork() {
         announceRdma("0", "a", node);
         announceRdma("1", "b", apart);
-        compression.measured("0", 2 * SLOW);
+        compression.reported("0", reads(2 * SLOW));
         assertThat(compression.decide(7)).isFalse();
         cores = 16;
         assertThat(compression.decide(8)).isTrue();
@@ -156,9 +200,9 @@ class TransferCompressionTest {
             announceRdma("a" + i, "a", node);
             announceRdma("b" + i, "b", apart);
         }
-        compression.measured("a0", SLOW);
+        compression.reported("a0", reads(SLOW));
         assertThat(compression.decide(7)).isFalse();
-        compression.measured("a0", SLOW / 2);
+        compression.reported("a0", reads(SLOW / 2));
         assertThat(compression.decide(8)).isTrue();
     }
 
