@@ -40,9 +40,9 @@ public final class ShuffleConfig {
             .between("1m", "1t")
             .doc("""
                 Most bytes that an executor's one-sided reads may have outstanding at once. The default is that of
-                `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB, so it hides 4 ms of delay. Of the pool
-                so much is kept for reads, and map outputs cannot take it, but no more than a quarter; if TCP is the
-                only fabric that copies, no more than 8m or a 32nd of the pool, whichever is more. For peers that read
+                `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB, so it hides 4 ms of delay. As many
+                bytes of the pool are kept for reads, where map outputs cannot go, but at most a quarter; if TCP is the
+                only fabric that copies, at most 8m or a 32nd of the pool, whichever is more. For peers that read
                 the disk tier over RDMA a quarter of this value is kept, but no more than a sixteenth of the pool.
                 """);
     public static final ConfigEntry<Duration> FABRIC_READ_TIMEOUT = ConfigEntry.duration("fabric.readTimeout", "30s")

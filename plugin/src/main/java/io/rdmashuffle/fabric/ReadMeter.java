@@ -30,7 +30,7 @@ public final class ReadMeter {
      * Counts a read whose bytes have arrived.
      *
      * @param startedNanos {@link System#nanoTime()} at its beginning
-     * @param nowNanos likewise, now
+     * @param nowNanos {@link System#nanoTime()} at its end
      */
     public void succeeded(long bytes, long startedNanos, long nowNanos) {
         ended.increment();

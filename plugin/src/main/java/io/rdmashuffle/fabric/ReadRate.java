@@ -18,7 +18,7 @@ final class ReadRate {
     private static final long LONGEST_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(5);
-    /** So many bytes, or half a window, and the rate is known. */
+    /** With this many bytes, or half a window, the rate is known. */
     private static final long ENOUGH_BYTES = 16 << 20;
 
     private static final double NANOS_PER_SECOND = 1e9;

@@ -11,7 +11,7 @@ import io.rdmashuffle.store.ShuffleCounter;
  * @param executorId whose outputs
  * @param peer its memory
  * @param directory what is where in that memory
- * @param fabric name of what reaches it
+ * @param fabric name of the fabric that reaches it
  * @param counter where bytes read on this path are counted
  */
 public record PeerPath(

@@ -18,7 +18,6 @@ import io.rdmashuffle.text.Quantities;
 import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -274,7 +273,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         private String reason = "the driver does not know that executor";
         /** Fabrics that failed and are not used for a while, by name. */
         private final Map<String, GivenUp> givenUp = new ConcurrentHashMap<>();
-        /** Until when no path is looked for, since those that were not given up lead nowhere. */
+        /** Until when no path is looked for, since the fabrics that were not given up do not reach the peer. */
         private long noneUntil = System.nanoTime();
 
         Route(String executorId) {
@@ -295,13 +294,20 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 known = path;
                 if (path == null) {
                     unreachable = givenUp.isEmpty();
-                    givenUp.values().stream()
-                            .map(GivenUp::untilNanos)
-                            .min(Comparator.comparing(until -> until - System.nanoTime()))
-                            .ifPresent(until -> noneUntil = until);
+                    noneUntil = firstToComeBack();
                 }
             }
             return path;
+        }
+
+        /** Returns when the first fabric that was given up may be used again. */
+        private long firstToComeBack() {
+            long now = System.nanoTime();
+            return now
+                    + givenUp.values().stream()
+                            .mapToLong(each -> each.untilNanos() - now)
+                            .min()
+                            .orElse(0);
         }
 
         /** Returns the path that is known, unless a better one may have come back. */

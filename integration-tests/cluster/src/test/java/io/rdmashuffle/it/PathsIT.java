@@ -104,6 +104,7 @@ class PathsIT {
     }
 
     @Test
+    @Tag("nightly")
     void tcpServesTheDiskTier() throws Exception {
         runJobs(2, ShuffleMode.TCP, Map.of("spark.shuffle.rdma.pool.maxSize", "8m"), statistics -> {
             assertOnly(statistics, ShuffleCounter.TCP_BYTES);

@@ -55,7 +55,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
     /** To a peer that was never reached, as behind a firewall that drops packets, where each attempt takes long. */
     private static final long LONGEST_FIRST_PAUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
-    /** So many times the duration of a first attempt passes until the next. */
+    /** Pause after an attempt, as a multiple of its duration. */
     private static final long PAUSE_PER_ATTEMPT = 6;
 
     private enum State {

@@ -53,7 +53,7 @@ final class TransferCompression {
     private static final Set<String> ONLY_TCP =
             Set.of(ShmFabric.NAME, PeerAddress.NAME, PeerPaths.DIRECTORY_ADDRESS, TcpFabric.NAME);
 
-    /** So much may come over Netty for reasons that pass. */
+    /** Bytes that may come over Netty for reasons that pass. */
     private static final long FEW_BYTES = 64 << 20;
 
     /** Mb/s for a core, below which a codec takes less time than the bytes that it saves. */
@@ -137,8 +137,8 @@ final class TransferCompression {
     }
 
     /**
-     * Returns the Mb/s that the network has for a core; 0 if that is not known. Reads show what they got, which is less
-     * than the network carries if they asked for less, so that a higher speed of the interfaces counts.
+     * Returns the Mb/s that the network has for a core; 0 if that is not known. Reads that asked for less than the
+     * network carries show less, so a higher speed of the interfaces counts.
      */
     private double megabitsOfCore(Collection<Member> announced, Map<String, String> known) {
         return Math.max(measuredMegabitsOfCore(announced), reportedMegabitsOfCore(announced, known));

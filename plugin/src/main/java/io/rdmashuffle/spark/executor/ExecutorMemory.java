@@ -124,8 +124,8 @@ public final class ExecutorMemory implements AutoCloseable {
     }
 
     /**
-     * Returns what is kept for reads of all that they may have in flight. TCP is always among the fabrics, and may
-     * never be read over, so for that alone it is not much.
+     * Returns the bytes of the pool that are kept for reads. TCP is always among the fabrics and may never be used, so
+     * for TCP alone it is less than reads may have in flight.
      */
     static long readBytes(List<String> copying, long maxBytesInFlight, long capBytes) {
         if (copying.isEmpty()) {

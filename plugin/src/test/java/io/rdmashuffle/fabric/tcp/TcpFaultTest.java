@@ -285,7 +285,7 @@ class TcpFaultTest {
         }
     }
 
-    /** As behind a firewall: each attempt costs a task the whole time-out. */
+    /** As behind a firewall: each attempt costs a task the whole timeout. */
     @Test
     void peerThatNeverAnswersIsNotTriedAgainSoon() throws Exception {
         Duration connectTimeout = Duration.ofSeconds(1);

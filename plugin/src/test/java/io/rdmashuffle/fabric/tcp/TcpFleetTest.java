@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.fabric.tcp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import com.sun.management.UnixOperatingSystemMXBean;
+import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.Peer;
+import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.fabric.RemoteBytes;
+import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Lease;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Many peers, and what a connection costs that nothing is read over. */
+@Tag("fault")
+@Timeout(120)
+@ExtendWith(LeakCheck.class)
+class TcpFleetTest {
+    private static final int PEERS = 1000;
+    private static final int NODES = 32;
+    private static final int BYTES = 4000;
+    private static final long MAX_IDLE_BYTES = 64 << 10;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path directory;
+
+    private final List<AutoCloseable> opened = new ArrayList<>();
+
+    @AfterEach
+    void close() throws Exception {
+        for (int i = opened.size() - 1; i >= 0; i--) {
+            opened.get(i).close();
+        }
+    }
+
+    private Node node() {
+        Node node = new Node(directory, TestTcp.fabric(8 << 20));
+        opened.add(node);
+        return node;
+    }
+
+    private Lease data(Node node, int seed) throws InterruptedException {
+        Lease lease = TestPools.filled(node.pool(), BYTES, new Random(seed));
+        opened.add(lease);
+        return lease;
+    }
+
+    private Peer connect(Node reader, Node owner) throws Exception {
+        Peer peer = reader.connect(owner);
+        opened.add(peer);
+        return peer;
+    }
+
+    private static void assertReadable(Node reader, Peer peer, Lease lease) throws Exception {
+        BlockingReads reads =
+                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ofSeconds(5)), Duration.ofSeconds(60));
+        RemoteSlice slice = new RemoteSlice(lease.region().id(), lease.offset(), BYTES);
+        try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
+            assertThat(TestPools.bytes(bytes.memory(0)))
+                    .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
+        }
+    }
+
+    /** Both ends of each connection are in this process. */
+    private static void assumeFiles(int connections) {
+        UnixOperatingSystemMXBean system = (UnixOperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+        long free = system.getMaxFileDescriptorCount() - system.getOpenFileDescriptorCount();
+        assumeTrue(free > 2L * connections + 500, "a limit of open files (ulimit -n) that allows it");
+    }
+
+    private static long directBytes() {
+        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .filter(pool -> pool.getName().equals("direct"))
+                .mapToLong(BufferPoolMXBean::getMemoryUsed)
+                .sum();
+    }
+
+    @Test
+    void aThousandPeersTakeOneThreadAndLittleMemory() throws Exception {
+        assumeFiles(PEERS);
+        Node owner = node();
+        Node reader = node();
+        Lease lease = data(owner, 1);
+        long before = directBytes();
+        for (int i = 0; i < PEERS; i++) {
+            assertReadable(reader, connect(reader, owner), lease);
+        }
+        assertThat(reader.fabric().load().connections()).isEqualTo(PEERS);
+        assertThat(directBytes() - before).isLessThan(PEERS * MAX_IDLE_BYTES);
+
+        long wakeUps = reader.fabric().work().wakeUps();
+        long begun = System.nanoTime();
+        Thread.sleep(1500);
+        double seconds = (System.nanoTime() - begun) / (double) TimeUnit.SECONDS.toNanos(1);
+        assertThat(reader.fabric().work().wakeUps() - wakeUps)
+                .as("in %s s without a read", seconds)
+                .isLessThanOrEqualTo((long) Math.ceil(10 * seconds));
+    }
+
+    @Test
+    void allReadFromAll() throws Exception {
+        assumeFiles(NODES * NODES);
+        List<Node> nodes = new ArrayList<>();
+        List<Lease> leases = new ArrayList<>();
+        for (int i = 0; i < NODES; i++) {
+            nodes.add(node());
+            leases.add(data(nodes.get(i), i));
+        }
+        for (Node reader : nodes) {
+            for (int owner = 0; owner < NODES; owner++) {
+                assertReadable(reader, connect(reader, nodes.get(owner)), leases.get(owner));
+            }
+        }
+        assertThat(nodes).allSatisfy(node -> {
+            assertThat(node.fabric().load().connections()).isEqualTo(NODES);
+            assertThat(node.fabric().load().connectionsLost()).isZero();
+        });
+    }
+}
