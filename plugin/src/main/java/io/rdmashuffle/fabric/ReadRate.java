@@ -6,15 +6,15 @@ import java.util.concurrent.TimeUnit;
 /**
  * Throughput of a network while reads use it: bytes that arrive, over the time in which at least one read is in flight.
  *
- * <p>A busy period with less than {@value #MIN_PERIOD_BYTES} bytes, or shorter than 20 ms, is left out, since its time
- * is latency, and so is one in which a read failed. Recent periods weigh most: the sums are halved whenever they cover
- * two seconds, and forgotten after five minutes.
+ * <p>A busy period with less than {@value #MIN_PERIOD_BYTES} bytes is left out, since its time is latency, and so is
+ * one in which a read failed. Periods are not chosen by their duration: among short ones that would be those that had
+ * to wait for a processor. Recent periods weigh most: the sums are halved whenever they cover two seconds, and
+ * forgotten after five minutes.
  *
  * <p><b>Threading:</b> thread-safe.
  */
 final class ReadRate {
-    private static final long MIN_PERIOD_BYTES = 1 << 20;
-    private static final long MIN_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+    private static final long MIN_PERIOD_BYTES = 128 << 10;
     private static final long LONGEST_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(2);
     private static final long KEPT_NANOS = TimeUnit.MINUTES.toNanos(5);
@@ -61,7 +61,7 @@ final class ReadRate {
 
     private void endPeriod(long nowNanos) {
         long lasted = nowNanos - periodStartNanos;
-        if (periodBytes >= MIN_PERIOD_BYTES && lasted >= MIN_PERIOD_NANOS && !failed) {
+        if (periodBytes >= MIN_PERIOD_BYTES && !failed) {
             windowBytes += periodBytes;
             windowNanos += lasted;
             windowEndNanos = nowNanos;

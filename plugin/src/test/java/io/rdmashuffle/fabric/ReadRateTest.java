@@ -70,7 +70,6 @@ class ReadRateTest {
         read(20 * MIB, 20);
         for (int i = 0; i < 1000; i++) {
             read(4096, 1);
-            read(MIB, 19);
         }
         assertThat(rate.bytesPerSecond(now)).isEqualTo(1000 * MIB);
     }
