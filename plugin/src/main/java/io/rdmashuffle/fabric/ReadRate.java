@@ -7,8 +7,8 @@ import java.util.concurrent.TimeUnit;
  * Throughput of a network while reads use it: bytes that arrive, over the time in which at least one read is in flight.
  *
  * <p>A busy period with less than {@value #MIN_PERIOD_BYTES} bytes is left out, since its time is latency, and so is
- * one in which a read failed. Periods are not chosen by their duration: among short ones that would be those that had
- * to wait for a processor. Recent periods weigh most: the sums are halved whenever they cover two seconds, and
+ * one in which a read failed. Periods are not chosen by their duration, which would prefer reads that waited for a
+ * processor. Recent periods weigh most: the sums are halved whenever they cover two seconds, and
  * forgotten after five minutes.
  *
  * <p><b>Threading:</b> thread-safe.

@@ -5,8 +5,8 @@
  * peers that have left.
  *
  * <p>May use {@code directory}, {@code fabric}, {@code lifecycle}, {@code memory.slice}, {@code registry},
- * {@code store}, {@code text} and SLF4J. Must never import Spark, know which fabrics there are, or report a shuffle as
- * failed because a path did: Spark's block transfer is always left.
+ * {@code store}, {@code text} and SLF4J. Must never import Spark, know which fabrics there are but to count
+ * their bytes, or report a shuffle as failed because a path did: Spark's block transfer is always left.
  */
 @NullMarked
 package io.rdmashuffle.peer;

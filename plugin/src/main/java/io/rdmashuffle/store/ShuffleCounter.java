@@ -84,18 +84,21 @@ public enum ShuffleCounter {
     POOL_RECEIVE_BYTES("poolReceive", GAUGE, "Bytes of the pool leased to reads that land there."),
     POOL_STAGING_BYTES(
             "poolStaging", GAUGE, "Bytes of the pool leased to bytes of the disk tier while peers read them."),
-    READS_IN_FLIGHT("readsInFlight", GAUGE, "Requests to peers' memory over RDMA that have not ended."),
-    IN_FLIGHT_BYTES("inFlight", GAUGE, "Bytes of peers' memory that are being copied, over RDMA or shared memory."),
+    READS_IN_FLIGHT("readsInFlight", GAUGE, "Requests to peers' memory over RDMA or TCP that have not ended."),
+    IN_FLIGHT_BYTES(
+            "inFlight", GAUGE, "Bytes of peers' memory that are being copied, over RDMA, TCP or shared memory."),
     READ_MEGABITS(
             "readMegabits",
             GAUGE,
             "Mb/s that reads over TCP or RDMA bring while any is in flight, of late; 0 until enough has been read to"
                     + " tell. By it and the number of cores the driver decides which shuffles to compress."),
-    READS_RETRIED("readsRetried", TOTAL, "Requests over RDMA that started again on another connection."),
-    READS_FAILED("readsFailed", TOTAL, "Requests over RDMA that failed for good; Spark's block transfer took over."),
-    CONNECTIONS("connections", GAUGE, "RDMA connections that this executor reads through."),
-    CONNECTIONS_OPENED("connectionsOpened", TOTAL, "RDMA connections that were opened to read through."),
-    CONNECTIONS_LOST("connectionsLost", TOTAL, "RDMA connections that were given up after an error or a deadline."),
+    READS_RETRIED("readsRetried", TOTAL, "Requests over RDMA or TCP that started again on another connection."),
+    READS_FAILED(
+            "readsFailed", TOTAL, "Requests over RDMA or TCP that failed for good; Spark's block transfer took over."),
+    CONNECTIONS("connections", GAUGE, "Connections over RDMA or TCP that this executor reads through."),
+    CONNECTIONS_OPENED("connectionsOpened", TOTAL, "Connections over RDMA or TCP that were opened to read through."),
+    CONNECTIONS_LOST(
+            "connectionsLost", TOTAL, "Connections over RDMA or TCP that were given up after an error or a deadline."),
     PEERS_QUARANTINED(
             "peersQuarantined", GAUGE, "Peers with a path that failed and is not used for `peer.quarantine`."),
     QUARANTINES("quarantines", TOTAL, "How often a path to a peer was given up for that time."),

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * Speed of a network interface, as its driver reports it to the kernel.
  *
  * <p>Only hardware and bonds of it are asked: a virtual interface of a container reports a speed that nothing limits it
- * to. Drivers of virtual machines often report none. Source: {@code Documentation/ABI/testing/sysfs-class-net} of
+ * to. Drivers of cloud instances often report none. Source: {@code Documentation/ABI/testing/sysfs-class-net} of
  * Linux.
  *
  * <p><b>Threading:</b> stateless.

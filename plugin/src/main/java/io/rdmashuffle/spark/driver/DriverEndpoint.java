@@ -73,7 +73,6 @@ public final class DriverEndpoint implements AutoCloseable {
             Executors.newSingleThreadScheduledExecutor(new DaemonThreads("registry"));
 
     private final MapOutputTrackerMaster tracker;
-    private final Map<String, Integer> cores = new ConcurrentHashMap<>();
     private final TransferCompression compression;
     private final RpcEndpointRef self;
     private final RemovalListener removals = new RemovalListener();
@@ -207,16 +206,8 @@ public final class DriverEndpoint implements AutoCloseable {
 
     /** Returns the cores of an executor; 0 if Spark does not know it, or not any more. */
     private int coresOf(String executorId) {
-        Integer known = cores.get(executorId);
-        if (known != null) {
-            return known;
-        }
         try {
-            int found = context.statusStore().executorSummary(executorId).totalCores();
-            if (found > 0) {
-                cores.put(executorId, found);
-            }
-            return found;
+            return context.statusStore().executorSummary(executorId).totalCores();
         } catch (RuntimeException e) {
             // NoSuchElementException while Spark has not processed the event of its start.
             LOG.debug("The cores of executor {} are not known now", executorId, e);
@@ -273,7 +264,6 @@ public final class DriverEndpoint implements AutoCloseable {
         @Override
         public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
             endpoints.remove(event.executorId());
-            cores.remove(event.executorId());
             compression.executorRemoved(event.executorId());
             registry.memberRemoved(event.executorId());
         }

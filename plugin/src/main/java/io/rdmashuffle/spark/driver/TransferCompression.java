@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * </ul>
  *
  * <p>Two executors can read one-sidedly if both have a fabric that leaves the host, or if their pools lie in the same
- * memory. Executors that Spark knows, but that have not announced themselves yet, are taken to be like those that have.
+ * memory. Executors that Spark knows, but that have not announced themselves yet, are taken to be like the others.
  * The network's throughput is what reads have been measured to get, or the speed that network interfaces report,
  * whichever is more; where neither is known, rows stay bare.
  *

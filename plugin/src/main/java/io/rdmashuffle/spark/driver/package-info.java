@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The driver: its registry endpoint, the reports that it collects from executors, and decisions for all of them.
- * {@link io.rdmashuffle.spark.driver.DriverEndpoint} reports each removed executor to the registry.
+ * {@link io.rdmashuffle.spark.driver.DriverEndpoint} reports each removed executor to the registry, {@link
+ * io.rdmashuffle.spark.driver.DriverReports} marks its last report.
  *
  * <p>May use {@code conf}, {@code fabric.shm}, {@code fabric.tcp}, {@code lifecycle}, {@code registry},
  * {@code shuffle}, {@code spark.compat}, {@code spark.metrics}, {@code spark.rpc}, {@code spark.ui}, {@code store},

@@ -5,7 +5,6 @@ import org.junit.jupiter.api.Tag;
 
 /** The verbs fabric keeps what every fabric promises, with two data threads. */
 @Tag("rdma")
-@Tag("nightly")
 class TwoLanesFabricTest extends VerbsFabricTest {
     @Override
     protected int threads() {

@@ -45,7 +45,6 @@ import org.junit.jupiter.api.io.TempDir;
  * hot-unplug: {@code rdma link delete} waits until everything on it is closed.
  */
 @Tag("rdma")
-@Tag("nightly")
 @Tag("fault")
 @Timeout(300)
 @ExtendWith(LeakCheck.class)
