@@ -23,6 +23,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  * them: the oldest move to disk and are read there, and once they are dropped the memory goes back to the host.
  */
 @Tag("system")
+@Tag("nightly")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class HeldShufflesIT {
     private static final int SHUFFLES = 200;
@@ -94,7 +95,6 @@ class HeldShufflesIT {
     }
 
     @Test
-    @Tag("nightly")
     void whatMovedToDiskMovesOnWhenItsExecutorLeaves() throws Exception {
         Map<String, String> conf = smallPool(
                 "spark.shuffle.compress", "false",
@@ -124,7 +124,6 @@ class HeldShufflesIT {
 
     /** Blocks of Spark's writers, and encrypted ones at that, are bytes like others. */
     @Test
-    @Tag("nightly")
     void encryptedOutputsMoveToDiskToo() throws Exception {
         Map<String, String> conf = smallPool("spark.io.encryption.enabled", "true", "spark.shuffle.compress", "false");
         try (SparkCluster cluster = SparkCluster.start(EXECUTORS, ShuffleMode.AUTO, conf)) {

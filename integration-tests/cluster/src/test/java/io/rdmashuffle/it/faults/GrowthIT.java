@@ -27,6 +27,7 @@ import org.junit.jupiter.params.ParameterizedTest;
  * Invariant I3 over many shuffles: what one shuffle held goes with it, in the plugin's accounts and in the kernel's.
  */
 @Tag("system")
+@Tag("nightly")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class GrowthIT {
     private static final int WARM_UP = 10;
