@@ -10,6 +10,7 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.ReadFailedException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.MemberLookup;
 import io.rdmashuffle.registry.MembershipListener;
@@ -37,7 +38,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A path that failed is given up for a while, during which the next fabric that reaches the peer is used, or Spark's
  * block transfer; then it is tried again, and reads of the path that it replaces are served by Spark's block transfer.
- * A member that leaves is not read from any more, and reads here no more.
+ * One that is not connected gives way to the next fabric, if there is one, for longer each time. A member that leaves
+ * is not read from any more, and reads here no more.
  *
  * <p><b>Threading:</b> thread-safe; connecting to one peer does not hold up the others.
  *
@@ -51,6 +53,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     public static final String NO_FABRIC = "netty";
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerPaths.class);
+
+    /** A fabric that never connects is tried once in this time. */
+    private static final Duration MAX_PAUSE = Duration.ofMinutes(10);
 
     private final List<Fabric> fabrics;
     private final BlockingReads reads;
@@ -130,13 +135,22 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return PathProbe.none(executorId, route == null ? "this executor has no one-sided fabric" : route.reason());
     }
 
-    /** Reports a failed read: its path is given up if other reads can be expected to fail as well. */
+    /**
+     * Reports a failed read: its path is given up if other reads can be expected to fail as well, and one that is not
+     * connected if another fabric reaches the peer.
+     */
     public void failed(PeerPath path, ReadFailedException failure) {
+        Route route = routes.get(path.executorId());
         if (!failure.reason().isFaultOfPath()) {
-            LOG.debug("Cannot read from executor {}", path.executorId(), failure);
+            boolean replaced =
+                    failure.reason() == Reason.NOT_CONNECTED && route != null && route.giveWay(path, failure);
+            LOG.debug(
+                    "Cannot read from executor {}{}",
+                    path.executorId(),
+                    replaced ? "; using the next fabric for a while" : "",
+                    failure);
             return;
         }
-        Route route = routes.get(path.executorId());
         if (route != null && route.quarantine(path, failure)) {
             quarantines.increment();
             // It may have come back under another address.
@@ -258,8 +272,13 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
      *
      * @param untilNanos by {@link System#nanoTime}
      * @param reason why
+     * @param isFault whether it failed, rather than having no connection yet
      */
-    private record GivenUp(long untilNanos, String reason) {}
+    private record GivenUp(long untilNanos, String reason, boolean isFault) {
+        boolean isOver() {
+            return System.nanoTime() - untilNanos >= 0;
+        }
+    }
 
     /** What is known of the way to one executor. <b>Threading:</b> its own lock. */
     private final class Route {
@@ -271,6 +290,11 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         private volatile boolean unreachable;
         private boolean retired;
         private String reason = "the driver does not know that executor";
+        /** Fabrics after that of the path which the peer offers, too. */
+        private List<Fabric> alternatives = List.of();
+        /** How long a fabric without a connection gives way the next time: longer each time. */
+        private Duration nextPause = quarantine;
+
         /** Fabrics that failed and are not used for a while, by name. */
         private final Map<String, GivenUp> givenUp = new ConcurrentHashMap<>();
         /** Until when no path is looked for, since the fabrics that were not given up do not reach the peer. */
@@ -332,7 +356,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         private boolean isGivenUp(Fabric fabric) {
             GivenUp found = givenUp.get(fabric.name());
-            return found != null && System.nanoTime() - found.untilNanos() < 0;
+            return found != null && !found.isOver();
         }
 
         /** Returns why there was no path when one was last looked for. */
@@ -345,17 +369,33 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             if (!failed.equals(path)) {
                 return false;
             }
-            reason = failed.fabric() + ": given up after it failed: " + failure.getMessage();
+            giveUp(failed, quarantine, "given up after it failed: " + failure.getMessage(), true);
+            return true;
+        }
+
+        /** Has the next fabric serve a peer to which this path is not connected; returns false if there is none. */
+        synchronized boolean giveWay(PeerPath unconnected, ReadFailedException failure) {
+            boolean hasNext = !alternatives.stream().allMatch(this::isGivenUp);
+            if (!unconnected.equals(path) || !hasNext || nextPause.isZero()) {
+                return false;
+            }
+            giveUp(unconnected, nextPause, failure.getMessage(), false);
+            Duration doubled = nextPause.multipliedBy(2);
+            nextPause = doubled.compareTo(MAX_PAUSE) < 0 ? doubled : MAX_PAUSE;
+            return true;
+        }
+
+        private void giveUp(PeerPath given, Duration duration, @Nullable String why, boolean isFault) {
+            reason = given.fabric() + ": " + why;
             close();
             long now = System.nanoTime();
-            givenUp.put(failed.fabric(), new GivenUp(now + quarantine.toNanos(), reason));
+            givenUp.put(given.fabric(), new GivenUp(now + duration.toNanos(), reason, isFault));
             noneUntil = now;
-            return true;
         }
 
         /** Not synchronized, as the next: who looks at all routes does not wait for one that is looked for. */
         boolean isQuarantined() {
-            return fabrics.stream().anyMatch(this::isGivenUp);
+            return givenUp.values().stream().anyMatch(each -> each.isFault() && !each.isOver());
         }
 
         /** Returns by what this executor is reached, null while that is not known. */
@@ -424,6 +464,11 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 try {
                     DirectoryLocation location = DirectoryLocation.decode(directory);
                     Peer peer = fabric.connect(executorId, address);
+                    alternatives = fabrics.stream()
+                            .dropWhile(each -> !each.name().equals(fabric.name()))
+                            .skip(1)
+                            .filter(next -> member.address(next.name()) != null)
+                            .toList();
                     RemoteDirectory remote = new RemoteDirectory(peer, location, reads, indexes, retryTimeout);
                     return new PeerPath(executorId, peer, remote, fabric.name(), counterOf(fabric));
                 } catch (PeerUnreachableException | DirectoryFormatException e) {

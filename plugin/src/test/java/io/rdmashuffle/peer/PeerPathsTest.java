@@ -42,6 +42,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
 class PeerPathsTest {
+    private static final Duration PAUSE = Duration.ofMillis(100);
+
     @TempDir(factory = ShmTempDirs.class)
     Path path;
 
@@ -156,6 +158,37 @@ class PeerPathsTest {
             paths.failed(next, new ReadFailedException(Reason.TIMED_OUT, "lost, too"));
             assertThat(paths.to("7")).isNull();
             assertThat(paths.quarantines()).isEqualTo(2);
+        }
+    }
+
+    /** Such as RDMA where a firewall drops its datagrams, or whose device was taken away. */
+    @Test
+    void aFabricWithoutAConnectionGivesWayToTheNext() throws Exception {
+        ReadFailedException notYet = new ReadFailedException(Reason.NOT_CONNECTED, "no answer");
+        try (PeerPaths paths = pathsOfTwoFabrics(Duration.ofHours(1))) {
+            paths.failed(Objects.requireNonNull(paths.to("7")), notYet);
+            PeerPath next = Objects.requireNonNull(paths.to("7"));
+            assertThat(next.fabric()).isEqualTo("ofi");
+            // Nothing is after it that could do better than to try again.
+            paths.failed(next, notYet);
+            assertThat(paths.to("7")).isSameAs(next);
+            assertThat(paths.quarantined()).isEmpty();
+            assertThat(paths.quarantines()).isZero();
+        }
+    }
+
+    /** Reads wait for each attempt, so that there are fewer and fewer. */
+    @Test
+    void aFabricThatNeverConnectsIsTriedLessOften() throws Exception {
+        ReadFailedException notYet = new ReadFailedException(Reason.NOT_CONNECTED, "no answer");
+        try (PeerPaths paths = pathsOfTwoFabrics(PAUSE)) {
+            for (int attempt = 0; attempt < 2; attempt++) {
+                long began = System.nanoTime();
+                paths.failed(Objects.requireNonNull(paths.to("7")), notYet);
+                await().until(() ->
+                        Objects.requireNonNull(paths.to("7")).fabric().equals("shm"));
+                assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(PAUSE.multipliedBy(attempt + 1));
+            }
         }
     }
 

@@ -23,7 +23,6 @@ import org.junit.jupiter.api.extension.RegisterExtension;
  * them: the oldest move to disk and are read there, and once they are dropped the memory goes back to the host.
  */
 @Tag("system")
-@Tag("nightly")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class HeldShufflesIT {
     private static final int SHUFFLES = 200;
@@ -38,6 +37,7 @@ class HeldShufflesIT {
     final PoolFolder pools = new PoolFolder();
 
     @Test
+    @Tag("nightly")
     void theOldestAreReadOnDiskAndMemoryGoesBackWhenAllAreDropped() throws Exception {
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.pool.maxSize", "128m",
@@ -95,6 +95,7 @@ class HeldShufflesIT {
     }
 
     @Test
+    @Tag("nightly")
     void whatMovedToDiskMovesOnWhenItsExecutorLeaves() throws Exception {
         Map<String, String> conf = smallPool(
                 "spark.shuffle.compress", "false",
@@ -124,6 +125,7 @@ class HeldShufflesIT {
 
     /** Blocks of Spark's writers, and encrypted ones at that, are bytes like others. */
     @Test
+    @Tag("nightly")
     void encryptedOutputsMoveToDiskToo() throws Exception {
         Map<String, String> conf = smallPool("spark.io.encryption.enabled", "true", "spark.shuffle.compress", "false");
         try (SparkCluster cluster = SparkCluster.start(EXECUTORS, ShuffleMode.AUTO, conf)) {

@@ -178,11 +178,18 @@ final class TcpReads {
 
     private static String output(String... command) throws IOException, InterruptedException {
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-        String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        if (!process.waitFor(1, TimeUnit.MINUTES) || process.exitValue() != 0) {
-            throw new IOException(String.join(" ", command) + " failed: " + output);
+        try {
+            boolean ended = process.waitFor(1, TimeUnit.MINUTES);
+            // Its few lines fit into the pipe.
+            String output =
+                    ended ? new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8) : "no end";
+            if (!ended || process.exitValue() != 0) {
+                throw new IOException(String.join(" ", command) + " failed: " + output);
+            }
+            return output;
+        } finally {
+            process.destroyForcibly();
         }
-        return output;
     }
 
     private static TcpFabric fabric() {

@@ -27,7 +27,6 @@ import org.junit.jupiter.params.ParameterizedTest;
  * Invariant I3 over many shuffles: what one shuffle held goes with it, in the plugin's accounts and in the kernel's.
  */
 @Tag("system")
-@Tag("nightly")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class GrowthIT {
     private static final int WARM_UP = 10;
@@ -46,6 +45,7 @@ class GrowthIT {
     Path local;
 
     @ParameterizedTest
+    @Tag("nightly")
     @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.ON_DISK})
     void fiftyShufflesInSequenceAndEightAtOnceLeaveNothing(ShuffleKind kind) throws Exception {
         try (KindCluster cluster = KindCluster.start(kind, 2, local, Map.of())) {
