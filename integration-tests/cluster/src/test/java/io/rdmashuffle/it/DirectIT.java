@@ -108,11 +108,7 @@ class DirectIT {
      */
     @ParameterizedTest
     @ValueSource(
-            strings = {
-                "2, 1g, JavaSerializer, true, false, 75, true",
-                "2, 8m, KryoSerializer, true, true, 75, always",
-                "3, 8m, KryoSerializer, false, true, 75, true"
-            })
+            strings = {"2, 1g, JavaSerializer, true, false, 75, true", "2, 8m, KryoSerializer, true, true, 75, always"})
     void resultsAreSortShuffles(String settings) throws Exception {
         runJobs(settings.split(", ", -1));
     }
@@ -121,6 +117,7 @@ class DirectIT {
     @Tag("nightly")
     @ValueSource(
             strings = {
+                "3, 8m, KryoSerializer, false, true, 75, true",
                 "2, 8m, KryoSerializer, true, true, 75, false",
                 "2, 8m, KryoSerializer, false, true, 75, always",
                 "2, 1g, KryoSerializer, true, true, 0, false"

@@ -34,6 +34,7 @@ class MembershipTreeIT {
     final PoolFolder pools = new PoolFolder();
 
     @Test
+    @Tag("nightly")
     void executorsHearOfEachOtherFromEachOther() throws Exception {
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.manager",
