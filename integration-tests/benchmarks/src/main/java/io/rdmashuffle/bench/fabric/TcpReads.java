@@ -181,8 +181,9 @@ final class TcpReads {
         try {
             boolean ended = process.waitFor(1, TimeUnit.MINUTES);
             // Its few lines fit into the pipe.
-            String output =
-                    ended ? new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8) : "no end";
+            String output = ended
+                    ? new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8)
+                    : "it did not end within a minute";
             if (!ended || process.exitValue() != 0) {
                 throw new IOException(String.join(" ", command) + " failed: " + output);
             }
