@@ -8,7 +8,6 @@ import io.rdmashuffle.fabric.verbs.device.RailSettings;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
@@ -30,7 +29,7 @@ import java.util.OptionalInt;
  * @param onDemandPaging register without pinning where the device can
  * @param relaxedOrdering ask devices to let their accesses pass one another on the bus
  * @param completionVector the completion vector of a rail's first queue; empty if any will do
- * @param secret what peers must prove to know, at least one byte; empty if they need not prove anything
+ * @param secret what peers must prove to know
  */
 public record VerbsSettings(
         List<PortSelector> ports,
@@ -49,7 +48,7 @@ public record VerbsSettings(
         boolean onDemandPaging,
         boolean relaxedOrdering,
         OptionalInt completionVector,
-        Optional<byte[]> secret) {
+        Secret secret) {
     public VerbsSettings {
         ports = List.copyOf(ports);
     }
@@ -61,12 +60,6 @@ public record VerbsSettings(
 
     /** Returns what concerns connections. */
     ConnectSettings forConnecting() {
-        return new ConnectSettings(
-                tuning,
-                connectTimeout,
-                initiatorDepth,
-                queueDepth,
-                readBytes,
-                secret.map(Secret::of).orElse(Secret.NONE));
+        return new ConnectSettings(tuning, connectTimeout, initiatorDepth, queueDepth, readBytes, secret);
     }
 }

@@ -118,7 +118,7 @@ final class FabricChoice {
                 config.get(TcpConfig.IDLE_TIMEOUT),
                 config.get(ShuffleConfig.FABRIC_READ_TIMEOUT),
                 config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT),
-                secret(conf).map(Secret::of).orElse(Secret.NONE));
+                secret(conf));
     }
 
     private static List<Fabric> provided(SparkConf conf, ShuffleConfig config, @Nullable DiskTier disk) {
@@ -185,12 +185,12 @@ final class FabricChoice {
         return fabric;
     }
 
-    /** Returns the application's secret, empty if Spark does not authenticate. */
-    static Optional<byte[]> secret(SparkConf conf) {
+    /** Returns the application's secret, none if Spark does not authenticate. */
+    static Secret secret(SparkConf conf) {
         SecurityManager security = security(conf);
         return security.isAuthenticationEnabled()
-                ? Optional.of(security.getSecretKey().getBytes(StandardCharsets.UTF_8))
-                : Optional.empty();
+                ? Secret.of(security.getSecretKey().getBytes(StandardCharsets.UTF_8))
+                : Secret.NONE;
     }
 
     /**
@@ -204,7 +204,7 @@ final class FabricChoice {
                 : env.securityManager();
     }
 
-    private static VerbsSettings settings(ShuffleConfig config, Optional<byte[]> secret) {
+    private static VerbsSettings settings(ShuffleConfig config, Secret secret) {
         int vector = config.get(VerbsConfig.COMPLETION_VECTOR);
         QueuePairTuning tuning = new QueuePairTuning(
                 config.get(VerbsConfig.ACK_TIMEOUT),

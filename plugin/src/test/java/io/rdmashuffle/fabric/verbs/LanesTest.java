@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadRequest;
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.verbs.read.DataThread;
 import io.rdmashuffle.fabric.verbs.read.PeerReadChannel;
 import io.rdmashuffle.memory.LeakCheck;
@@ -21,7 +22,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -55,7 +55,7 @@ class LanesTest {
 
     @SuppressWarnings("try")
     private void lanesShareTheReads(int threads) throws Exception {
-        VerbsSettings settings = TestVerbs.settings(8 << 20, List.of(), threads, Optional.empty());
+        VerbsSettings settings = TestVerbs.settings(8 << 20, List.of(), threads, Secret.NONE);
         try (Node owner = new Node(directory, TestVerbs.open(settings));
                 Node reader = new Node(directory, TestVerbs.open(settings));
                 Lease data = TestPools.filled(owner.pool(), BYTES, random);
@@ -80,7 +80,7 @@ class LanesTest {
     @Test
     @SuppressWarnings("try")
     void oneLaneThatStopsLeavesItsReadsToTheOther() throws Exception {
-        VerbsSettings settings = TestVerbs.settings(8 << 20, List.of(), 2, Optional.empty());
+        VerbsSettings settings = TestVerbs.settings(8 << 20, List.of(), 2, Secret.NONE);
         try (Node owner = new Node(directory, TestVerbs.open(settings));
                 Node reader = new Node(directory, TestVerbs.open(settings));
                 Lease data = TestPools.filled(owner.pool(), BYTES, random);

@@ -3,12 +3,12 @@ package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.verbs.QueuePairTuning;
 import io.rdmashuffle.verbs.RdmaUnavailableException;
 import io.rdmashuffle.verbs.Transport;
 import java.time.Duration;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalInt;
 import org.junit.jupiter.api.Assumptions;
 
@@ -19,11 +19,10 @@ final class TestVerbs {
     private TestVerbs() {}
 
     static VerbsSettings settings(long maxBytesInFlight) {
-        return settings(maxBytesInFlight, List.of(), 1, Optional.empty());
+        return settings(maxBytesInFlight, List.of(), 1, Secret.NONE);
     }
 
-    static VerbsSettings settings(
-            long maxBytesInFlight, List<PortSelector> ports, int threads, Optional<byte[]> secret) {
+    static VerbsSettings settings(long maxBytesInFlight, List<PortSelector> ports, int threads, Secret secret) {
         return new VerbsSettings(
                 ports,
                 Duration.ZERO,

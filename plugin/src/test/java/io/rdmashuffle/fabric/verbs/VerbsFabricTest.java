@@ -3,8 +3,8 @@ package io.rdmashuffle.fabric.verbs;
 
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricContract;
+import io.rdmashuffle.fabric.Secret;
 import java.util.List;
-import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 
 /** The verbs fabric keeps what every fabric promises, with one data thread. */
@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 class VerbsFabricTest extends FabricContract {
     @Override
     protected Fabric fabric(long maxBytesInFlight) {
-        return TestVerbs.open(TestVerbs.settings(maxBytesInFlight, List.of(), threads(), Optional.empty()));
+        return TestVerbs.open(TestVerbs.settings(maxBytesInFlight, List.of(), threads(), Secret.NONE));
     }
 
     @Override

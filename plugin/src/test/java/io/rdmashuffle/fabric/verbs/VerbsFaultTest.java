@@ -1,113 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import static io.rdmashuffle.fabric.ReadFixture.BYTES;
+import static io.rdmashuffle.fabric.ReadFixture.LONG;
+import static io.rdmashuffle.fabric.ReadFixture.all;
+import static io.rdmashuffle.fabric.ReadFixture.assertReadable;
+import static io.rdmashuffle.fabric.ReadFixture.failure;
+import static io.rdmashuffle.fabric.ReadFixture.read;
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import io.rdmashuffle.fabric.BlockingReads;
-import io.rdmashuffle.fabric.Completions;
+import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.FaultContract;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.ReadRequest;
-import io.rdmashuffle.fabric.ReceiveLeases;
-import io.rdmashuffle.fabric.RemoteBytes;
 import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.device.RegionTable;
 import io.rdmashuffle.fabric.verbs.read.Connection;
 import io.rdmashuffle.fabric.verbs.read.PeerReadChannel;
-import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
-import io.rdmashuffle.memory.Purpose;
-import io.rdmashuffle.memory.ShmTempDirs;
 import io.rdmashuffle.memory.TestPools;
 import java.net.NetworkInterface;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
-import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.extension.ExtendWith;
-import org.junit.jupiter.api.io.TempDir;
 
-/**
- * What goes wrong with a real device: each ends in the right bytes or a clear failure, in time, and leaves nothing
- * behind.
- */
+/** Faults of peers, devices and links over RDMA. */
 @Tag("rdma")
-@Tag("fault")
-@Timeout(180)
-@ExtendWith(LeakCheck.class)
-class VerbsFaultTest {
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
-    private static final Duration SHORT = Duration.ofSeconds(4);
-    private static final int BYTES = 100_000;
-
-    @TempDir(factory = ShmTempDirs.class)
-    Path directory;
-
-    private final Random random = new Random(7);
-    private final List<Node> nodes = new ArrayList<>();
-    private final List<Lease> leases = new ArrayList<>();
-    private Node reader;
-
-    @BeforeEach
-    void open() {
-        reader = node(TestVerbs.settings(8 << 20));
+class VerbsFaultTest extends FaultContract {
+    @Override
+    protected Fabric fabric(Secret secret) {
+        return TestVerbs.open(TestVerbs.settings(BYTES_IN_FLIGHT, List.of(), 1, secret));
     }
 
-    @AfterEach
-    void close() {
-        leases.forEach(Lease::close);
-        nodes.forEach(Node::close);
+    @Override
+    protected Class<?> ownerMain() {
+        return VerbsOwner.class;
     }
 
-    private Node node(VerbsSettings settings) {
-        Node node = new Node(directory, TestVerbs.open(settings));
-        nodes.add(node);
-        return node;
+    @Override
+    protected byte[] ofAnotherProcess(byte[] address) throws Exception {
+        VerbsAddress truth = VerbsAddress.decode(address);
+        return new VerbsAddress(truth.fabricId() + 1, truth.rails()).encode();
     }
 
-    private Lease data(Node node) throws InterruptedException {
-        Lease lease = TestPools.filled(node.pool(), BYTES, random);
-        leases.add(lease);
-        return lease;
-    }
-
-    private static RemoteSlice all(Lease lease) {
-        return new RemoteSlice(lease.region().id(), lease.offset(), BYTES);
-    }
-
-    private byte[] read(Peer peer, RemoteSlice slice, Duration timeout) throws Exception {
-        BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ofSeconds(5)), timeout);
-        try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
-            return TestPools.bytes(bytes.memory(0));
-        }
-    }
-
-    private void assertReadable(Peer peer, Lease lease) throws Exception {
-        assertThat(read(peer, all(lease), TIMEOUT))
-                .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
-    }
-
-    private ReadFailedException failure(Peer peer, RemoteSlice slice, Duration timeout) {
-        ReadFailedException failure = catchThrowableOfType(ReadFailedException.class, () -> read(peer, slice, timeout));
-        assertThat(failure).isNotNull();
-        assertThat(reader.pool().usage().leases()).as("targets given back").isZero();
-        return failure;
+    @Override
+    protected void breakConnection(Peer peer, Node owner) throws InterruptedException {
+        onDataThread(channel(peer), () -> {
+            Connection now = channel(peer).connection();
+            if (now != null) {
+                now.pair().fail();
+            }
+        });
     }
 
     private static PeerReadChannel channel(Peer peer) {
@@ -144,41 +96,41 @@ class VerbsFaultTest {
 
     @Test
     void wrongKeyEndsTheConnectionAndTheReadStartsAgainWithTheRightOne() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20));
-        Lease lease = data(owner);
+        Node owner = node();
+        Lease lease = fixture.data(owner);
         try (Peer peer = reader.connect(owner)) {
-            assertReadable(peer, lease);
+            assertReadable(reader, peer, lease);
             Connection before = connection(channel(peer));
             onDataThread(channel(peer), () -> channel(peer).regions().replace(forged(rail(owner), 0, 0x5a00)));
-            assertReadable(peer, lease);
+            assertReadable(reader, peer, lease);
             assertThat(channel(peer).connection()).as("a new connection").isNotSameAs(before);
         }
     }
 
     @Test
     void lengthThatThePeerNeverHadIsRefusedByItsDevice() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20));
-        Lease lease = data(owner);
+        Node owner = node();
+        Lease lease = fixture.data(owner);
         try (Peer peer = reader.connect(owner)) {
-            assertReadable(peer, lease);
+            assertReadable(reader, peer, lease);
             onDataThread(channel(peer), () -> channel(peer).regions().replace(forged(rail(owner), 1 << 20, 0)));
             RemoteSlice beyond = new RemoteSlice(0, Node.REGION_BYTES - 100, 4096);
-            assertThat(failure(peer, beyond, TIMEOUT).reason()).isEqualTo(Reason.OUT_OF_BOUNDS);
-            assertReadable(peer, lease);
+            assertThat(failure(reader, peer, LONG, beyond).reason()).isEqualTo(Reason.OUT_OF_BOUNDS);
+            assertReadable(reader, peer, lease);
         }
     }
 
     @Test
     void regionTakenAwayUnderAReaderFailsItAndNobodyElse() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20));
-        Node other = node(TestVerbs.settings(8 << 20));
-        Lease lease = data(owner);
-        Lease otherLease = data(other);
+        Node owner = node();
+        Node other = node();
+        Lease lease = fixture.data(owner);
+        Lease otherLease = fixture.data(other);
         try (Peer peer = reader.connect(owner);
                 Peer otherPeer = reader.connect(other)) {
-            assertReadable(peer, lease);
+            assertReadable(reader, peer, lease);
             rail(owner).registered(0).close();
-            ReadFailedException failure = failure(peer, all(lease), TIMEOUT);
+            ReadFailedException failure = failure(reader, peer, LONG, all(lease));
             if (TestVerbs.isIwarp(owner.fabric())) {
                 // There the owner's device ends the connection, and that comes first.
                 assertThat(failure.reason()).isIn(Reason.TRANSPORT_ERROR, Reason.PEER_GONE);
@@ -187,134 +139,38 @@ class VerbsFaultTest {
                 assertThat(failure).hasMessageContaining("REMOTE_");
             }
             assertThat(failure).hasMessageContaining("executor peer");
-            assertReadable(otherPeer, otherLease);
+            assertReadable(reader, otherPeer, otherLease);
         }
     }
 
     @Test
     void queuePairInErrorIsReplaced() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20));
+        Node owner = node();
         Assumptions.assumeFalse(
                 TestVerbs.isIwarp(owner.fabric()), "siw completes nothing that is posted to a queue pair in error");
-        Lease lease = data(owner);
+        Lease lease = fixture.data(owner);
         try (Peer peer = reader.connect(owner)) {
-            assertReadable(peer, lease);
+            assertReadable(reader, peer, lease);
             for (int round = 0; round < 3; round++) {
                 onDataThread(
                         channel(peer), () -> connection(channel(peer)).pair().fail());
-                assertReadable(peer, lease);
+                assertReadable(reader, peer, lease);
             }
         }
     }
 
-    @Test
-    void readsInFlightWhenTheQueuePairFailsAllEndOnce() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20));
-        Lease lease = data(owner);
-        try (Peer peer = reader.connect(owner)) {
-            assertReadable(peer, lease);
-            Completions completions = new Completions();
-            List<ReadRequest> requests = new ArrayList<>();
-            for (int i = 0; i < 200; i++) {
-                RemoteSlice slice = new RemoteSlice(lease.region().id(), lease.offset() + i, 4000);
-                requests.add(new ReadRequest(
-                        List.of(slice),
-                        TestPools.reserve(reader.pool(), Purpose.RECEIVE, slice.lengthBytes()),
-                        System.nanoTime() + TIMEOUT.toNanos(),
-                        completions));
-            }
-            requests.forEach(request -> assertThat(peer.read(request)).isTrue());
-            onDataThread(channel(peer), () -> {
-                Connection now = channel(peer).connection();
-                if (now != null) {
-                    now.pair().fail();
-                }
-            });
-            completions.await(requests);
-            for (int i = 0; i < requests.size(); i++) {
-                if (completions.succeededOne(requests.get(i))) {
-                    assertThat(TestPools.bytes(requests.get(i).target().memory().slice(0, 4000)))
-                            .isEqualTo(TestPools.bytes(lease.memory().slice(i, 4000)));
-                    requests.get(i).target().close();
-                }
-            }
-            assertThat(reader.pool().usage().leases()).isZero();
-        }
-    }
-
-    @Test
-    void killedPeerIsGoneAndTheOthersAreNot() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20));
-        Lease lease = data(owner);
-        try (PeerProcess mortal = PeerProcess.start(directory);
-                Peer toMortal = reader.fabric().connect("mortal", mortal.address());
-                Peer peer = reader.connect(owner)) {
-            assertThat(read(toMortal, mortal.data(), TIMEOUT)).isEqualTo(PeerProcess.expected());
-            mortal.kill();
-            assertThat(failure(toMortal, mortal.data(), TIMEOUT).reason()).isEqualTo(Reason.PEER_GONE);
-            assertReadable(peer, lease);
-        }
-    }
-
-    @Test
-    void peerThatStandsStillFailsTheReadAtItsDeadlineAndServesAgainLater() throws Exception {
-        try (PeerProcess slow = PeerProcess.start(directory);
-                Peer peer = reader.fabric().connect("slow", slow.address())) {
-            slow.signal("STOP");
-            assertThat(failure(peer, slow.data(), SHORT).reason()).isIn(Reason.TIMED_OUT, Reason.NOT_CONNECTED);
-            slow.signal("CONT");
-            assertThat(read(peer, slow.data(), TIMEOUT)).isEqualTo(PeerProcess.expected());
-        }
-    }
-
-    @Test
-    void anotherProcessAtTheSameAddressIsNotMistakenForThePeer() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20));
-        VerbsAddress truth = VerbsAddress.decode(owner.fabric().localAddress());
-        byte[] stale = new VerbsAddress(truth.fabricId() + 1, truth.rails()).encode();
-        try (Peer peer = reader.fabric().connect("stale", stale)) {
-            ReadFailedException failure = failure(peer, new RemoteSlice(0, 0, 64), TIMEOUT);
-            assertThat(failure.reason()).isEqualTo(Reason.PEER_GONE);
-            assertThat(failure).hasMessageContaining("another process");
-        }
-    }
-
-    @Test
-    void onlyPeersThatProveTheSecretMayRead() throws Exception {
-        Optional<byte[]> right = Optional.of("the application's".getBytes(StandardCharsets.UTF_8));
-        Optional<byte[]> wrong = Optional.of("another application's".getBytes(StandardCharsets.UTF_8));
-        Node owner = node(TestVerbs.settings(8 << 20, List.of(), 1, right));
-        Node friend = node(TestVerbs.settings(8 << 20, List.of(), 1, right));
-        Node stranger = node(TestVerbs.settings(8 << 20, List.of(), 1, wrong));
-        Lease lease = data(owner);
-        BlockingReads reads = new BlockingReads(new ReceiveLeases(friend.pool(), Duration.ZERO), TIMEOUT);
-        try (Peer peer = friend.connect(owner);
-                RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
-            assertThat(TestPools.bytes(bytes.memory(0)))
-                    .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
-        }
-        for (Node refused : List.of(stranger, reader)) {
-            BlockingReads others = new BlockingReads(new ReceiveLeases(refused.pool(), Duration.ZERO), TIMEOUT);
-            try (Peer peer = refused.connect(owner)) {
-                assertThat(catchThrowableOfType(
-                                ReadFailedException.class, () -> others.read(peer, List.of(all(lease)))))
-                        .hasMessageContaining("spark.authenticate");
-            }
-        }
+    private static Fabric twoRails() {
+        return TestVerbs.open(TestVerbs.settings(BYTES_IN_FLIGHT, TestVerbs.bothRails(), 1, Secret.NONE));
     }
 
     @Test
     void twoRailsShareTheReadsAndOneServesWhenTheOtherIsLost() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20, TestVerbs.bothRails(), 1, Optional.empty()));
-        Node twoRailed = node(TestVerbs.settings(8 << 20, TestVerbs.bothRails(), 1, Optional.empty()));
-        Lease lease = data(owner);
-        BlockingReads reads = new BlockingReads(new ReceiveLeases(twoRailed.pool(), Duration.ZERO), TIMEOUT);
+        Node owner = fixture.node(twoRails());
+        Node twoRailed = fixture.node(twoRails());
+        Lease lease = fixture.data(owner);
         try (Peer peer = twoRailed.connect(owner)) {
-            byte[] expected = TestPools.bytes(lease.memory().slice(0, BYTES));
             for (int i = 0; i < 4; i++) {
-                try (RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
-                    assertThat(TestPools.bytes(bytes.memory(0))).isEqualTo(expected);
-                }
+                assertReadable(twoRailed, peer, lease);
             }
             List<PeerReadChannel> channels = ((VerbsPeer) peer).channels();
             assertThat(channels)
@@ -324,25 +180,23 @@ class VerbsFaultTest {
                     .isNotEqualTo(channels.get(1).target().address().getAddress());
             ((VerbsFabric) owner.fabric()).rails().get(1).registered(0).close();
             for (int i = 0; i < 4; i++) {
-                try (RemoteBytes bytes = reads.read(peer, List.of(all(lease)))) {
-                    assertThat(TestPools.bytes(bytes.memory(0))).isEqualTo(expected);
-                }
+                assertReadable(twoRailed, peer, lease);
             }
         }
     }
 
     @Test
     void linkThatGoesDownFailsReadsInTimeOrNotAtAllAndWorksWhenItIsUpAgain() throws Exception {
-        Node owner = node(TestVerbs.settings(8 << 20));
-        Lease lease = data(owner);
+        Node owner = node();
+        Lease lease = fixture.data(owner);
         LocalPort port = rail(owner).port();
         Assumptions.assumeTrue(port.device().startsWith("rxe"), "the device is not soft-RoCE's");
         String link = NetworkInterface.getByInetAddress(port.address()).getName();
         try (Peer peer = reader.connect(owner)) {
-            assertReadable(peer, lease);
+            assertReadable(reader, peer, lease);
             setLink(link, "down");
             try {
-                assertThat(read(peer, all(lease), SHORT))
+                assertThat(read(reader, peer, SHORT, all(lease)))
                         .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
             } catch (ReadFailedException e) {
                 assertThat(e.reason())
@@ -351,22 +205,7 @@ class VerbsFaultTest {
                 setLink(link, "up");
             }
             assertThat(reader.pool().usage().leases()).as("targets given back").isZero();
-            assertReadableSoon(peer, lease);
-        }
-    }
-
-    private void assertReadableSoon(Peer peer, Lease lease) throws Exception {
-        long deadline = System.nanoTime() + TIMEOUT.toNanos();
-        while (true) {
-            try {
-                assertReadable(peer, lease);
-                return;
-            } catch (ReadFailedException e) {
-                if (System.nanoTime() - deadline >= 0) {
-                    throw e;
-                }
-                Thread.sleep(200);
-            }
+            eventually().ignoreExceptions().untilAsserted(() -> assertReadable(reader, peer, lease));
         }
     }
 

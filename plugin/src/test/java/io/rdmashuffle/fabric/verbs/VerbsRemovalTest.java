@@ -1,39 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import static io.rdmashuffle.fabric.ReadFixture.LONG;
+import static io.rdmashuffle.fabric.ReadFixture.all;
+import static io.rdmashuffle.fabric.ReadFixture.assertReadable;
+import static io.rdmashuffle.fabric.ReadFixture.failure;
 import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.conf.PortSelector;
-import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.ReceiveLeases;
-import io.rdmashuffle.fabric.RemoteBytes;
-import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.ReadFixture;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
-import io.rdmashuffle.memory.TestPools;
 import io.rdmashuffle.verbs.DeviceList;
 import io.rdmashuffle.verbs.VerbsLibrary;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.NetworkInterface;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
-import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -49,45 +46,28 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(300)
 @ExtendWith(LeakCheck.class)
 class VerbsRemovalTest {
-    private static final Duration TIMEOUT = Duration.ofSeconds(60);
-    private static final int BYTES = 100_000;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
 
-    private final Random random = new Random(11);
-    private final List<Node> nodes = new ArrayList<>();
-    private final List<Lease> leases = new ArrayList<>();
+    private ReadFixture fixture;
+
+    @BeforeEach
+    void open() {
+        fixture = new ReadFixture(directory);
+    }
 
     @AfterEach
     void close() {
-        leases.forEach(Lease::close);
-        nodes.forEach(Node::close);
+        fixture.close();
     }
 
     private Node node(List<PortSelector> ports) {
-        Node node = new Node(directory, TestVerbs.open(TestVerbs.settings(8 << 20, ports, 1, Optional.empty())));
-        nodes.add(node);
-        return node;
-    }
-
-    private Lease data(Node node) throws InterruptedException {
-        Lease lease = TestPools.filled(node.pool(), BYTES, random);
-        leases.add(lease);
-        return lease;
+        return fixture.node(TestVerbs.open(TestVerbs.settings(8 << 20, ports, 1, Secret.NONE)));
     }
 
     private static VerbsFabric fabric(Node node) {
         return (VerbsFabric) node.fabric();
-    }
-
-    private static void assertReadable(Node reader, Peer peer, Lease lease) throws Exception {
-        BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ofSeconds(5)), TIMEOUT);
-        RemoteSlice all = new RemoteSlice(lease.region().id(), lease.offset(), BYTES);
-        try (RemoteBytes bytes = reads.read(peer, List.of(all))) {
-            assertThat(TestPools.bytes(bytes.memory(0)))
-                    .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
-        }
     }
 
     /** A software device, which can be made anew. */
@@ -121,7 +101,7 @@ class VerbsRemovalTest {
             } catch (IOException e) {
                 throw new UncheckedIOException(e);
             }
-            long deadline = System.nanoTime() + TIMEOUT.toNanos();
+            long deadline = System.nanoTime() + LONG.toNanos();
             boolean ended = process.waitFor(20, TimeUnit.MILLISECONDS);
             while (!ended && System.nanoTime() - deadline < 0) {
                 meanwhile.run();
@@ -137,7 +117,7 @@ class VerbsRemovalTest {
     void onlyDeviceIsLetGoAndUsedAgainWhenItIsBack() throws Exception {
         Node owner = node(List.of());
         Node reader = node(List.of());
-        Lease lease = data(owner);
+        Lease lease = fixture.data(owner);
         byte[] announced = owner.fabric().localAddress();
         Link link = Link.of(fabric(owner).rails().get(0).port());
         try (Peer peer = reader.connect(owner)) {
@@ -147,21 +127,11 @@ class VerbsRemovalTest {
             link.delete();
             Lease meanwhile;
             try {
-                ReadFailedException failure = null;
-                try {
-                    assertReadable(reader, peer, lease);
-                } catch (ReadFailedException e) {
-                    failure = e;
-                }
-                assertThat(failure).isNotNull();
-                assertThat(failure.reason()).isEqualTo(Reason.NOT_CONNECTED);
-                assertThat(reader.pool().usage().leases())
-                        .as("targets given back")
-                        .isZero();
+                assertThat(failure(reader, peer, LONG, all(lease)).reason()).isEqualTo(Reason.NOT_CONNECTED);
                 // The second region comes while there is no device to register it with.
-                meanwhile = data(owner);
+                meanwhile = fixture.data(owner);
                 while (meanwhile.region().id() == lease.region().id()) {
-                    meanwhile = data(owner);
+                    meanwhile = fixture.data(owner);
                 }
             } finally {
                 link.add();
@@ -180,7 +150,7 @@ class VerbsRemovalTest {
 
     @Test
     void processThatStartsBeforeItsDeviceWaitsForIt() throws Exception {
-        VerbsSettings settings = TestVerbs.settings(8 << 20, TestVerbs.bothRails(), 1, Optional.empty());
+        VerbsSettings settings = TestVerbs.settings(8 << 20, TestVerbs.bothRails(), 1, Secret.NONE);
         Link link;
         try (VerbsFabric before = TestVerbs.open(settings)) {
             link = Link.of(before.rails().get(1).port());
@@ -196,16 +166,15 @@ class VerbsRemovalTest {
                         }
                         Thread.sleep(millis);
                     })
-                    .choose(settings.ports(), TIMEOUT);
+                    .choose(settings.ports(), LONG);
         } finally {
             if (pauses.get() < 2) {
                 link.add();
             }
         }
         assertThat(ports).hasSize(2);
-        Node owner = new Node(directory, VerbsFabric.open(library, ports, settings, System::nanoTime));
-        nodes.add(owner);
-        Lease lease = data(owner);
+        Node owner = fixture.node(VerbsFabric.open(library, ports, settings, System::nanoTime));
+        Lease lease = fixture.data(owner);
         Node reader = node(TestVerbs.bothRails());
         try (Peer peer = reader.connect(owner)) {
             assertReadable(reader, peer, lease);
@@ -220,7 +189,7 @@ class VerbsRemovalTest {
     void oneOfTwoRailsIsLostAndBackAndNoReadFails() throws Exception {
         Node owner = node(TestVerbs.bothRails());
         Node reader = node(TestVerbs.bothRails());
-        Lease lease = data(owner);
+        Lease lease = fixture.data(owner);
         Link link = Link.of(fabric(owner).rails().get(1).port());
         try (Peer peer = reader.connect(owner)) {
             for (int round = 0; round < 3; round++) {
@@ -293,7 +262,7 @@ class VerbsRemovalTest {
 
         void end() throws InterruptedException {
             ending = true;
-            thread.join(TIMEOUT.toMillis());
+            thread.join(LONG.toMillis());
             assertThat(failure).isNull();
             assertThat(thread.isAlive()).isFalse();
         }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.spark.PoolDataIO;
@@ -97,9 +98,10 @@ class FabricChoiceTest {
         SparkConf authenticated = new SparkConf(false)
                 .set("spark.authenticate", "true")
                 .set("spark.authenticate.secret", "of this application");
-        assertThat(FabricChoice.secret(authenticated))
-                .hasValueSatisfying(secret -> assertThat(secret).asString(UTF_8).isEqualTo("of this application"));
-        assertThat(FabricChoice.secret(new SparkConf(false))).isEmpty();
+        byte[] message = {1, 2, 3};
+        assertThat(FabricChoice.secret(authenticated).proof(message))
+                .isEqualTo(Secret.of("of this application".getBytes(UTF_8)).proof(message));
+        assertThat(FabricChoice.secret(new SparkConf(false)).isRequired()).isFalse();
     }
 
     /** The doctor knows these classes by name only. */

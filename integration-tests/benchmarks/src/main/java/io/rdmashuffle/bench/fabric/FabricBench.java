@@ -9,6 +9,7 @@ import io.rdmashuffle.bench.perftest.Perftest;
 import io.rdmashuffle.bench.perftest.TestedDevice;
 import io.rdmashuffle.conf.PortSelector;
 import io.rdmashuffle.fabric.Fabric;
+import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.verbs.VerbsFabric;
 import io.rdmashuffle.fabric.verbs.VerbsSettings;
 import io.rdmashuffle.harness.cli.Tool;
@@ -23,7 +24,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -268,7 +268,7 @@ public final class FabricBench extends Tool {
                     false,
                     true,
                     OptionalInt.empty(),
-                    Optional.empty()));
+                    Secret.NONE));
         } catch (RdmaUnavailableException e) {
             throw new IllegalStateException(e.getMessage(), e);
         }
