@@ -6,8 +6,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Admission and completion of the reads of a fabric whose threads do the copying: bounds their bytes, counts them, and
- * completes each exactly once.
+ * Admission and completion of the reads of a fabric: bounds their bytes, counts them, and completes each exactly once.
  *
  * <p>A short read counts as {@value #MIN_COST_BYTES} bytes, so that a bound on bytes bounds the number of reads too.
  *
@@ -64,19 +63,34 @@ public final class InFlightReads {
 
     /** Fails an admitted request and releases its target, into which nothing may write any more. */
     public void fail(ReadRequest request, ReadFailedException failure) {
+        end(request, failure, true);
+    }
+
+    /**
+     * Fails an admitted request and keeps its target, since something may still write into it, and the pool would lend
+     * its bytes again.
+     */
+    public void abandon(ReadRequest request, ReadFailedException failure) {
+        end(request, failure, false);
+    }
+
+    private void end(ReadRequest request, ReadFailedException failure, boolean release) {
         limit.release(cost(request));
         meter.failed();
-        if (isFirst(request)) {
-            try {
+        if (!isFirst(request)) {
+            return;
+        }
+        try {
+            if (release) {
                 request.target().close();
-            } catch (IllegalStateException e) {
-                LOG.error("The target of a read had been closed by its caller", e);
             }
-            try {
-                request.listener().failed(request, failure);
-            } catch (RuntimeException | Error e) {
-                LOG.error("The listener of a read failed", e);
-            }
+        } catch (IllegalStateException e) {
+            LOG.error("The target of a read had been closed by its caller", e);
+        }
+        try {
+            request.listener().failed(request, failure);
+        } catch (RuntimeException | Error e) {
+            LOG.error("The listener of a read failed", e);
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.shm;
 
-import io.rdmashuffle.fabric.InFlightLimit;
+import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -14,7 +14,6 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,12 +37,12 @@ final class CopyThreads implements AutoCloseable {
         RemoteView open(RemoteSlice slice) throws ReadFailedException;
     }
 
-    private final InFlightLimit limit;
+    private final InFlightReads reads;
     private final ExecutorService threads;
     private volatile boolean closed;
 
-    CopyThreads(int count, InFlightLimit limit) {
-        this.limit = limit;
+    CopyThreads(int count, long maxBytesInFlight) {
+        this.reads = new InFlightReads(maxBytesInFlight);
         ThreadPoolExecutor pool = new ThreadPoolExecutor(
                 count, count, IDLE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), new DaemonThreads("shm"));
         pool.allowCoreThreadTimeOut(true);
@@ -52,23 +51,24 @@ final class CopyThreads implements AutoCloseable {
 
     /** Returns the bytes that wait or are being copied. */
     long bytesInFlight() {
-        return limit.inFlightBytes();
+        return reads.load().bytesInFlight();
     }
 
     /** Queues a read unless that would exceed the bytes in flight. */
     boolean submit(ReadRequest request, Source source) {
-        if (!limit.tryAcquire(request.lengthBytes())) {
+        if (!reads.tryAdmit(request)) {
             return false;
         }
+        long startedNanos = System.nanoTime();
         try {
-            threads.execute(() -> run(source, request));
+            threads.execute(() -> run(source, request, startedNanos));
         } catch (RejectedExecutionException e) {
-            finish(request, new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed", e));
+            reads.fail(request, new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed", e));
         }
         return true;
     }
 
-    private void run(Source source, ReadRequest request) {
+    private void run(Source source, ReadRequest request, long startedNanos) {
         ReadFailedException failure = null;
         try {
             long written = 0;
@@ -91,7 +91,12 @@ final class CopyThreads implements AutoCloseable {
             // An Error too: the reader would otherwise wait for its deadline, and the lease be lost.
             failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "copy failed", e);
         }
-        finish(request, failure);
+        if (failure == null) {
+            reads.succeed(request, startedNanos);
+        } else {
+            // No copy is under way any more, so nothing writes into the target.
+            reads.fail(request, failure);
+        }
     }
 
     private void checkMayRead(ReadRequest request) throws ReadFailedException {
@@ -100,26 +105,6 @@ final class CopyThreads implements AutoCloseable {
         }
         if (request.isExpired()) {
             throw new ReadFailedException(Reason.TIMED_OUT, "deadline passed before the copy began");
-        }
-    }
-
-    private void finish(ReadRequest request, @Nullable ReadFailedException failure) {
-        limit.release(request.lengthBytes());
-        if (!request.complete()) {
-            LOG.error("A read completed twice; ignoring the second completion");
-            return;
-        }
-        try {
-            if (failure == null) {
-                request.listener().succeeded(request);
-            } else {
-                // No copy is under way any more, so nothing writes into the target.
-                request.target().close();
-                request.listener().failed(request, failure);
-            }
-        } catch (RuntimeException | Error e) {
-            // An Error too: it would end this thread without a word.
-            LOG.error("A read listener failed", e);
         }
     }
 

@@ -4,7 +4,6 @@ package io.rdmashuffle.fabric.shm;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.FabricWork;
-import io.rdmashuffle.fabric.InFlightLimit;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.memory.Region;
@@ -58,7 +57,7 @@ public final class ShmFabric implements Fabric {
     public ShmFabric(int threads, long maxBytesInFlight, boolean inPlace, @Nullable DiskTier disk) {
         this.inPlace = inPlace;
         this.disk = disk;
-        this.copyThreads = new CopyThreads(threads, new InFlightLimit(maxBytesInFlight));
+        this.copyThreads = new CopyThreads(threads, maxBytesInFlight);
     }
 
     @Override

@@ -95,10 +95,10 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
 
     @Override
     public boolean read(ReadRequest request) {
-        if (!reads.tryAdmit(request)) {
+        PendingRead read = reads.tryAdmit(request, this);
+        if (read == null) {
             return false;
         }
-        PendingRead read = reads.lend(request, this);
         if (closed) {
             reads.fail(read, closedFailure());
         } else if (request.isExpired()) {

@@ -251,34 +251,4 @@ public final class PendingRead {
     boolean isOutstanding() {
         return outstanding > 0;
     }
-
-    /** Tells the listener of success; returns whether it was the first to be told anything. */
-    boolean succeed() {
-        if (!request().complete()) {
-            return false;
-        }
-        request().listener().succeeded(request());
-        return true;
-    }
-
-    /** Tells the listener and keeps the target. */
-    void abandon(ReadFailedException failure) {
-        if (request().complete()) {
-            request().listener().failed(request(), failure);
-        }
-    }
-
-    /** Gives the target back and tells the listener; nothing may be outstanding. */
-    boolean fail(ReadFailedException failure) {
-        if (!request().complete()) {
-            return false;
-        }
-        try {
-            request().target().close();
-        } finally {
-            // Also if the target had been given back already: who waits for this read must not wait for ever.
-            request().listener().failed(request(), failure);
-        }
-        return true;
-    }
 }

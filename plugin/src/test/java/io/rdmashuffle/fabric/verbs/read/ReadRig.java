@@ -183,24 +183,28 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
     }
 
     ReadRequest submit(ReadRequest request, int lane, long timeoutNanos, ReadRequest.Listener listener) {
-        ReadRequest admitted = admit(request, timeoutNanos, listener);
-        threads.get(lane).submit(reads.lend(admitted, this));
-        return admitted;
+        ReadRequest timed = timed(request, timeoutNanos, listener);
+        threads.get(lane).submit(admit(timed, this));
+        return timed;
     }
 
-    private ReadRequest admit(ReadRequest request, long timeoutNanos, ReadRequest.Listener listener) {
-        ReadRequest timed = new ReadRequest(request.sources(), request.target(), now() + timeoutNanos, listener);
-        if (!reads.tryAdmit(timed)) {
+    private ReadRequest timed(ReadRequest request, long timeoutNanos, ReadRequest.Listener listener) {
+        return new ReadRequest(request.sources(), request.target(), now() + timeoutNanos, listener);
+    }
+
+    private PendingRead admit(ReadRequest request, PendingRead.Channels channels) {
+        PendingRead read = reads.tryAdmit(request, channels);
+        if (read == null) {
             throw new AssertionError("there is no room in flight");
         }
-        return timed;
+        return read;
     }
 
     /** Hands a read over that goes through a channel of the test's own to the first data thread. */
     ReadRequest submit(ReadRequest request, PeerReadChannel through, long timeoutNanos) {
-        ReadRequest admitted = admit(request, timeoutNanos, outcomes);
-        thread().submit(reads.lend(admitted, new Through(through, thread())));
-        return admitted;
+        ReadRequest timed = timed(request, timeoutNanos, outcomes);
+        thread().submit(admit(timed, new Through(through, thread())));
+        return timed;
     }
 
     /** Has all reads go through one channel. */
