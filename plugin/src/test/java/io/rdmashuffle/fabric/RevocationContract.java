@@ -7,11 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
-import io.rdmashuffle.memory.TestPools;
 import java.nio.file.Path;
-import java.time.Duration;
-import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -25,13 +21,12 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
 public abstract class RevocationContract {
-    private static final Duration LONG = Duration.ofSeconds(30);
     private static final long BYTES_IN_FLIGHT = 64 << 10;
-    private static final int BYTES = 1000;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
 
+    private ReadFixture fixture;
     private Node owner;
     private Node reader;
     private Node other;
@@ -45,30 +40,21 @@ public abstract class RevocationContract {
 
     @BeforeEach
     void open() throws InterruptedException {
-        owner = new Node(directory, fabric(BYTES_IN_FLIGHT));
-        reader = new Node(directory, fabric(BYTES_IN_FLIGHT));
-        other = new Node(directory, fabric(BYTES_IN_FLIGHT));
-        data = TestPools.filled(owner.pool(), BYTES, new Random(8));
+        fixture = new ReadFixture(directory);
+        owner = fixture.node(fabric(BYTES_IN_FLIGHT));
+        reader = fixture.node(fabric(BYTES_IN_FLIGHT));
+        other = fixture.node(fabric(BYTES_IN_FLIGHT));
+        data = fixture.data(owner);
     }
 
     @AfterEach
     void close() {
-        if (data != null) {
-            data.close();
-        }
-        for (Node node : new Node[] {reader, other, owner}) {
-            if (node != null) {
-                node.close();
-            }
-        }
+        fixture.close();
     }
 
     private boolean reads(Node through, Peer peer) throws Exception {
-        BlockingReads reads = new BlockingReads(new ReceiveLeases(through.pool(), Duration.ZERO), LONG);
-        RemoteSlice slice = new RemoteSlice(data.region().id(), data.offset(), BYTES);
-        try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
-            assertThat(TestPools.bytes(bytes.memory(0)))
-                    .isEqualTo(TestPools.bytes(data.memory().slice(0, BYTES)));
+        try {
+            ReadFixture.assertReadable(through, peer, data);
             return true;
         } catch (ReadFailedException e) {
             return false;

@@ -1,33 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.tcp;
 
+import static io.rdmashuffle.fabric.ReadFixture.assertReadable;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import com.sun.management.UnixOperatingSystemMXBean;
-import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReceiveLeases;
-import io.rdmashuffle.fabric.RemoteBytes;
-import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.ReadFixture;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
-import io.rdmashuffle.memory.TestPools;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.Random;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -43,47 +39,33 @@ class TcpFleetTest {
     /** Each of them reads from all: N * N connections, whose two ends are files of this process. */
     private static final int NODES = Integer.getInteger("rdmashuffle.fleet.endpoints", 32);
 
-    private static final int BYTES = 4000;
     private static final long MAX_IDLE_BYTES = 64 << 10;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
 
-    private final List<AutoCloseable> opened = Collections.synchronizedList(new ArrayList<>());
+    private final List<Peer> peers = Collections.synchronizedList(new ArrayList<>());
+    private ReadFixture fixture;
+
+    @BeforeEach
+    void open() {
+        fixture = new ReadFixture(directory);
+    }
 
     @AfterEach
-    void close() throws Exception {
-        for (int i = opened.size() - 1; i >= 0; i--) {
-            opened.get(i).close();
-        }
+    void close() {
+        peers.forEach(Peer::close);
+        fixture.close();
     }
 
     private Node node() {
-        Node node = new Node(directory, TestTcp.fabric(8 << 20));
-        opened.add(node);
-        return node;
-    }
-
-    private Lease data(Node node, int seed) throws InterruptedException {
-        Lease lease = TestPools.filled(node.pool(), BYTES, new Random(seed));
-        opened.add(lease);
-        return lease;
+        return fixture.node(TestTcp.fabric(8 << 20));
     }
 
     private Peer connect(Node reader, Node owner) throws Exception {
         Peer peer = reader.connect(owner);
-        opened.add(peer);
+        peers.add(peer);
         return peer;
-    }
-
-    private static void assertReadable(Node reader, Peer peer, Lease lease) throws Exception {
-        BlockingReads reads =
-                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ofSeconds(5)), Duration.ofSeconds(60));
-        RemoteSlice slice = new RemoteSlice(lease.region().id(), lease.offset(), BYTES);
-        try (RemoteBytes bytes = reads.read(peer, List.of(slice))) {
-            assertThat(TestPools.bytes(bytes.memory(0)))
-                    .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
-        }
     }
 
     /** Both ends of each connection are in this process. */
@@ -105,7 +87,7 @@ class TcpFleetTest {
         assumeFiles(PEERS);
         Node owner = node();
         Node reader = node();
-        Lease lease = data(owner, 1);
+        Lease lease = fixture.data(owner);
         long before = directBytes();
         for (int i = 0; i < PEERS; i++) {
             assertReadable(reader, connect(reader, owner), lease);
@@ -129,7 +111,7 @@ class TcpFleetTest {
         List<Lease> leases = new ArrayList<>();
         for (int i = 0; i < NODES; i++) {
             nodes.add(node());
-            leases.add(data(nodes.get(i), i));
+            leases.add(fixture.data(nodes.get(i)));
         }
         ExecutorService readers = Executors.newFixedThreadPool(NODES);
         try {
