@@ -24,7 +24,7 @@ final class SharedReceives implements Receives {
     private final SharedReceiveQueue queue;
     private final int count;
     private final ReceiveSlots slots;
-    private final ReceiveRequests receive = new ReceiveRequests(1);
+    private final ReceiveRequests receive;
 
     /**
      * Posts as many receives as the device can hold, but not more than {@value #MAX_RECEIVES}.
@@ -36,6 +36,8 @@ final class SharedReceives implements Receives {
         this.count = Math.max(1, Math.min(MAX_RECEIVES, possible));
         this.queue = rail.domain().createSharedReceiveQueue(count);
         this.slots = new ReceiveSlots(rail.controlMemory(), count, queue::post);
+        // Not before what may fail: it does not close with the device.
+        this.receive = new ReceiveRequests(1);
         postAgain();
     }
 
