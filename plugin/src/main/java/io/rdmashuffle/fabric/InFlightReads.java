@@ -84,8 +84,8 @@ public final class InFlightReads {
             if (release) {
                 request.target().close();
             }
-        } catch (IllegalStateException e) {
-            LOG.error("The target of a read had been closed by its caller", e);
+        } catch (RuntimeException | Error e) {
+            LOG.error("Cannot release the target of a read", e);
         }
         try {
             request.listener().failed(request, failure);

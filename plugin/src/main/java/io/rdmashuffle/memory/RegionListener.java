@@ -14,7 +14,8 @@ public interface RegionListener {
 
     /**
      * Called at most once for a region that was added, before it is unmapped. When this returns, nothing reads or
-     * writes the region any more through what the listener made of it. No other region ever has its id.
+     * writes the region any more through what the listener made of it, unless that holds a reference
+     * ({@link Region#shared}), which keeps it mapped. No other region ever has its id.
      *
      * @throws RuntimeException if that cannot be said; then the region stays mapped
      */

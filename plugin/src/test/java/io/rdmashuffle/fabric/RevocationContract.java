@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
 public abstract class RevocationContract {
-    private static final long BYTES_IN_FLIGHT = 64 << 10;
+    private static final long BYTES_IN_FLIGHT = 256 << 10;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;

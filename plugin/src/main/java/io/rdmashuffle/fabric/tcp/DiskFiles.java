@@ -70,7 +70,8 @@ final class DiskFiles implements AutoCloseable {
         }
     }
 
-    private void refuse(int regionId, IOException cause) {
+    /** Refuses a file for a while. */
+    void refuse(int regionId, IOException cause) {
         if (refusedUntil.put(regionId, System.nanoTime() + REFUSED_NANOS) == null) {
             LOG.warn("Cannot read region {} of the disk tier for peers; refused for 30 s", regionId, cause);
         }

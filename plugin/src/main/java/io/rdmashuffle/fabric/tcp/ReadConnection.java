@@ -53,9 +53,11 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
 
     private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
-    /** To a peer that was never reached, as behind a firewall that drops packets, where each attempt takes long. */
+    /** Duration of an attempt from which on it is a peer that does not answer, as behind a firewall. */
+    private static final long LONG_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(1);
+    /** To a peer that was never reached, and where each attempt takes long. */
     private static final long LONGEST_FIRST_PAUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
-    /** Pause after an attempt, as a multiple of its duration. */
+    /** Pause after a long attempt, as a multiple of its duration. */
     private static final long PAUSE_PER_ATTEMPT = 6;
 
     private enum State {
@@ -622,12 +624,11 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         drop(false);
         host = (host + 1) % hosts.size();
         long longer = Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos);
-        if (wasOpen) {
+        long attempt =
+                now - connectDeadlineNanos + loop.settings().connectTimeout().toNanos();
+        if (wasOpen || attempt < LONG_ATTEMPT_NANOS) {
             pauseNanos = Math.min(LONGEST_PAUSE_NANOS, longer);
         } else {
-            long attempt = now
-                    - connectDeadlineNanos
-                    + loop.settings().connectTimeout().toNanos();
             pauseNanos = Math.min(LONGEST_FIRST_PAUSE_NANOS, Math.max(longer, PAUSE_PER_ATTEMPT * attempt));
         }
         noConnectUntilNanos = now + pauseNanos;

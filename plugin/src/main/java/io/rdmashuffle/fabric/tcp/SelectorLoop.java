@@ -29,6 +29,8 @@ final class SelectorLoop implements AutoCloseable {
     private static final long IDLE_TICK_MILLIS = 1000;
     private static final long EMPTY_TICK_MILLIS = 60_000;
     private static final long CLOSE_MILLIS = 10_000;
+    /** The loop itself has been held up, by a disk or a pause of the JVM. */
+    private static final long STALL_NANOS = TimeUnit.SECONDS.toNanos(2);
 
     private final Selector selector;
     private final Thread thread;
@@ -76,9 +78,14 @@ final class SelectorLoop implements AutoCloseable {
         thread.setDaemon(true);
     }
 
-    /** Starts the thread. */
-    void start() {
-        thread.start();
+    /** Starts the thread; closes the selector if the process may have no further thread. */
+    void start() throws IOException {
+        try {
+            thread.start();
+        } catch (Error e) {
+            selector.close();
+            throw e;
+        }
     }
 
     /** Registers a channel; on the loop's thread. */
@@ -106,6 +113,7 @@ final class SelectorLoop implements AutoCloseable {
     private void run() {
         try {
             boolean active = true;
+            boolean stalled = false;
             long nextTick = System.nanoTime();
             while (!closing) {
                 long millis = active ? ACTIVE_TICK_MILLIS : hasChannels() ? IDLE_TICK_MILLIS : EMPTY_TICK_MILLIS;
@@ -113,7 +121,12 @@ final class SelectorLoop implements AutoCloseable {
                 boolean any = runTasks() || ready > 0;
                 any |= work.step();
                 long now = System.nanoTime();
-                if (now - nextTick >= 0) {
+                if (!stalled && now - nextTick >= STALL_NANOS) {
+                    // Bytes that arrived meanwhile are received before deadlines are checked.
+                    stalled = true;
+                    active = true;
+                } else if (now - nextTick >= 0) {
+                    stalled = false;
                     active = tick(now);
                     nextTick = now + TimeUnit.MILLISECONDS.toNanos(ACTIVE_TICK_MILLIS);
                 }
@@ -138,7 +151,16 @@ final class SelectorLoop implements AutoCloseable {
             }
         } catch (IOException | RuntimeException | Error e) {
             // An Error too: a page that vanished under a mapping is an InternalError of one connection.
-            handler.failed(e);
+            fail(key, e);
+        }
+    }
+
+    private void fail(SelectionKey key, Throwable cause) {
+        try {
+            ((Handler) key.attachment()).failed(cause);
+        } catch (RuntimeException | Error e) {
+            LOG.error("Unexpected error in {}; continuing", thread.getName(), e);
+            key.cancel();
         }
     }
 
@@ -168,7 +190,7 @@ final class SelectorLoop implements AutoCloseable {
             try {
                 active |= handler.tick(now);
             } catch (RuntimeException | Error e) {
-                handler.failed(e);
+                fail(key, e);
             }
         }
         return active;

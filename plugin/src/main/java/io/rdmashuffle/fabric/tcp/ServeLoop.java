@@ -44,9 +44,14 @@ final class ServeLoop implements SelectorLoop.Work, AutoCloseable {
 
     ServeLoop(String name, LocalRegions regions) throws IOException {
         this.regions = regions;
-        this.selector = new SelectorLoop(name, this);
         this.staging = new Staging();
-        selector.start();
+        try {
+            this.selector = new SelectorLoop(name, this);
+            selector.start();
+        } catch (IOException | RuntimeException | Error e) {
+            staging.close();
+            throw e;
+        }
     }
 
     SelectorLoop selector() {

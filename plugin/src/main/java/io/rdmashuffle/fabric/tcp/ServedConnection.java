@@ -126,6 +126,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
 
     /** Sends the challenge; on the loop's thread. */
     void open() {
+        lastProgressNanos = System.nanoTime();
         try {
             channel.configureBlocking(false);
             channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
@@ -499,7 +500,10 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         try {
             range.copyToAddress(target.address());
         } catch (IOException e) {
-            refuseIfUnreadable(regionId, offset, length);
+            // The lease may have ended meanwhile, and then nothing is wrong with the file.
+            if (leased(regionId, offset, length) != null) {
+                loop.files().refuse(regionId, e);
+            }
             throw e;
         }
     }
@@ -539,10 +543,12 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
 
     private void drain() throws IOException {
         ByteBuffer buffer = loop.lendBuffer();
-        int received = channel.read(buffer);
-        loop.returnBuffer(buffer);
-        if (received < 0) {
-            close();
+        try {
+            if (channel.read(buffer) < 0) {
+                close();
+            }
+        } finally {
+            loop.returnBuffer(buffer);
         }
     }
 

@@ -18,8 +18,6 @@ import java.net.UnknownHostException;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -40,7 +38,6 @@ public final class TcpFabric implements Fabric {
     public static final String NAME = "tcp";
 
     private static final Logger LOG = LoggerFactory.getLogger(TcpFabric.class);
-    private static final long FORGET_SECONDS = 10;
 
     private final TcpSettings settings;
     private final long fabricId = new SecureRandom().nextLong();
@@ -73,39 +70,15 @@ public final class TcpFabric implements Fabric {
     }
 
     /**
-     * {@inheritDoc} Waits until every thread has dropped its buffers over the region; a response that is being sent
-     * from it ends with its connection.
+     * {@inheritDoc} The threads keep it mapped until they have dropped their buffers over it; a response that is being
+     * sent from it ends with its connection.
      */
     @Override
-    public void regionRemoved(Region region) {
+    public synchronized void regionRemoved(Region region) {
         regions.remove(region);
-        List<ServeLoop> serving;
-        List<ReadLoop> reading;
-        synchronized (this) {
-            serving = List.copyOf(serveLoops);
-            reading = List.copyOf(readLoops);
-        }
-        CountDownLatch left = new CountDownLatch(serving.size() + reading.size());
-        serving.forEach(loop -> forget(loop.selector(), () -> loop.forget(region), left));
-        reading.forEach(loop -> forget(loop.selector(), () -> loop.forget(region), left));
-        try {
-            if (left.await(FORGET_SECONDS, TimeUnit.SECONDS)) {
-                return;
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-        throw new IllegalStateException("region " + region.id() + " may still be in use by a thread of the TCP fabric");
-    }
-
-    private static void forget(SelectorLoop loop, Runnable forget, CountDownLatch left) {
-        boolean runs = loop.execute(() -> {
-            forget.run();
-            left.countDown();
-        });
-        if (!runs) {
-            left.countDown();
-        }
+        // A loop that has ended has dropped all of its buffers.
+        serveLoops.forEach(loop -> loop.selector().execute(() -> loop.forget(region)));
+        readLoops.forEach(loop -> loop.selector().execute(() -> loop.forget(region)));
     }
 
     @Override

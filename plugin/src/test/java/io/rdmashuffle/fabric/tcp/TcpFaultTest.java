@@ -28,6 +28,10 @@ import java.io.ByteArrayOutputStream;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.SocketTimeoutException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Random;
@@ -84,7 +88,7 @@ class TcpFaultTest extends FaultContract {
             eventually()
                     .ignoreExceptions()
                     .untilAsserted(() ->
-                            assertThat(read(reader, peer, LONG, slow.data())).isEqualTo(ReadFixture.content()));
+                            assertThat(read(reader, peer, SHORT, slow.data())).isEqualTo(ReadFixture.content()));
         }
     }
 
@@ -157,6 +161,37 @@ class TcpFaultTest extends FaultContract {
             assertReadable(reader, peer, lease);
             owner.fabric().regionAdded(released);
         }
+    }
+
+    /** A FIFO in the place of a file: open(2) blocks until a writer comes. */
+    @Test
+    void diskThatHoldsUpAServingThreadHoldsUpNoReleaseOfMemory() throws Exception {
+        Node owner = node();
+        Lease onDisk = fixture.serveDisk(owner, disk, ReadFixture.content());
+        Region idle = owner.pool().regions().get(0);
+        Path file = onDisk.region().file();
+        Files.delete(file);
+        assertThat(new ProcessBuilder("mkfifo", file.toString())
+                        .inheritIO()
+                        .start()
+                        .waitFor())
+                .isZero();
+        try (Peer peer = reader.connect(owner)) {
+            CompletableFuture<ReadFailedException> failure =
+                    CompletableFuture.supplyAsync(() -> failure(reader, peer, LONG, all(onDisk)));
+            eventually().until(TcpFaultTest::isServingThreadHeldUp);
+            owner.fabric().regionRemoved(idle);
+            owner.fabric().regionAdded(idle);
+            FileChannel.open(file, StandardOpenOption.WRITE).close();
+            assertThat(failure.get(60, TimeUnit.SECONDS).reason()).isEqualTo(Reason.UNREADABLE);
+        }
+    }
+
+    private static boolean isServingThreadHeldUp() {
+        return Thread.getAllStackTraces().values().stream()
+                .flatMap(Arrays::stream)
+                .anyMatch(frame -> frame.getClassName().equals(DiskFiles.class.getName())
+                        && frame.getMethodName().equals("file"));
     }
 
     /** As behind a firewall: each attempt costs a task the whole timeout. */

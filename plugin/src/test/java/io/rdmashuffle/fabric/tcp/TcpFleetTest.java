@@ -12,7 +12,6 @@ import io.rdmashuffle.fabric.ReadFixture;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
-import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -75,25 +74,18 @@ class TcpFleetTest {
         assumeTrue(free > 2L * connections + 500, "a limit of open files (ulimit -n) that allows it");
     }
 
-    private static long directBytes() {
-        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
-                .filter(pool -> pool.getName().equals("direct"))
-                .mapToLong(BufferPoolMXBean::getMemoryUsed)
-                .sum();
-    }
-
     @Test
     void aThousandPeersTakeOneThreadAndLittleMemory() throws Exception {
         assumeFiles(PEERS);
         Node owner = node();
         Node reader = node();
         Lease lease = fixture.data(owner);
-        long before = directBytes();
+        long before = TestTcp.directBytes();
         for (int i = 0; i < PEERS; i++) {
             assertReadable(reader, connect(reader, owner), lease);
         }
         assertThat(reader.fabric().load().connections()).isEqualTo(PEERS);
-        assertThat(directBytes() - before).isLessThan(PEERS * MAX_IDLE_BYTES);
+        assertThat(TestTcp.directBytes() - before).isLessThan(PEERS * MAX_IDLE_BYTES);
 
         long wakeUps = reader.fabric().work().wakeUps();
         long begun = System.nanoTime();

@@ -3,19 +3,15 @@ package io.rdmashuffle.fabric.tcp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
-import io.rdmashuffle.fabric.ReceiveLeases;
-import io.rdmashuffle.fabric.RemoteBytes;
-import io.rdmashuffle.fabric.RemoteSlice;
+import io.rdmashuffle.fabric.ReadFixture;
 import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fuzz.FuzzRun;
 import io.rdmashuffle.fuzz.Mutations;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
-import io.rdmashuffle.memory.TestPools;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetAddress;
@@ -24,12 +20,10 @@ import java.net.SocketException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.Random;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -44,13 +38,13 @@ import org.junit.jupiter.api.io.TempDir;
 @ExtendWith(LeakCheck.class)
 class TcpStrangerTest {
     private static final Secret SECRET = Secret.of(new byte[] {5, 4, 3});
-    private static final int BYTES = 20_000;
     private static final int READ_TIMEOUT_MILLIS = 20_000;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
 
     private final List<Socket> sockets = new ArrayList<>();
+    private ReadFixture fixture;
     private Node owner;
     private Node reader;
     private Lease data;
@@ -58,9 +52,10 @@ class TcpStrangerTest {
 
     @BeforeEach
     void open() throws Exception {
-        owner = new Node(directory, new TcpFabric(TestTcp.settings(1, 8 << 20, SECRET)));
-        reader = new Node(directory, new TcpFabric(TestTcp.settings(1, 8 << 20, SECRET)));
-        data = TestPools.filled(owner.pool(), BYTES, new Random(3));
+        fixture = new ReadFixture(directory);
+        owner = fixture.node(new TcpFabric(TestTcp.settings(1, 8 << 20, SECRET)));
+        reader = fixture.node(new TcpFabric(TestTcp.settings(1, 8 << 20, SECRET)));
+        data = fixture.data(owner);
         address = TcpAddress.decode(owner.fabric().localAddress());
     }
 
@@ -69,9 +64,7 @@ class TcpStrangerTest {
         for (Socket socket : sockets) {
             socket.close();
         }
-        data.close();
-        reader.close();
-        owner.close();
+        fixture.close();
     }
 
     private Socket connect() throws IOException {
@@ -83,13 +76,8 @@ class TcpStrangerTest {
     }
 
     private void assertServesPeers() throws Exception {
-        BlockingReads reads =
-                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(60));
-        RemoteSlice slice = new RemoteSlice(data.region().id(), data.offset(), BYTES);
-        try (Peer peer = reader.connect(owner);
-                RemoteBytes bytes = reads.read(peer, List.of(slice))) {
-            assertThat(TestPools.bytes(bytes.memory(0)))
-                    .isEqualTo(TestPools.bytes(data.memory().slice(0, BYTES)));
+        try (Peer peer = reader.connect(owner)) {
+            ReadFixture.assertReadable(reader, peer, data);
         }
     }
 
@@ -128,6 +116,24 @@ class TcpStrangerTest {
         for (int i = 8; i < TcpHandshake.ANSWER_BYTES; i++) {
             assertThat(answer.get(i)).isZero();
         }
+    }
+
+    @Test
+    void strangersThatResetTheirConnectionsCostNoMemory() throws Exception {
+        assertServesPeers();
+        long before = TestTcp.directBytes();
+        for (int i = 0; i < 200; i++) {
+            Socket socket = connect();
+            byte[] challenge = challengeOf(socket);
+            assertThat(challenge).hasSize(TcpHandshake.CHALLENGE_BYTES);
+            socket.getOutputStream().write(new byte[TcpHandshake.HELLO_BYTES]);
+            assertThat(socket.getInputStream().readNBytes(TcpHandshake.ANSWER_BYTES))
+                    .hasSize(TcpHandshake.ANSWER_BYTES);
+            socket.setSoLinger(true, 0);
+            socket.close();
+        }
+        assertServesPeers();
+        assertThat(TestTcp.directBytes() - before).isLessThan(1 << 20);
     }
 
     @Test

@@ -3,6 +3,8 @@ package io.rdmashuffle.fabric.tcp;
 
 import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.tcp.TcpSettings.Ports;
+import java.lang.management.BufferPoolMXBean;
+import java.lang.management.ManagementFactory;
 import java.time.Duration;
 
 /** Settings of TCP fabrics for tests: on the loopback address, any port. */
@@ -25,5 +27,13 @@ final class TestTcp {
                 Duration.ofSeconds(30),
                 maxBytesInFlight,
                 secret);
+    }
+
+    /** Returns the memory of direct buffers of this process. */
+    static long directBytes() {
+        return ManagementFactory.getPlatformMXBeans(BufferPoolMXBean.class).stream()
+                .filter(pool -> pool.getName().equals("direct"))
+                .mapToLong(BufferPoolMXBean::getMemoryUsed)
+                .sum();
     }
 }

@@ -54,12 +54,18 @@ class VerbsFaultTest extends FaultContract {
 
     @Override
     protected void breakConnection(Peer peer, Node owner) throws InterruptedException {
+        assumeQueuePairsFail(owner);
         onDataThread(channel(peer), () -> {
             Connection now = channel(peer).connection();
             if (now != null) {
                 now.pair().fail();
             }
         });
+    }
+
+    private static void assumeQueuePairsFail(Node node) {
+        Assumptions.assumeFalse(
+                TestVerbs.isIwarp(node.fabric()), "siw completes nothing that is posted to a queue pair in error");
     }
 
     private static PeerReadChannel channel(Peer peer) {
@@ -146,8 +152,7 @@ class VerbsFaultTest extends FaultContract {
     @Test
     void queuePairInErrorIsReplaced() throws Exception {
         Node owner = node();
-        Assumptions.assumeFalse(
-                TestVerbs.isIwarp(owner.fabric()), "siw completes nothing that is posted to a queue pair in error");
+        assumeQueuePairsFail(owner);
         Lease lease = fixture.data(owner);
         try (Peer peer = reader.connect(owner)) {
             assertReadable(reader, peer, lease);

@@ -74,7 +74,7 @@ public final class PendingReads {
         reads.fail(request, failure);
     }
 
-    /** Ends a read whose target the device may still write into: the listener is told, and the target is kept. */
+    /** Ends a read whose target the device may still write into: its listener is notified, and the target is kept. */
     void abandon(PendingRead read, ReadFailedException failure) {
         reads.abandon(read.request(), failure);
     }
