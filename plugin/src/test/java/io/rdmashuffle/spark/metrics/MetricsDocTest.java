@@ -49,12 +49,22 @@ class MetricsDocTest {
         for (ShuffleCounter counter : ShuffleCounter.values()) {
             exist.add(counter.metric() + "_Value");
         }
-        Set<String> named = Pattern.compile("metrics_spark_driver_rdmaShuffle_(\\w+)")
+        assertThat(metricsNamedIn(file)).hasSizeGreaterThan(5).isSubsetOf(exist);
+    }
+
+    /** A ratio of which one metric is missing has no value. */
+    @Test
+    void testOfAlertsHasAValueOfEachMetric() throws IOException {
+        assertThat(metricsNamedIn("integration-tests/cluster/src/test/prometheus/rules-test.yml"))
+                .containsAll(metricsNamedIn("conf/prometheus-rules.yml"));
+    }
+
+    private static Set<String> metricsNamedIn(String file) throws IOException {
+        return Pattern.compile("metrics_spark_driver_rdmaShuffle_(\\w+)")
                 .matcher(Files.readString(ProjectFiles.path(file)))
                 .results()
                 .map(metric -> metric.group(1))
                 .collect(Collectors.toSet());
-        assertThat(named).hasSizeGreaterThan(5).isSubsetOf(exist);
     }
 
     private static String table() {
