@@ -105,7 +105,7 @@ public abstract class FaultContract {
         try (OwnerProcess mortal = owner();
                 Peer toMortal = reader.fabric().connect("mortal", mortal.address());
                 Peer peer = reader.connect(owner)) {
-            assertThat(read(reader, toMortal, LONG, mortal.data())).isEqualTo(ReadFixture.content());
+            assertThat(read(reader, toMortal, LONG, mortal.data())).isEqualTo(OwnerProcess.content());
             mortal.kill();
             assertThat(failure(reader, toMortal, LONG, mortal.data()).reason()).isEqualTo(Reason.PEER_GONE);
             assertReadable(reader, peer, lease);
@@ -122,7 +122,7 @@ public abstract class FaultContract {
             eventually()
                     .ignoreExceptions()
                     .untilAsserted(() ->
-                            assertThat(read(reader, peer, SHORT, slow.data())).isEqualTo(ReadFixture.content()));
+                            assertThat(read(reader, peer, SHORT, slow.data())).isEqualTo(OwnerProcess.content()));
         }
     }
 
@@ -195,7 +195,7 @@ public abstract class FaultContract {
 
     @Test
     void bytesOnDiskAndInMemoryComeInOrder() throws Exception {
-        byte[] content = ReadFixture.content();
+        byte[] content = OwnerProcess.content();
         Node owner = node();
         Lease inMemory = fixture.data(owner);
         Lease onDisk = fixture.serveDisk(owner, disk, content);
@@ -224,7 +224,7 @@ public abstract class FaultContract {
 
     @Test
     void truncatedFileFailsItsReadsAndNotThePath() throws Exception {
-        byte[] content = ReadFixture.content();
+        byte[] content = OwnerProcess.content();
         Node owner = node();
         Lease onDisk = fixture.serveDisk(owner, disk, content);
         try (FileChannel file = FileChannel.open(onDisk.region().file(), StandardOpenOption.WRITE)) {
@@ -243,7 +243,7 @@ public abstract class FaultContract {
     @Test
     void rangeOfAFileWithoutALeaseIsNotServed() throws Exception {
         Node owner = node();
-        Lease onDisk = fixture.serveDisk(owner, disk, ReadFixture.content());
+        Lease onDisk = fixture.serveDisk(owner, disk, OwnerProcess.content());
         try (Peer peer = reader.connect(owner)) {
             fixture.release(onDisk);
             assertThat(failure(reader, peer, LONG, slice(onDisk, 0, 100)).reason())

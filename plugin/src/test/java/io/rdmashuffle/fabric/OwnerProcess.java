@@ -12,11 +12,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Owner that is a process of its own, so that it can be stopped and killed. {@link ReadFixture#content} lies in its
- * pool, and once more in its disk tier.
+ * Owner that is a process of its own, so that it can be stopped and killed. {@link #content} lies in its pool, and once
+ * more in its disk tier.
  */
 public final class OwnerProcess implements AutoCloseable {
     private final Process process;
@@ -34,7 +35,7 @@ public final class OwnerProcess implements AutoCloseable {
     /** The main method of an owner; ends when its parent closes its standard input, or has gone. */
     public static void serve(String[] args, Fabric fabric) throws IOException, InterruptedException {
         Node node = new Node(Path.of(args[0]), fabric);
-        byte[] content = ReadFixture.content();
+        byte[] content = content();
         Lease lease = TestPools.reserve(node.pool(), Purpose.MAP_OUTPUT, content.length);
         lease.memory().putBytes(0, content, 0, content.length);
         TieredPool both = new TieredPool(node.pool(), TestPools.diskTier(0, Path.of(args[1])));
@@ -89,6 +90,14 @@ public final class OwnerProcess implements AutoCloseable {
 
     public byte[] address() {
         return address;
+    }
+
+    /** Returns {@value ReadFixture#BYTES} bytes that are always the same. */
+    public static byte[] content() {
+        // Without a class of AssertJ: starting the process takes long enough in a virtual machine.
+        byte[] content = new byte[ReadFixture.BYTES];
+        new Random(20_261_128).nextBytes(content);
+        return content;
     }
 
     /** Returns where its bytes lie in its pool. */

@@ -70,13 +70,6 @@ public final class ReadFixture implements AutoCloseable {
         lease.close();
     }
 
-    /** Returns {@value #BYTES} bytes that are always the same. */
-    public static byte[] content() {
-        byte[] content = new byte[BYTES];
-        new Random(20_261_128).nextBytes(content);
-        return content;
-    }
-
     public static RemoteSlice all(Lease lease) {
         return slice(lease, 0, BYTES);
     }

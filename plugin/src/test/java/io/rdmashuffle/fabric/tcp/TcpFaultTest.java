@@ -18,7 +18,6 @@ import io.rdmashuffle.fabric.OwnerProcess;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.ReadFixture;
 import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.memory.Lease;
@@ -67,7 +66,7 @@ class TcpFaultTest extends FaultContract {
     void readInFlightFailsWhenItsOwnerIsKilled() throws Exception {
         try (OwnerProcess mortal = owner();
                 Peer peer = reader.fabric().connect("mortal", mortal.address())) {
-            assertThat(read(reader, peer, LONG, mortal.data())).isEqualTo(ReadFixture.content());
+            assertThat(read(reader, peer, LONG, mortal.data())).isEqualTo(OwnerProcess.content());
             mortal.signal("STOP");
             CompletableFuture<ReadFailedException> failure =
                     CompletableFuture.supplyAsync(() -> failure(reader, peer, LONG, mortal.data()));
@@ -81,14 +80,14 @@ class TcpFaultTest extends FaultContract {
     void connectedPeerThatIsSilentFailsTheReadAtItsDeadlineAndServesAgainLater() throws Exception {
         try (OwnerProcess slow = owner();
                 Peer peer = reader.fabric().connect("slow", slow.address())) {
-            assertThat(read(reader, peer, LONG, slow.data())).isEqualTo(ReadFixture.content());
+            assertThat(read(reader, peer, LONG, slow.data())).isEqualTo(OwnerProcess.content());
             slow.signal("STOP");
             assertThat(failure(reader, peer, SHORT, slow.data()).reason()).isEqualTo(Reason.TIMED_OUT);
             slow.signal("CONT");
             eventually()
                     .ignoreExceptions()
                     .untilAsserted(() ->
-                            assertThat(read(reader, peer, SHORT, slow.data())).isEqualTo(ReadFixture.content()));
+                            assertThat(read(reader, peer, SHORT, slow.data())).isEqualTo(OwnerProcess.content()));
         }
     }
 
@@ -106,7 +105,7 @@ class TcpFaultTest extends FaultContract {
             });
             eventually().until(() -> reader.fabric().load().readsInFlight() == 1);
             slow.signal("CONT");
-            assertThat(bytes.get(60, TimeUnit.SECONDS)).isEqualTo(ReadFixture.content());
+            assertThat(bytes.get(60, TimeUnit.SECONDS)).isEqualTo(OwnerProcess.content());
         }
     }
 
@@ -167,7 +166,7 @@ class TcpFaultTest extends FaultContract {
     @Test
     void diskThatHoldsUpAServingThreadHoldsUpNoReleaseOfMemory() throws Exception {
         Node owner = node();
-        Lease onDisk = fixture.serveDisk(owner, disk, ReadFixture.content());
+        Lease onDisk = fixture.serveDisk(owner, disk, OwnerProcess.content());
         Region idle = owner.pool().regions().get(0);
         Path file = onDisk.region().file();
         Files.delete(file);

@@ -12,7 +12,6 @@ import io.rdmashuffle.fabric.OwnerProcess;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
-import io.rdmashuffle.fabric.ReadFixture;
 import io.rdmashuffle.fabric.verbs.read.PeerReadChannel;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.ShmTempDirs;
@@ -55,7 +54,7 @@ class VerbsFleetTest {
                 OwnerProcess owner = OwnerProcess.start(VerbsOwner.class, directory, directory);
                 Peer peer = reader.fabric().connect("owner", owner.address())) {
             for (int round = 0; round < 3; round++) {
-                assertThat(read(reader, peer, LONG, owner.data())).isEqualTo(ReadFixture.content());
+                assertThat(read(reader, peer, LONG, owner.data())).isEqualTo(OwnerProcess.content());
                 eventually().until(() -> !isConnected(peer));
             }
         }
@@ -79,7 +78,7 @@ class VerbsFleetTest {
                     Thread.sleep(100);
                 }
             }
-            assertThat(bytes).isEqualTo(ReadFixture.content());
+            assertThat(bytes).isEqualTo(OwnerProcess.content());
         }
     }
 }

@@ -60,7 +60,7 @@ class VerbsStagingTest {
         reader = fixture.node(TestVerbs.open(TestVerbs.settings(8 << 20)));
         owner = fixture.node(TestVerbs.open(TestVerbs.settings(8 << 20)));
         owner.pool().setAside(0, 64 << 10);
-        content = ReadFixture.content();
+        content = OwnerProcess.content();
         onDisk = fixture.serveDisk(owner, disk, content);
     }
 
@@ -109,7 +109,7 @@ class VerbsStagingTest {
         try (OwnerProcess mortal = OwnerProcess.start(VerbsOwner.class, directory, disk);
                 Peer toMortal = reader.fabric().connect("mortal", mortal.address());
                 Peer peer = reader.connect(owner)) {
-            assertThat(read(reader, toMortal, LONG, mortal.onDisk())).isEqualTo(ReadFixture.content());
+            assertThat(read(reader, toMortal, LONG, mortal.onDisk())).isEqualTo(OwnerProcess.content());
             mortal.signal("STOP");
             CompletableFuture<ReadFailedException> failure =
                     CompletableFuture.supplyAsync(() -> failure(reader, toMortal, LONG, mortal.onDisk()));
