@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -93,6 +94,15 @@ public final class ReadFixture implements AutoCloseable {
     public static void assertReadable(Node reader, Peer peer, Lease lease) throws Exception {
         assertThat(read(reader, peer, LONG, all(lease)))
                 .isEqualTo(TestPools.bytes(lease.memory().slice(0, BYTES)));
+    }
+
+    /** Reads until a read does not fail; the bytes of that one must be right. */
+    public static void assertReadableAgain(
+            Node reader, Peer peer, Duration timeout, RemoteSlice slice, byte[] expected) {
+        byte[] bytes = eventually()
+                .ignoreExceptionsInstanceOf(ReadFailedException.class)
+                .until(() -> read(reader, peer, timeout, slice), read -> true);
+        assertThat(bytes).isEqualTo(expected);
     }
 
     /** Returns why a read fails; it has released its target. */

@@ -5,6 +5,7 @@ import static io.rdmashuffle.fabric.ReadFixture.BYTES;
 import static io.rdmashuffle.fabric.ReadFixture.LONG;
 import static io.rdmashuffle.fabric.ReadFixture.all;
 import static io.rdmashuffle.fabric.ReadFixture.assertReadable;
+import static io.rdmashuffle.fabric.ReadFixture.assertReadableAgain;
 import static io.rdmashuffle.fabric.ReadFixture.failure;
 import static io.rdmashuffle.fabric.ReadFixture.read;
 import static io.rdmashuffle.lifecycle.Eventually.eventually;
@@ -33,6 +34,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -54,6 +56,11 @@ class TcpFaultTest extends FaultContract {
     protected byte[] ofAnotherProcess(byte[] address) throws Exception {
         TcpAddress truth = TcpAddress.decode(address);
         return new TcpAddress(truth.fabricId() + 1, truth.host(), truth.port(), 0).encode();
+    }
+
+    @Override
+    protected List<Reason> reasonsOfRefusal() {
+        return List.of(Reason.TRANSPORT_ERROR);
     }
 
     @Override
@@ -84,10 +91,7 @@ class TcpFaultTest extends FaultContract {
             slow.signal("STOP");
             assertThat(failure(reader, peer, SHORT, slow.data()).reason()).isEqualTo(Reason.TIMED_OUT);
             slow.signal("CONT");
-            eventually()
-                    .ignoreExceptions()
-                    .untilAsserted(() ->
-                            assertThat(read(reader, peer, SHORT, slow.data())).isEqualTo(OwnerProcess.content()));
+            assertReadableAgain(reader, peer, SHORT, slow.data(), OwnerProcess.content());
         }
     }
 

@@ -5,9 +5,9 @@ import static io.rdmashuffle.fabric.ReadFixture.BYTES;
 import static io.rdmashuffle.fabric.ReadFixture.LONG;
 import static io.rdmashuffle.fabric.ReadFixture.all;
 import static io.rdmashuffle.fabric.ReadFixture.assertReadable;
+import static io.rdmashuffle.fabric.ReadFixture.assertReadableAgain;
 import static io.rdmashuffle.fabric.ReadFixture.failure;
 import static io.rdmashuffle.fabric.ReadFixture.read;
-import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.fabric.Fabric;
@@ -50,6 +50,11 @@ class VerbsFaultTest extends FaultContract {
     protected byte[] ofAnotherProcess(byte[] address) throws Exception {
         VerbsAddress truth = VerbsAddress.decode(address);
         return new VerbsAddress(truth.fabricId() + 1, truth.rails()).encode();
+    }
+
+    @Override
+    protected List<Reason> reasonsOfRefusal() {
+        return List.of(Reason.TRANSPORT_ERROR, Reason.PEER_GONE);
     }
 
     @Override
@@ -210,7 +215,12 @@ class VerbsFaultTest extends FaultContract {
                 setLink(link, "up");
             }
             assertThat(reader.pool().usage().leases()).as("targets given back").isZero();
-            eventually().ignoreExceptions().untilAsserted(() -> assertReadable(reader, peer, lease));
+            assertReadableAgain(
+                    reader,
+                    peer,
+                    LONG,
+                    all(lease),
+                    TestPools.bytes(lease.memory().slice(0, BYTES)));
         }
     }
 
