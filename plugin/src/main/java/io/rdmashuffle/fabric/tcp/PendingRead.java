@@ -17,7 +17,7 @@ final class PendingRead {
     private @Nullable ReadRequest request;
     private @Nullable Connection connection;
     private long startedNanos;
-    private int attempts;
+    private int lostConnections;
     private int sentSlices;
     private long receivedBytes;
 
@@ -38,7 +38,7 @@ final class PendingRead {
         request = read;
         connection = over;
         startedNanos = System.nanoTime();
-        attempts = 0;
+        lostConnections = 0;
         next = null;
         rewind();
     }
@@ -79,9 +79,9 @@ final class PendingRead {
         return nowNanos - request().deadlineNanos() >= 0;
     }
 
-    /** Counts a connection that failed while this was under way; returns how many have. */
-    int countAttempt() {
-        return ++attempts;
+    /** Counts a connection that failed while this was due; returns how many have. */
+    int countLostConnection() {
+        return ++lostConnections;
     }
 
     /** Returns whether any slice has been sent over the current connection. */

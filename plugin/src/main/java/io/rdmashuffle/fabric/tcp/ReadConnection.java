@@ -12,13 +12,9 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,27 +34,16 @@ import org.slf4j.LoggerFactory;
 final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connection {
     private static final Logger LOG = LoggerFactory.getLogger(ReadConnection.class);
 
-    /** Requests without a complete response. 128 of 64 KiB cover 40 Gb/s x 1.6 ms. */
-    private static final int MAX_FRAMES = 128;
+    /** Connections that failed while a read was due, after which it is given up. */
+    private static final int MAX_LOST_CONNECTIONS = 2;
 
-    private static final int MAX_ATTEMPTS = 2;
-    private static final int MIN_HANDSHAKES = 3;
-    /** Responses received by one system call. */
+    /** Headers and bodies received by one system call. */
     private static final int MAX_VECTORS = 32;
     /** System calls before other connections get their turn. */
     private static final int MAX_CALLS = 4;
 
     /** A request shorter than this waits for the next buffer rather than being split. */
     private static final int MIN_SPLIT_SLICES = 64;
-
-    private static final long FIRST_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
-    private static final long LONGEST_PAUSE_NANOS = TimeUnit.SECONDS.toNanos(2);
-    /** Duration of an attempt from which on it is a peer that does not answer, as behind a firewall. */
-    private static final long LONG_ATTEMPT_NANOS = TimeUnit.SECONDS.toNanos(1);
-    /** To a peer that was never reached, and where each attempt takes long. */
-    private static final long LONGEST_FIRST_PAUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
-    /** Pause after a long attempt, as a multiple of its duration. */
-    private static final long PAUSE_PER_ATTEMPT = 6;
 
     private enum State {
         CLOSED,
@@ -71,51 +56,26 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private final ReadLoop loop;
     private final String peerId;
     private final long ownFabricId;
-    private final TcpAddress address;
-    private final List<InetAddress> hosts;
+    private final long peerFabricId;
+    private final ConnectAttempts attempts;
+    private final ReadQueue queue = new ReadQueue();
+    private final SentRequests sent = new SentRequests();
 
     private State state = State.CLOSED;
     private @Nullable SocketChannel channel;
     private @Nullable SelectionKey key;
-    private int host;
-    private int hostsTried;
-    private long connectDeadlineNanos;
-    private long hostDeadlineNanos;
     private ByteBuffer handshake = ByteBuffer.allocate(0);
     private byte[] challenge = {};
     private byte[] hello = {};
     private boolean retired;
     private boolean isTouched;
-    private boolean wasOpen;
-    private long pauseNanos;
-    private long noConnectUntilNanos = System.nanoTime();
     private Reason lastReason = Reason.NOT_CONNECTED;
     private String lastFailure = "";
     private long lastUseNanos = System.nanoTime();
 
-    /** Reads in the order of their requests. */
-    private @Nullable PendingRead first;
-
-    private @Nullable PendingRead last;
-    /** The first read that has not been sent as a whole. */
-    private @Nullable PendingRead unsent;
-
     private @Nullable ByteBuffer out;
 
-    /** Requests without a complete response: a ring. */
-    private final long[] frameBytes = new long[MAX_FRAMES];
-
-    private final boolean[] frameIsLast = new boolean[MAX_FRAMES];
-    private @Nullable ByteBuffer @Nullable [] headers;
     private final @Nullable ByteBuffer[] vectors = new ByteBuffer[MAX_VECTORS];
-    private int head;
-    private int frames;
-    private int nextId;
-    private int expectedId;
-    /** Of the response at the head. */
-    private int headerReceived;
-
-    private long bodyReceived;
 
     /**
      * Prepares a connection.
@@ -132,9 +92,9 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         this.loop = loop;
         this.peerId = peerId;
         this.ownFabricId = ownFabricId;
-        this.address = address;
-        this.hosts = hosts;
-        this.host = firstHost % hosts.size();
+        this.peerFabricId = address.fabricId();
+        this.attempts = new ConnectAttempts(
+                hosts, address.port(), firstHost, loop.settings().connectTimeout(), System.nanoTime());
     }
 
     ReadLoop loop() {
@@ -147,27 +107,14 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
             loop.fail(read, Reason.CLOSED, closedMessage());
             return false;
         }
-        if (state == State.CLOSED && System.nanoTime() - noConnectUntilNanos < 0) {
+        if (state == State.CLOSED && attempts.isPaused(System.nanoTime())) {
             loop.fail(read, lastReason, lastFailure);
             return false;
         }
-        append(read);
-        boolean first = !isTouched;
+        queue.add(read);
+        boolean isFirst = !isTouched;
         isTouched = true;
-        return first;
-    }
-
-    private void append(PendingRead read) {
-        read.next = null;
-        if (last == null) {
-            first = read;
-        } else {
-            last.next = read;
-        }
-        last = read;
-        if (unsent == null) {
-            unsent = read;
-        }
+        return isFirst;
     }
 
     /** {@inheritDoc} Opens the connection if there is none. */
@@ -175,7 +122,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     public void send() {
         isTouched = false;
         try {
-            if (state == State.CLOSED && first != null) {
+            if (state == State.CLOSED && queue.first() != null) {
                 connect();
             } else if (state == State.OPEN) {
                 write();
@@ -188,14 +135,12 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
 
     private void connect() throws IOException {
         long now = System.nanoTime();
-        hostsTried = 0;
-        connectDeadlineNanos = now + loop.settings().connectTimeout().toNanos();
+        attempts.begin(now);
         connectToHost(now);
     }
 
     private void connectToHost(long now) throws IOException {
-        hostDeadlineNanos = now + loop.settings().connectTimeout().toNanos() / hosts.size();
-        hostsTried++;
+        InetSocketAddress host = attempts.tryHost(now);
         SocketChannel opened = SocketChannel.open();
         channel = opened;
         state = State.CONNECTING;
@@ -203,7 +148,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         opened.setOption(StandardSocketOptions.TCP_NODELAY, true);
         opened.setOption(StandardSocketOptions.SO_KEEPALIVE, true);
         key = loop.selector().register(opened, SelectionKey.OP_CONNECT, this);
-        if (opened.connect(new InetSocketAddress(hosts.get(host), address.port()))) {
+        if (opened.connect(host)) {
             connected();
         }
     }
@@ -260,9 +205,8 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
                 return;
             }
             hello = TcpHandshake.hello(
-                    ownFabricId, address.fabricId(), challenge, loop.settings().secret());
-            ByteBuffer sent = ByteBuffer.wrap(hello);
-            if (current.write(sent) < hello.length) {
+                    ownFabricId, peerFabricId, challenge, loop.settings().secret());
+            if (current.write(ByteBuffer.wrap(hello)) < hello.length) {
                 throw new IOException("the socket of a new connection does not take " + hello.length + " bytes");
             }
             state = State.AWAITING_ANSWER;
@@ -276,15 +220,14 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
             return;
         }
         state = State.OPEN;
-        wasOpen = true;
-        pauseNanos = 0;
+        attempts.succeeded();
         lastUseNanos = System.nanoTime();
         loop.reads().meter().connectionOpened();
         write();
     }
 
     private void refused(Verdict verdict) {
-        if (hostsTried < hosts.size()) {
+        if (attempts.hasUntriedHost()) {
             // A name may have an address that every host has.
             tryNextHost(System.nanoTime());
             return;
@@ -296,14 +239,14 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
                 System.nanoTime());
     }
 
-    /** Sends requests until the socket is full, or {@value #MAX_FRAMES} are under way. */
+    /** Sends requests until the socket is full, or enough are under way. */
     private void write() throws IOException {
         SocketChannel current = channel;
         if (current == null) {
             return;
         }
         while (true) {
-            if (out == null && (unsent == null || frames == MAX_FRAMES)) {
+            if (out == null && (queue.unsent() == null || sent.isFull())) {
                 interest(SelectionKey.OP_READ);
                 return;
             }
@@ -330,22 +273,20 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
 
     private int encode(ByteBuffer buffer) {
         int requests = 0;
-        PendingRead read = unsent;
-        while (read != null && frames < MAX_FRAMES) {
+        PendingRead read = queue.unsent();
+        while (read != null && !sent.isFull()) {
             int room = (buffer.remaining() - Frames.REQUEST_HEADER_BYTES) / Frames.SLICE_BYTES;
             int count = Math.min(Math.min(room, Frames.MAX_SLICES), read.unsentSlices());
             if (count <= 0 || (count < read.unsentSlices() && count < MIN_SPLIT_SLICES)) {
                 break;
             }
-            buffer.putInt(nextId++).putInt(count);
-            int frame = (head + frames) % MAX_FRAMES;
-            frameBytes[frame] = read.encode(buffer, count);
-            frameIsLast[frame] = read.unsentSlices() == 0;
-            frames++;
+            buffer.putInt(sent.nextId()).putInt(count);
+            long bytes = read.encode(buffer, count);
+            boolean isLast = read.unsentSlices() == 0;
+            sent.add(bytes, isLast);
             requests++;
-            if (frameIsLast[frame]) {
-                read = read.next;
-                unsent = read;
+            if (isLast) {
+                read = queue.sent(read);
             }
         }
         return requests;
@@ -396,15 +337,14 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private int scatter() {
         loop.buffers().reset();
         int count = 0;
-        PendingRead read = first;
+        PendingRead read = queue.first();
         long offset = read == null ? 0 : read.receivedBytes();
-        for (int i = 0; i < frames && count < MAX_VECTORS - 1 && read != null; i++) {
-            int frame = (head + i) % MAX_FRAMES;
-            ByteBuffer header = header(frame);
+        for (int i = 0; i < sent.count() && count < MAX_VECTORS - 1 && read != null; i++) {
+            ByteBuffer header = sent.header(i);
             if (header.hasRemaining()) {
                 vectors[count++] = header;
             }
-            long bytes = frameBytes[frame] - (i == 0 ? bodyReceived : 0);
+            long bytes = sent.missingBytes(i);
             while (bytes > 0 && count < MAX_VECTORS) {
                 Lease target = read.request().target();
                 ByteBuffer buffer = loop.buffers().take(target.region(), target.offset() + offset, bytes);
@@ -418,7 +358,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
             if (bytes > 0) {
                 break;
             }
-            if (frameIsLast[frame]) {
+            if (sent.isLastOfRead(i)) {
                 read = read.next;
                 offset = 0;
             }
@@ -426,88 +366,49 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         return count;
     }
 
-    private ByteBuffer header(int frame) {
-        @Nullable ByteBuffer[] all = headers;
-        if (all == null) {
-            all = new ByteBuffer[MAX_FRAMES];
-            ByteBuffer memory = ByteBuffer.allocateDirect(MAX_FRAMES * Frames.RESPONSE_HEADER_BYTES);
-            for (int i = 0; i < MAX_FRAMES; i++) {
-                all[i] = memory.slice(i * Frames.RESPONSE_HEADER_BYTES, Frames.RESPONSE_HEADER_BYTES)
-                        .order(ByteOrder.LITTLE_ENDIAN);
-            }
-            headers = all;
-        }
-        ByteBuffer header = all[frame];
-        if (header == null) {
-            throw new IllegalStateException("no header");
-        }
-        return header;
-    }
-
     /** Accounts for bytes that a system call has put where {@link #scatter} had pointed it. */
     private void consume(long bytes) {
         long left = bytes;
-        while (frames > 0) {
-            ByteBuffer header = header(head);
-            int received = header.position() - headerReceived;
-            headerReceived += received;
-            left -= received;
-            if (header.hasRemaining() || (received > 0 && !check(header))) {
+        while (!sent.isEmpty()) {
+            int headerBytes = sent.countHeaderBytes();
+            left -= headerBytes;
+            if (sent.header(0).hasRemaining() || (headerBytes > 0 && !checkHeader())) {
                 return;
             }
-            PendingRead read = first;
+            PendingRead read = queue.first();
             if (read == null) {
                 throw new IllegalStateException("a response without a read");
             }
-            long body = Math.min(left, frameBytes[head] - bodyReceived);
+            long body = sent.countBodyBytes(left);
             left -= body;
-            bodyReceived += body;
             read.received(body);
-            if (bodyReceived < frameBytes[head]) {
+            if (sent.missingBytes(0) > 0) {
                 return;
             }
-            boolean complete = frameIsLast[head];
-            popFrame(header);
+            boolean complete = sent.isLastOfRead(0);
+            sent.remove();
             loop.tally().completed(1);
             if (complete) {
-                first = read.next;
-                if (first == null) {
-                    last = null;
-                }
+                queue.remove(null, read);
                 loop.succeed(read);
             }
         }
     }
 
-    private void popFrame(ByteBuffer header) {
-        header.clear();
-        headerReceived = 0;
-        bodyReceived = 0;
-        head = (head + 1) % MAX_FRAMES;
-        frames--;
-        expectedId++;
-    }
-
-    /** Checks the header of a response; after an error status this connection has ended when it returns false. */
-    private boolean check(ByteBuffer header) {
-        int id = header.getInt(0);
-        Status status = Status.of(header.getInt(4));
-        long length = header.getLong(8);
-        if (id != expectedId || (status == Status.OK && length != frameBytes[head])) {
-            failed(new IOException("response " + id + " of " + length + " bytes instead of " + expectedId + " of "
-                    + frameBytes[head]));
+    /** Checks the header of a response; where it returns false, the connection was closed, perhaps opened again. */
+    private boolean checkHeader() {
+        if (!sent.isHeaderExpected()) {
+            failed(new IOException(sent.mismatch()));
             return false;
         }
+        Status status = sent.status();
         if (status == Status.OK) {
             return true;
         }
-        PendingRead read = first;
+        PendingRead read = queue.first();
         drop(false);
         if (read != null) {
-            first = read.next;
-            if (first == null) {
-                last = null;
-            }
+            queue.remove(null, read);
             loop.fail(read, status.reason(), describe(read, status));
         }
         restart(null, "");
@@ -526,20 +427,20 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         if (state == State.CLOSED) {
             return false;
         }
-        if (state != State.OPEN && now - connectDeadlineNanos >= 0) {
+        if (state != State.OPEN && attempts.isOver(now)) {
             notConnected(
                     Reason.NOT_CONNECTED,
-                    "no answer from " + hosts.get(host) + ":" + address.port() + " in "
+                    "no answer from " + attempts.currentHost() + " in "
                             + loop.settings().connectTimeout().toMillis() + " ms",
                     now);
-        } else if (state == State.CONNECTING && now - hostDeadlineNanos >= 0 && hostsTried < hosts.size()) {
+        } else if (state == State.CONNECTING && attempts.isHostOver(now)) {
             tryNextHost(now);
-        } else if (first != null) {
+        } else if (queue.first() != null) {
             failExpired(now);
         } else if (isIdle(now)) {
             drop(false);
         }
-        return first != null;
+        return queue.first() != null;
     }
 
     private boolean isIdle(long now) {
@@ -549,7 +450,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
 
     /** Fails reads whose deadline has passed. After one that was sent the connection is of no use any more. */
     private void failExpired(long now) {
-        for (PendingRead read = first; read != null; read = read.next) {
+        for (PendingRead read = queue.first(); read != null; read = read.next) {
             if (read.isSent() && read.isExpired(now)) {
                 drop(true);
                 break;
@@ -558,10 +459,10 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         boolean wasSilent = state == State.CLOSED;
         Reason reason = wasSilent || state == State.OPEN ? Reason.TIMED_OUT : Reason.NOT_CONNECTED;
         PendingRead before = null;
-        for (PendingRead read = first; read != null; ) {
+        for (PendingRead read = queue.first(); read != null; ) {
             PendingRead next = read.next;
             if (read.isExpired(now)) {
-                unlink(before, read);
+                queue.remove(before, read);
                 loop.fail(read, reason, "executor " + peerId + " did not answer before the deadline");
             } else {
                 before = read;
@@ -573,20 +474,6 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         }
     }
 
-    private void unlink(@Nullable PendingRead before, PendingRead read) {
-        if (before == null) {
-            first = read.next;
-        } else {
-            before.next = read.next;
-        }
-        if (last == read) {
-            last = before;
-        }
-        if (unsent == read) {
-            unsent = read.next;
-        }
-    }
-
     @Override
     public void failed(Throwable cause) {
         LOG.debug("Connection to executor {} failed", peerId, cause);
@@ -594,24 +481,21 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         if (state == State.OPEN) {
             drop(true);
             restart(Reason.TRANSPORT_ERROR, "the connection to executor " + peerId + " failed: " + cause.getMessage());
-        } else if (state != State.CLOSED && hostsTried < triesOf(state) && now - connectDeadlineNanos < 0) {
+        } else if (state != State.CLOSED && attempts.mayTryAgain(state != State.CONNECTING, now)) {
             tryNextHost(now);
         } else {
             notConnected(
-                    cause instanceof ConnectException ? Reason.PEER_GONE : Reason.NOT_CONNECTED,
-                    "cannot connect to " + hosts.get(host) + ":" + address.port() + ": " + cause.getMessage(),
+                    cause instanceof ConnectException
+                            ? Reason.PEER_GONE
+                            : Reason.NOT_CONNECTED,
+                    "cannot connect to " + attempts.currentHost() + ": " + cause.getMessage(),
                     now);
         }
     }
 
-    /** An owner that is overloaded closes connections whose handshake takes long, so a host is tried again then. */
-    private int triesOf(State failed) {
-        return failed == State.CONNECTING ? hosts.size() : Math.max(MIN_HANDSHAKES, hosts.size());
-    }
-
     private void tryNextHost(long now) {
         drop(false);
-        host = (host + 1) % hosts.size();
+        attempts.nextHost();
         try {
             connectToHost(now);
         } catch (IOException | RuntimeException | Error e) {
@@ -622,16 +506,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     /** Fails all reads, and those of the next moments without another attempt to connect. */
     private void notConnected(Reason reason, String message, long now) {
         drop(false);
-        host = (host + 1) % hosts.size();
-        long longer = Math.max(FIRST_PAUSE_NANOS, 2 * pauseNanos);
-        long attempt =
-                now - connectDeadlineNanos + loop.settings().connectTimeout().toNanos();
-        if (wasOpen || attempt < LONG_ATTEMPT_NANOS) {
-            pauseNanos = Math.min(LONGEST_PAUSE_NANOS, longer);
-        } else {
-            pauseNanos = Math.min(LONGEST_FIRST_PAUSE_NANOS, Math.max(longer, PAUSE_PER_ATTEMPT * attempt));
-        }
-        noConnectUntilNanos = now + pauseNanos;
+        attempts.failed(now);
         if (reason == Reason.NOT_CONNECTED) {
             loop.warnOfUnreachable(peerId, message);
         }
@@ -664,16 +539,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
             out = null;
             loop.returnBuffer(buffer);
         }
-        @Nullable ByteBuffer[] all = headers;
-        if (all != null) {
-            Arrays.stream(all).filter(Objects::nonNull).forEach(ByteBuffer::clear);
-        }
-        frames = 0;
-        head = 0;
-        headerReceived = 0;
-        bodyReceived = 0;
-        nextId = 0;
-        expectedId = 0;
+        sent.clear();
     }
 
     /**
@@ -683,8 +549,8 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
      *     if none is to blame
      */
     private void restart(@Nullable Reason reason, String message) {
-        PendingRead read = takeAll();
-        if (read != null && reason != null && read.isSent() && read.countAttempt() == MAX_ATTEMPTS) {
+        PendingRead read = queue.takeAll();
+        if (read != null && reason != null && read.isSent() && read.countLostConnection() == MAX_LOST_CONNECTIONS) {
             PendingRead next = read.next;
             loop.fail(read, reason, message);
             read = next;
@@ -695,26 +561,18 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
                 loop.reads().meter().retried();
             }
             read.rewind();
-            append(read);
+            queue.add(read);
             read = next;
         }
         send();
     }
 
     private void failAll(Reason reason, String message) {
-        for (PendingRead read = takeAll(); read != null; ) {
+        for (PendingRead read = queue.takeAll(); read != null; ) {
             PendingRead next = read.next;
             loop.fail(read, reason, message);
             read = next;
         }
-    }
-
-    private @Nullable PendingRead takeAll() {
-        PendingRead read = first;
-        first = null;
-        last = null;
-        unsent = null;
-        return read;
     }
 
     /** Closes for good: reads that come later fail. */

@@ -3,6 +3,7 @@ package io.rdmashuffle.fabric.tcp;
 
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.disk.DiskTier;
+import io.rdmashuffle.memory.slice.FileSlice;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -74,9 +75,11 @@ final class ServeLoop implements SelectorLoop.Work, AutoCloseable {
         return staging;
     }
 
+    /** Returns a range of a file of the disk tier; null if no lease covers it. */
     @Nullable
-    DiskTier disk() {
-        return disk;
+    FileSlice leased(int regionId, long offset, long length) {
+        DiskTier tier = disk;
+        return tier == null ? null : tier.leased(regionId, offset, length);
     }
 
     void serve(@Nullable DiskTier tier) {

@@ -5,13 +5,13 @@ import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.tcp.Frames.Status;
 import io.rdmashuffle.fabric.tcp.TcpHandshake.Verdict;
 import io.rdmashuffle.memory.Region;
-import io.rdmashuffle.memory.disk.DiskTier;
 import io.rdmashuffle.memory.slice.FileSlice;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import java.io.EOFException;
 import java.io.IOException;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.TimeUnit;
@@ -38,11 +38,6 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
 
     /** System calls before other connections get their turn. */
     private static final int MAX_CALLS = 4;
-
-    /** The marks in the header of a request that was checked: its status, above the number of slices. */
-    private static final int STATUS_SHIFT = 16;
-
-    private static final int SLICES_MASK = 0xFFFF;
 
     /** Socket that the connection was accepted from; thread-safe. */
     interface Listener {
@@ -85,18 +80,13 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
     private long peer;
     private long lastProgressNanos = acceptedNanos;
 
-    /** Requests, from its beginning to its position; null when there are none. */
-    private @Nullable ByteBuffer in;
-
-    /** Before this offset, requests have been checked and their headers marked with the outcome. */
-    private int checkedEnd;
-
+    private final RequestBuffer requests;
     private final Position sent = new Position();
     private final Position next = new Position();
 
     /** A place in the sequence of responses. */
     private static final class Position {
-        /** Offset of the request in the buffer. */
+        /** Offset of the request. */
         private int request;
 
         private int headerBytes;
@@ -110,8 +100,17 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
             sliceBytes = other.sliceBytes;
         }
 
-        void nextRequest(int slices) {
-            request += Frames.REQUEST_HEADER_BYTES + slices * Frames.SLICE_BYTES;
+        /** Moves within the current slice, or to the next. */
+        void advance(long bytes, long sliceLength) {
+            sliceBytes += bytes;
+            if (sliceBytes == sliceLength) {
+                slice++;
+                sliceBytes = 0;
+            }
+        }
+
+        void startRequest(int offset) {
+            request = offset;
             headerBytes = 0;
             slice = 0;
             sliceBytes = 0;
@@ -122,6 +121,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         this.loop = loop;
         this.listener = listener;
         this.channel = channel;
+        this.requests = new RequestBuffer(loop);
     }
 
     /** Sends the challenge; on the loop's thread. */
@@ -213,16 +213,13 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
 
     /** Receives requests if there is room; returns whether there may be more. */
     private boolean receive() throws IOException {
-        ByteBuffer buffer = in;
-        if (buffer == null) {
-            buffer = loop.lendBuffer();
-            in = buffer;
+        if (requests.compact(sent.request)) {
+            sent.request = 0;
         }
-        compact(buffer);
-        if (!buffer.hasRemaining()) {
+        if (!requests.hasRoom()) {
             return true;
         }
-        int received = channel.read(buffer);
+        int received = requests.receive(channel);
         if (received < 0) {
             close();
             return false;
@@ -230,56 +227,32 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         if (received > 0) {
             lastProgressNanos = System.nanoTime();
         }
-        if (buffer.position() == 0) {
-            in = null;
-            loop.returnBuffer(buffer);
-        }
-        return !buffer.hasRemaining();
-    }
-
-    /** Moves the requests to the beginning of the buffer if that makes room for a whole one. */
-    private void compact(ByteBuffer buffer) {
-        if (sent.request > 0 && buffer.remaining() < Frames.MAX_REQUEST_BYTES) {
-            int from = sent.request;
-            buffer.flip().position(from);
-            buffer.compact();
-            checkedEnd = Math.max(0, checkedEnd - from);
-            sent.request = 0;
-        }
+        return !requests.hasRoom();
     }
 
     /** Answers requests; returns false if the socket is full. */
     private boolean answer() throws IOException {
         for (int call = 0; call < MAX_CALLS; call++) {
-            ByteBuffer buffer = in;
-            if (buffer == null || !check(buffer, sent.request)) {
-                finishRequests();
+            if (!requests.check(sent.request)) {
+                if (requests.endsAt(sent.request)) {
+                    requests.release();
+                    sent.request = 0;
+                }
                 interest(SelectionKey.OP_READ);
                 return true;
             }
-            long taken = isAtFile(buffer, sent) ? sendFile(buffer) : sendMemory(buffer);
+            long taken = isAtFile(sent) ? sendFile() : sendMemory();
             if (state != State.OPEN) {
                 return true;
             }
             if (taken == 0) {
-                interest(buffer.hasRemaining() ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_WRITE);
+                interest(requests.hasRoom() ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_WRITE);
                 return false;
             }
             lastProgressNanos = System.nanoTime();
         }
         interest(SelectionKey.OP_READ | SelectionKey.OP_WRITE);
         return false;
-    }
-
-    /** Returns the buffer if all requests have been answered. */
-    private void finishRequests() {
-        ByteBuffer buffer = in;
-        if (buffer != null && sent.request == buffer.position()) {
-            in = null;
-            loop.returnBuffer(buffer);
-            sent.request = 0;
-            checkedEnd = 0;
-        }
     }
 
     private void interest(int operations) {
@@ -289,89 +262,24 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         }
     }
 
-    /** Checks the request at an offset, once; returns false if it has not arrived as a whole. */
-    private boolean check(ByteBuffer buffer, int request) {
-        if (request < checkedEnd) {
-            return true;
-        }
-        int arrived = buffer.position() - request;
-        if (arrived < Frames.REQUEST_HEADER_BYTES) {
-            return false;
-        }
-        int slices = buffer.getInt(request + 4);
-        boolean malformed = slices < 1 || slices > Frames.MAX_SLICES;
-        if (!malformed && arrived < Frames.REQUEST_HEADER_BYTES + slices * Frames.SLICE_BYTES) {
-            return false;
-        }
-        int counted = malformed ? 0 : slices;
-        Status status = malformed ? Status.MALFORMED : Status.OK;
-        for (int i = 0; i < counted && status == Status.OK; i++) {
-            status = statusOf(buffer, request, i);
-        }
-        buffer.putInt(request + 4, counted | status.number() << STATUS_SHIFT);
-        checkedEnd = request + Frames.REQUEST_HEADER_BYTES + counted * Frames.SLICE_BYTES;
-        return true;
-    }
-
-    private Status statusOf(ByteBuffer buffer, int request, int index) {
-        int at = offsetOf(request, index);
-        int regionId = buffer.getInt(at);
-        long offset = buffer.getLong(at + Frames.OFFSET);
-        long length = buffer.getLong(at + Frames.LENGTH);
-        if (offset < 0 || length < 1) {
-            return Status.MALFORMED;
-        }
-        if (Region.isOnDisk(regionId)) {
-            FileSlice range = leased(regionId, offset, length);
-            return range != null && loop.files().isReadable(regionId, range) ? Status.OK : Status.UNREADABLE;
-        }
-        Region region = loop.regions().get(regionId);
-        if (region == null) {
-            return loop.regions().wasReleased(regionId) ? Status.REGION_ABSENT : Status.OUT_OF_BOUNDS;
-        }
-        long end = region.memory().lengthBytes();
-        return length <= end && offset <= end - length ? Status.OK : Status.OUT_OF_BOUNDS;
-    }
-
-    private @Nullable FileSlice leased(int regionId, long offset, long length) {
-        DiskTier disk = loop.disk();
-        return disk == null ? null : disk.leased(regionId, offset, length);
-    }
-
-    private static int offsetOf(int request, int slice) {
-        return request + Frames.REQUEST_HEADER_BYTES + slice * Frames.SLICE_BYTES;
-    }
-
-    private static int slicesOf(ByteBuffer buffer, int request) {
-        return buffer.getInt(request + 4) & SLICES_MASK;
-    }
-
-    private static Status checkedStatus(ByteBuffer buffer, int request) {
-        return Status.of(buffer.getInt(request + 4) >>> STATUS_SHIFT);
-    }
-
     /** Returns whether the next bytes are those of a file that are too many to copy. */
-    private static boolean isAtFile(ByteBuffer buffer, Position position) {
-        if (position.headerBytes < Frames.RESPONSE_HEADER_BYTES) {
-            return false;
-        }
-        int at = offsetOf(position.request, position.slice);
-        return Region.isOnDisk(buffer.getInt(at))
-                && buffer.getLong(at + Frames.LENGTH) - position.sliceBytes > Staging.SHORT_BYTES;
+    private boolean isAtFile(Position position) {
+        return position.headerBytes == Frames.RESPONSE_HEADER_BYTES
+                && Region.isOnDisk(requests.regionId(position.request, position.slice))
+                && requests.length(position.request, position.slice) - position.sliceBytes > Staging.SHORT_BYTES;
     }
 
-    private long sendFile(ByteBuffer buffer) throws IOException {
-        int at = offsetOf(sent.request, sent.slice);
-        int regionId = buffer.getInt(at);
-        long offset = buffer.getLong(at + Frames.OFFSET) + sent.sliceBytes;
-        long length = Math.min(buffer.getLong(at + Frames.LENGTH) - sent.sliceBytes, TRANSFER_BYTES);
-        FileSlice range = leased(regionId, offset, length);
+    private long sendFile() throws IOException {
+        int regionId = requests.regionId(sent.request, sent.slice);
+        long offset = requests.offset(sent.request, sent.slice) + sent.sliceBytes;
+        long length = Math.min(requests.length(sent.request, sent.slice) - sent.sliceBytes, TRANSFER_BYTES);
+        FileSlice range = loop.leased(regionId, offset, length);
         if (range == null) {
             throw new IOException("the lease of region " + regionId + " ended while it was sent");
         }
         try {
             long taken = loop.files().transfer(regionId, range, channel);
-            advance(buffer, taken);
+            advance(taken);
             return taken;
         } catch (IOException e) {
             refuseIfUnreadable(regionId, offset, length);
@@ -381,69 +289,63 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
 
     /** The lease may have ended meanwhile, and then nothing is wrong with the file. */
     private void refuseIfUnreadable(int regionId, long offset, long length) {
-        FileSlice range = leased(regionId, offset, length);
+        FileSlice range = loop.leased(regionId, offset, length);
         if (range != null) {
             loop.files().refuseIfUnreadable(regionId, range);
         }
     }
 
-    private long sendMemory(ByteBuffer buffer) throws IOException {
+    private long sendMemory() throws IOException {
         Staging staging = loop.staging();
-        gather(buffer, staging);
+        gather(staging);
         long taken = staging.count() == 1
                 ? channel.write(staging.vectors()[0])
                 : channel.write(staging.vectors(), 0, staging.count());
         if (taken == staging.bytes()) {
             sent.set(next);
         } else {
-            advance(buffer, taken);
+            advance(taken);
         }
-        if (sent.headerBytes == Frames.RESPONSE_HEADER_BYTES && checkedStatus(buffer, sent.request) != Status.OK) {
+        if (sent.headerBytes == Frames.RESPONSE_HEADER_BYTES && requests.status(sent.request) != Status.OK) {
             end();
         }
         return taken;
     }
 
     /** Collects the bytes from the position on that can be sent by one system call, and moves {@link #next} past. */
-    private void gather(ByteBuffer buffer, Staging staging) throws IOException {
+    private void gather(Staging staging) throws IOException {
         loop.buffers().reset();
         staging.clear();
         next.set(sent);
-        while (staging.hasRoom(Frames.RESPONSE_HEADER_BYTES) && check(buffer, next.request)) {
+        while (staging.hasRoom(Frames.RESPONSE_HEADER_BYTES) && requests.check(next.request)) {
+            Status status = requests.status(next.request);
             if (next.headerBytes < Frames.RESPONSE_HEADER_BYTES) {
-                gatherHeader(buffer, staging);
+                gatherHeader(status, staging);
             }
-            if (checkedStatus(buffer, next.request) != Status.OK) {
+            if (status != Status.OK) {
                 return;
             }
-            int slices = slicesOf(buffer, next.request);
+            int slices = requests.slices(next.request);
             while (next.slice < slices) {
-                if (isAtFile(buffer, next) || !gatherSlice(buffer, staging)) {
+                if (isAtFile(next) || !gatherSlice(staging)) {
                     return;
                 }
             }
-            next.nextRequest(slices);
+            next.startRequest(requests.end(next.request));
         }
     }
 
-    private void gatherHeader(ByteBuffer buffer, Staging staging) {
-        Status status = checkedStatus(buffer, next.request);
-        long length = 0;
-        if (status == Status.OK) {
-            int slices = slicesOf(buffer, next.request);
-            for (int i = 0; i < slices; i++) {
-                length += buffer.getLong(offsetOf(next.request, i) + Frames.LENGTH);
-            }
-        }
+    private void gatherHeader(Status status, Staging staging) {
+        long length = status == Status.OK ? requests.responseBytes(next.request) : 0;
         MemorySlice header = staging.append(Frames.RESPONSE_HEADER_BYTES - next.headerBytes);
-        // In the rare case that a part of it has been sent, the rest goes byte by byte.
-        long first = (buffer.getInt(next.request) & 0xFFFFFFFFL) | (long) status.number() << 32;
+        long first = (requests.id(next.request) & 0xFFFFFFFFL) | (long) status.number() << 32;
         if (next.headerBytes == 0) {
             header.putLong(0, first);
             header.putLong(Long.BYTES, length);
         } else {
+            // In the rare case that a part of it has been sent, only the rest follows.
             byte[] whole = ByteBuffer.allocate(Frames.RESPONSE_HEADER_BYTES)
-                    .order(buffer.order())
+                    .order(ByteOrder.LITTLE_ENDIAN)
                     .putLong(first)
                     .putLong(length)
                     .array();
@@ -453,11 +355,11 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
     }
 
     /** Adds a slice, or as much of it as one buffer shows; returns false if there is no room for it now. */
-    private boolean gatherSlice(ByteBuffer buffer, Staging staging) throws IOException {
-        int at = offsetOf(next.request, next.slice);
-        int regionId = buffer.getInt(at);
-        long offset = buffer.getLong(at + Frames.OFFSET) + next.sliceBytes;
-        long length = buffer.getLong(at + Frames.LENGTH) - next.sliceBytes;
+    private boolean gatherSlice(Staging staging) throws IOException {
+        int regionId = requests.regionId(next.request, next.slice);
+        long offset = requests.offset(next.request, next.slice) + next.sliceBytes;
+        long sliceLength = requests.length(next.request, next.slice);
+        long length = sliceLength - next.sliceBytes;
         if (!staging.hasRoom(length)) {
             return false;
         }
@@ -484,16 +386,12 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
                 added = vector.remaining();
             }
         }
-        next.sliceBytes += added;
-        if (added == length) {
-            next.slice++;
-            next.sliceBytes = 0;
-        }
+        next.advance(added, sliceLength);
         return true;
     }
 
     private void copyFromFile(int regionId, long offset, long length, MemorySlice target) throws IOException {
-        FileSlice range = leased(regionId, offset, length);
+        FileSlice range = loop.leased(regionId, offset, length);
         if (range == null) {
             throw new IOException("the lease of region " + regionId + " ended while it was sent");
         }
@@ -501,33 +399,29 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
             range.copyToAddress(target.address());
         } catch (IOException e) {
             // The lease may have ended meanwhile, and then nothing is wrong with the file.
-            if (leased(regionId, offset, length) != null) {
+            if (loop.leased(regionId, offset, length) != null) {
                 loop.files().refuse(regionId, e);
             }
             throw e;
         }
     }
 
-    /** Moves the position past bytes that the socket has taken. */
-    private void advance(ByteBuffer buffer, long bytes) {
+    /** Moves {@link #sent} past bytes that the socket has taken. */
+    private void advance(long bytes) {
         long left = bytes;
         while (left > 0) {
             int header = (int) Math.min(left, Frames.RESPONSE_HEADER_BYTES - sent.headerBytes);
             sent.headerBytes += header;
             left -= header;
-            int slices = slicesOf(buffer, sent.request);
+            int slices = requests.slices(sent.request);
             while (left > 0 && sent.slice < slices) {
-                long length = buffer.getLong(offsetOf(sent.request, sent.slice) + Frames.LENGTH);
+                long length = requests.length(sent.request, sent.slice);
                 long part = Math.min(left, length - sent.sliceBytes);
-                sent.sliceBytes += part;
+                sent.advance(part, length);
                 left -= part;
-                if (sent.sliceBytes == length) {
-                    sent.slice++;
-                    sent.sliceBytes = 0;
-                }
             }
-            if (sent.slice == slices && checkedStatus(buffer, sent.request) == Status.OK) {
-                sent.nextRequest(slices);
+            if (sent.slice == slices && requests.status(sent.request) == Status.OK) {
+                sent.startRequest(requests.end(sent.request));
             }
         }
     }
@@ -536,7 +430,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
     private void end() throws IOException {
         state = State.ENDING;
         lastProgressNanos = System.nanoTime();
-        returnBuffer();
+        requests.release();
         channel.shutdownOutput();
         interest(SelectionKey.OP_READ);
     }
@@ -552,23 +446,15 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         }
     }
 
-    private void returnBuffer() {
-        ByteBuffer buffer = in;
-        if (buffer != null) {
-            in = null;
-            loop.returnBuffer(buffer);
-        }
-    }
-
     @Override
     public boolean tick(long now) {
         long silentNanos = now - lastProgressNanos;
-        boolean expired = switch (state) {
-            case AWAITING_HELLO, ENDING -> silentNanos >= TcpSettings.HANDSHAKE_TIMEOUT.toNanos();
-            case OPEN -> in == null ? silentNanos >= listener.idleNanos() : silentNanos >= listener.stalledNanos();
-            case CLOSED -> false;
+        long limitNanos = switch (state) {
+            case AWAITING_HELLO, ENDING -> TcpSettings.HANDSHAKE_TIMEOUT.toNanos();
+            case OPEN -> requests.isEmpty() ? listener.idleNanos() : listener.stalledNanos();
+            case CLOSED -> Long.MAX_VALUE;
         };
-        if (expired) {
+        if (silentNanos >= limitNanos) {
             LOG.debug(
                     "Connection from {} closed after {} ms in state {}",
                     peer,
@@ -591,7 +477,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
             return;
         }
         state = State.CLOSED;
-        returnBuffer();
+        requests.release();
         loop.closed(this);
         listener.closed();
         try {

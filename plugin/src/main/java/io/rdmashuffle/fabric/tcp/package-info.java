@@ -4,7 +4,8 @@
  *
  * <p>A reader sends ranges of regions and receives the bytes straight into its leases ({@link
  * io.rdmashuffle.fabric.tcp.ReadConnection}); the owner's selector threads send the bytes from where they lie ({@link
- * io.rdmashuffle.fabric.tcp.ServedConnection}). Unlike with RDMA, the owner's CPU takes part, but none of its tasks
+ * io.rdmashuffle.fabric.tcp.ServedConnection}, whose requests are checked in {@link
+ * io.rdmashuffle.fabric.tcp.RequestBuffer}). Unlike with RDMA, the owner's CPU takes part, but none of its tasks
  * and none of Spark's threads do. {@link io.rdmashuffle.fabric.tcp.TcpListener} accepts connections and
  * decides in {@code judge} which are refused. {@link io.rdmashuffle.fabric.tcp.Frames} is the protocol and {@link
  * io.rdmashuffle.fabric.tcp.TcpHandshake} its authentication.
