@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
  * Attempts to connect to a peer that may have several addresses: which address is tried, for how long, and how long the
  * pause is after a failure.
  *
- * <p>An attempt tries the addresses one after another. Connecting to each has an equal part of the timeout, and
- * to the last one the rest. A failed attempt is followed by a pause, which doubles from 50 ms to 2 s. A peer that
+ * <p>An attempt tries the addresses one after another. Each has an equal part of the timeout, the handshake included,
+ * and the last one the rest. A failed attempt is followed by a pause, which doubles from 50 ms to 2 s. A peer that
  * does not answer, as behind a firewall, and with which no handshake ever succeeded is left alone for six times as long
  * as the attempt took, then twice as long, up to 10 minutes.
  *
@@ -105,6 +105,11 @@ final class ConnectAttempts {
     /** Returns whether the current address has used up its part of the time, and another is left. */
     boolean isHostOver(long nowNanos) {
         return hasUntriedHost() && nowNanos - hostStartedNanos >= timeoutNanos / hosts.size();
+    }
+
+    /** Returns whether the current address took so long to fail that it did not answer, rather than refuse. */
+    boolean wasSilent(long nowNanos) {
+        return nowNanos - hostStartedNanos >= LONG_ATTEMPT_NANOS;
     }
 
     /** Ends an attempt: the handshake is done. */

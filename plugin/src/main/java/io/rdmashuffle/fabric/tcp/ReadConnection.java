@@ -433,7 +433,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
                     "no answer from " + attempts.currentHost() + " in "
                             + loop.settings().connectTimeout().toMillis() + " ms",
                     now);
-        } else if (state == State.CONNECTING && attempts.isHostOver(now)) {
+        } else if (state != State.OPEN && attempts.isHostOver(now)) {
             tryNextHost(now);
         } else if (queue.first() != null) {
             failExpired(now);
@@ -485,7 +485,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
             tryNextHost(now);
         } else {
             notConnected(
-                    cause instanceof ConnectException
+                    cause instanceof ConnectException && !attempts.wasSilent(now)
                             ? Reason.PEER_GONE
                             : Reason.NOT_CONNECTED,
                     "cannot connect to " + attempts.currentHost() + ": " + cause.getMessage(),

@@ -5,6 +5,7 @@ import io.rdmashuffle.fabric.Admissions;
 import io.rdmashuffle.fabric.LogLimit;
 import io.rdmashuffle.fabric.Secret;
 import io.rdmashuffle.fabric.tcp.TcpHandshake.Verdict;
+import io.rdmashuffle.fabric.tcp.TcpSettings.Ports;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.InetAddress;
@@ -72,9 +73,8 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
         this.settings = settings;
         this.loops = loops;
         this.admissions = admissions;
-        this.server = ServerSocketChannel.open();
+        this.server = listen(InetAddress.getByName(host), settings.ports());
         try {
-            bind(InetAddress.getByName(host));
             server.configureBlocking(false);
         } catch (IOException | RuntimeException e) {
             server.close();
@@ -83,19 +83,24 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
         boolean unused = loops.get(0).selector().execute(this::open);
     }
 
-    private void bind(InetAddress preferred) throws IOException {
+    private static ServerSocketChannel listen(InetAddress preferred, Ports ports) throws IOException {
         InetAddress address = isLocal(preferred) ? preferred : null;
         for (int attempt = 0; ; attempt++) {
-            int port = settings.ports().ofAttempt(attempt);
+            int port = ports.ofAttempt(attempt);
             SocketAddress local = address == null ? new InetSocketAddress(port) : new InetSocketAddress(address, port);
+            // A socket of its own for each port: one that another process began to listen on meanwhile stays bound.
+            ServerSocketChannel opened = ServerSocketChannel.open();
             try {
-                server.bind(local, BACKLOG);
-                return;
+                return opened.bind(local, BACKLOG);
             } catch (BindException e) {
-                if (attempt >= settings.ports().retries()) {
+                opened.close();
+                if (attempt >= ports.retries()) {
                     throw e;
                 }
                 LOG.debug("Port {} is taken", port, e);
+            } catch (IOException | RuntimeException e) {
+                opened.close();
+                throw e;
             }
         }
     }
@@ -160,7 +165,7 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
     }
 
     private void pause(Throwable cause) {
-        if (acceptErrors.take("accept") != LogLimit.SILENT) {
+        if (server.isOpen() && acceptErrors.take("accept") != LogLimit.SILENT) {
             LOG.warn("Cannot accept a connection of a peer; it reads over Spark's block transfer meanwhile", cause);
         }
         SelectionKey current = key;

@@ -91,6 +91,15 @@ class ConnectAttemptsTest {
     }
 
     @Test
+    void refusalIsQuickAndSilenceIsNot() throws Exception {
+        ConnectAttempts attempts = attempts(1);
+        attempts.begin(START);
+        attempts.tryHost(START);
+        assertThat(attempts.wasSilent(START + SECOND - 1)).isFalse();
+        assertThat(attempts.wasSilent(START + SECOND)).isTrue();
+    }
+
+    @Test
     void addressThatAcceptedIsTriedThreeTimesUntilTheTimeIsOver() throws Exception {
         ConnectAttempts attempts = attempts(1);
         attempts.begin(START);

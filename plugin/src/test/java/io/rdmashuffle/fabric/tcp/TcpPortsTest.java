@@ -15,12 +15,23 @@ import io.rdmashuffle.fabric.tcp.TcpSettings.Ports;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
+import java.io.Closeable;
+import java.io.IOException;
 import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -32,19 +43,25 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
 class TcpPortsTest {
+    private static final InetAddress OTHER = new InetSocketAddress("127.0.0.9", 0).getAddress();
+
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
 
     private static TcpFabric fabric(String host, Ports ports) {
-        return new TcpFabric(new TcpSettings(
+        return new TcpFabric(settings(host, ports, Duration.ofSeconds(10)));
+    }
+
+    private static TcpSettings settings(String host, Ports ports, Duration connectTimeout) {
+        return new TcpSettings(
                 () -> host,
                 ports,
                 1,
-                Duration.ofSeconds(10),
+                connectTimeout,
                 Duration.ofMinutes(5),
                 Duration.ofSeconds(30),
                 1 << 20,
-                Secret.NONE));
+                Secret.NONE);
     }
 
     @Test
@@ -106,19 +123,71 @@ class TcpPortsTest {
     /** As of a name that each host also gives to itself, or of a network that is not routed. */
     @Test
     void nextAddressOfAPeerIsTriedWhereOneDoesNotConnect() throws Exception {
-        TcpSettings settings = TestTcp.settings(1, 1 << 20, Secret.NONE);
+        assertReadFromTheSecondAddress(port -> () -> {});
+    }
+
+    /** As a proxy does that cannot reach the peer. */
+    @Test
+    void nextAddressOfAPeerIsTriedWhereOneAcceptsAndIsSilent() throws Exception {
+        assertReadFromTheSecondAddress(port -> new ServerSocket(port, 1, OTHER));
+    }
+
+    /** Server at the first address, on the port of the peer. */
+    private interface First {
+        Closeable listen(int port) throws IOException;
+    }
+
+    private void assertReadFromTheSecondAddress(First first) throws Exception {
+        TcpSettings settings = settings(TestTcp.HOST, Ports.ANY, Duration.ofSeconds(4));
         InFlightReads reads = new InFlightReads(1 << 20);
-        List<InetAddress> hosts =
-                List.of(InetAddress.getByAddress(new byte[] {127, 0, 0, 9}), InetAddress.getLoopbackAddress());
+        List<InetAddress> hosts = List.of(OTHER, InetAddress.getLoopbackAddress());
         try (ReadFixture fixture = new ReadFixture(directory);
                 ReadLoop loop = new ReadLoop("test-tcp-read", settings, reads)) {
             Node owner = fixture.node(fabric(TestTcp.HOST, Ports.ANY));
             Node reader = fixture.node(fabric(TestTcp.HOST, Ports.ANY));
             Lease lease = fixture.data(owner);
             TcpAddress address = TcpAddress.decode(owner.fabric().localAddress());
-            try (Peer peer = new TcpPeer("peer", 1, address, hosts, List.of(loop), reads)) {
+            Closeable listening = first.listen(address.port());
+            try (listening;
+                    Peer peer = new TcpPeer("peer", 1, address, hosts, List.of(loop), reads)) {
                 ReadFixture.assertReadable(reader, peer, lease);
             }
+        }
+    }
+
+    /** Both bind a socket to the first port, and the later one learns only when it listens that the port is taken. */
+    @Test
+    void executorsThatStartAtOnceTakePortsOfTheirOwn() throws Exception {
+        int first;
+        try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            first = free.getLocalPort();
+        }
+        ExecutorService starters = Executors.newFixedThreadPool(4);
+        try {
+            for (int round = 0; round < 200; round++) {
+                CyclicBarrier start = new CyclicBarrier(4);
+                List<Future<TcpFabric>> started = new ArrayList<>();
+                for (int i = 0; i < 4; i++) {
+                    started.add(starters.submit(() -> {
+                        TcpFabric fabric = fabric(TestTcp.HOST, new Ports(first, 100));
+                        start.await(30, TimeUnit.SECONDS);
+                        fabric.localAddress();
+                        return fabric;
+                    }));
+                }
+                Set<Integer> ports = new HashSet<>();
+                List<TcpFabric> fabrics = new ArrayList<>();
+                for (Future<TcpFabric> future : started) {
+                    fabrics.add(future.get(30, TimeUnit.SECONDS));
+                }
+                for (TcpFabric fabric : fabrics) {
+                    ports.add(TcpAddress.decode(fabric.localAddress()).port());
+                }
+                fabrics.forEach(TcpFabric::close);
+                assertThat(ports).hasSize(4).doesNotContain(0);
+            }
+        } finally {
+            starters.shutdownNow();
         }
     }
 
