@@ -12,9 +12,9 @@ import java.util.concurrent.TimeUnit;
  * pause is after a failure.
  *
  * <p>An attempt tries the addresses one after another. Each has an equal part of the timeout, the handshake included,
- * and the last one the rest. A failed attempt is followed by a pause, which doubles from 50 ms to 2 s. A peer that
- * does not answer, as behind a firewall, and with which no handshake ever succeeded is left alone for six times as long
- * as the attempt took, then twice as long, up to 10 minutes.
+ * and the last one the rest. A failed attempt is followed by a pause, which doubles from 50 ms to 2 s. A peer that does
+ * not answer, as behind a firewall, and with which no handshake ever succeeded is left alone for six times as long as
+ * the attempt took, and the pause doubles up to 10 minutes.
  *
  * <p><b>Threading:</b> one thread.
  */

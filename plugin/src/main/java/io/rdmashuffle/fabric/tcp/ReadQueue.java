@@ -4,8 +4,8 @@ package io.rdmashuffle.fabric.tcp;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads of one connection in the order of their requests, sent reads first. Linked
- * through {@link PendingRead#next}, so that a read makes no garbage.
+ * Reads of one connection in the order of their requests, sent reads first. Linked through {@link PendingRead#next}, so
+ * that a read makes no garbage.
  *
  * <p><b>Threading:</b> one thread.
  */

@@ -10,8 +10,7 @@ import java.nio.channels.SocketChannel;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests of a peer, in the buffer that they arrive in until they are answered. A request is identified by its
- * offset.
+ * Requests of a peer, in the buffer that they arrive in until they are answered. Each is identified by its offset.
  *
  * <p>Each is checked once, before it is answered. What the check found is kept in its header.
  *

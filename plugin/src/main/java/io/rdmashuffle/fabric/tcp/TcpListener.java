@@ -88,7 +88,7 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
         for (int attempt = 0; ; attempt++) {
             int port = ports.ofAttempt(attempt);
             SocketAddress local = address == null ? new InetSocketAddress(port) : new InetSocketAddress(address, port);
-            // A socket of its own for each port: one that another process began to listen on meanwhile stays bound.
+            // A new socket for each port: where bind(2) succeeds and listen(2) fails, the old one stays bound.
             ServerSocketChannel opened = ServerSocketChannel.open();
             try {
                 return opened.bind(local, BACKLOG);

@@ -155,7 +155,7 @@ class TcpPortsTest {
         }
     }
 
-    /** Both bind a socket to the first port, and the later one learns only when it listens that the port is taken. */
+    /** Several bind a socket to the first port, and only listen(2) tells all but one that the port is taken. */
     @Test
     void executorsThatStartAtOnceTakePortsOfTheirOwn() throws Exception {
         int first;
