@@ -54,6 +54,11 @@ public interface Peer extends AutoCloseable {
      */
     void releaseAbsentRegions();
 
+    /** Returns false if the last attempt to connect failed; true before the first. */
+    default boolean isReachable() {
+        return true;
+    }
+
     /** Returns how many of the peer's regions are held open (mapped, or known by rkey) now. */
     int openRegions();
 

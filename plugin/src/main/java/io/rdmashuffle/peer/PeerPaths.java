@@ -27,6 +27,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
+import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -38,7 +39,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A path that failed is given up for a while, during which the next fabric that reaches the peer is used, or Spark's
  * block transfer; then it is tried again, and reads of the path that it replaces are served by Spark's block transfer.
- * One that is not connected gives way to the next fabric, if there is one, for longer each time. A member that leaves
+ * One that is not connected gives way to the next fabric, if there is one, for longer each time, and so does one whose
+ * peer is gone. A member that leaves
  * is not read from any more, and reads here no more.
  *
  * <p><b>Threading:</b> thread-safe; connecting to one peer does not hold up the others.
@@ -54,8 +56,10 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(PeerPaths.class);
 
-    /** A fabric that never connects is tried once in this time. */
+    /** A fabric that never connects is tried once in this time; one that served as long has connected. */
     private static final Duration MAX_PAUSE = Duration.ofMinutes(10);
+    /** Before a peer that no fabric reaches is looked for again, also without a quarantine. */
+    private static final Duration MIN_PAUSE_WITHOUT_PATH = Duration.ofSeconds(1);
 
     private final List<Fabric> fabrics;
     private final BlockingReads reads;
@@ -63,6 +67,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     private final MemberLookup members;
     private final Duration quarantine;
     private final Duration retryTimeout;
+    private final LongSupplier nanoTime;
     private final Map<String, Route> routes = new ConcurrentHashMap<>();
     private final Map<String, String> explained = new ConcurrentHashMap<>();
     private final LongAdder quarantines = new LongAdder();
@@ -86,11 +91,23 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             MemberLookup members,
             Duration quarantine,
             Duration retryTimeout) {
+        this(fabrics, reads, members, quarantine, retryTimeout, System::nanoTime);
+    }
+
+    /** Takes a clock as well, for tests. */
+    PeerPaths(
+            List<Fabric> fabrics,
+            BlockingReads reads,
+            MemberLookup members,
+            Duration quarantine,
+            Duration retryTimeout,
+            LongSupplier nanoTime) {
         this.fabrics = List.copyOf(fabrics);
         this.reads = reads;
         this.members = members;
         this.quarantine = quarantine;
         this.retryTimeout = retryTimeout;
+        this.nanoTime = nanoTime;
     }
 
     /** Returns the path to an executor, or null when only Spark's block transfer leads there now. */
@@ -151,7 +168,8 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                     failure);
             return;
         }
-        if (route != null && route.quarantine(path, failure)) {
+        Duration pause = route == null ? null : route.quarantine(path, failure);
+        if (pause != null) {
             quarantines.increment();
             // It may have come back under another address.
             members.recheck(path.executorId());
@@ -160,7 +178,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                             + " (spark.shuffle.rdma.peer.quarantine)",
                     path.executorId(),
                     path.fabric(),
-                    Quantities.duration(quarantine),
+                    Quantities.duration(pause),
                     failure);
         }
     }
@@ -228,15 +246,18 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return routes.values().stream().mapToLong(Route::openRegions).sum();
     }
 
-    /** {@inheritDoc} Closes the path to a removed member, and has the fabrics end its reads here. */
+    /**
+     * {@inheritDoc} Has the fabrics end the reads of a removed member here, and closes the path to it, which waits for
+     * who is looking for one.
+     */
     @Override
     public void changed(@Nullable Member before, @Nullable Member after) {
         if (before != null) {
+            forEachAddress(before, Fabric::revoke);
             Route route = routes.remove(before.executorId());
             if (route != null) {
                 route.retire();
             }
-            forEachAddress(before, Fabric::revoke);
         }
         if (after != null) {
             forEachAddress(after, Fabric::admit);
@@ -275,8 +296,8 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
      * @param isFault whether it failed, rather than having no connection yet
      */
     private record GivenUp(long untilNanos, String reason, boolean isFault) {
-        boolean isOver() {
-            return System.nanoTime() - untilNanos >= 0;
+        boolean isOver(long nowNanos) {
+            return nowNanos - untilNanos >= 0;
         }
     }
 
@@ -287,18 +308,22 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         /** The same, for who does not wait while it is looked for. */
         private volatile @Nullable PeerPath known;
 
+        /** Whether no fabric reached the peer when a path was last looked for. */
         private volatile boolean unreachable;
+
         private boolean retired;
         private String reason = "the driver does not know that executor";
         /** Fabrics after that of the path which the peer offers, too. */
         private List<Fabric> alternatives = List.of();
-        /** How long a fabric without a connection gives way the next time: longer each time. */
+        /** How long a fabric without a connection gives way, or no path is looked for, the next time. */
         private Duration nextPause = quarantine;
+        /** Since when {@link #path} is used. */
+        private long pathSince;
 
         /** Fabrics that failed and are not used for a while, by name. */
         private final Map<String, GivenUp> givenUp = new ConcurrentHashMap<>();
         /** Until when no path is looked for, since the fabrics that were not given up do not reach the peer. */
-        private long noneUntil = System.nanoTime();
+        private long noneUntil = nanoTime.getAsLong();
 
         Route(String executorId) {
             this.executorId = executorId;
@@ -306,8 +331,8 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         synchronized @Nullable PeerPath path() {
             PeerPath current = path;
-            boolean mayChange = current == null ? System.nanoTime() - noneUntil >= 0 : mayImprove(current);
-            if (unreachable || retired || !mayChange) {
+            boolean mayChange = current == null ? nanoTime.getAsLong() - noneUntil >= 0 : mayImprove(current);
+            if (retired || !mayChange) {
                 return current;
             }
             Member member = members.lookup(executorId).orElse(null);
@@ -316,22 +341,41 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 close();
                 path = connect(member);
                 known = path;
+                unreachable = path == null;
                 if (path == null) {
-                    unreachable = givenUp.isEmpty();
                     noneUntil = firstToComeBack();
+                } else {
+                    pathSince = nanoTime.getAsLong();
                 }
             }
             return path;
         }
 
-        /** Returns when the first fabric that was given up may be used again. */
+        /** Returns when the first fabric that was given up may be used again, or the others may reach the peer. */
         private long firstToComeBack() {
-            long now = System.nanoTime();
-            return now
-                    + givenUp.values().stream()
-                            .mapToLong(each -> each.untilNanos() - now)
-                            .min()
-                            .orElse(0);
+            long now = nanoTime.getAsLong();
+            long pause = givenUp.values().stream()
+                    .mapToLong(each -> each.untilNanos() - now)
+                    .min()
+                    .orElseGet(() -> Math.max(
+                            MIN_PAUSE_WITHOUT_PATH.toNanos(), takePause().toNanos()));
+            return now + pause;
+        }
+
+        /** The same for a path that is given up; after one that served for long, pauses are short again. */
+        private Duration takePauseOfPath() {
+            if (nanoTime.getAsLong() - pathSince >= MAX_PAUSE.toNanos()) {
+                nextPause = quarantine;
+            }
+            return takePause();
+        }
+
+        /** Returns the pause that is due, and makes the next one twice as long. */
+        private Duration takePause() {
+            Duration pause = nextPause;
+            Duration doubled = pause.multipliedBy(2);
+            nextPause = doubled.compareTo(MAX_PAUSE) < 0 ? doubled : MAX_PAUSE;
+            return pause;
         }
 
         /** Returns the path that is known, unless a better one may have come back. */
@@ -356,7 +400,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         private boolean isGivenUp(Fabric fabric) {
             GivenUp found = givenUp.get(fabric.name());
-            return found != null && !found.isOver();
+            return found != null && !found.isOver(nanoTime.getAsLong());
         }
 
         /** Returns why there was no path when one was last looked for. */
@@ -364,13 +408,17 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return reason;
         }
 
-        /** Returns false if this path had been given up before. */
-        synchronized boolean quarantine(PeerPath failed, ReadFailedException failure) {
+        /**
+         * Returns for how long this path is given up; null if it had been before. A peer that is still a member when it
+         * is gone may be behind a firewall that refuses connections: the pauses grow.
+         */
+        synchronized @Nullable Duration quarantine(PeerPath failed, ReadFailedException failure) {
             if (!failed.equals(path)) {
-                return false;
+                return null;
             }
-            giveUp(failed, quarantine, "given up after it failed: " + failure.getMessage(), true);
-            return true;
+            Duration pause = failure.reason() == Reason.PEER_GONE ? takePauseOfPath() : quarantine;
+            giveUp(failed, pause, "given up after it failed: " + failure.getMessage(), true);
+            return pause;
         }
 
         /** Has the next fabric serve a peer to which this path is not connected; returns false if there is none. */
@@ -379,23 +427,22 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             if (!unconnected.equals(path) || !hasNext || nextPause.isZero()) {
                 return false;
             }
-            giveUp(unconnected, nextPause, failure.getMessage(), false);
-            Duration doubled = nextPause.multipliedBy(2);
-            nextPause = doubled.compareTo(MAX_PAUSE) < 0 ? doubled : MAX_PAUSE;
+            giveUp(unconnected, takePauseOfPath(), failure.getMessage(), false);
             return true;
         }
 
         private void giveUp(PeerPath given, Duration duration, @Nullable String why, boolean isFault) {
             reason = given.fabric() + ": " + why;
             close();
-            long now = System.nanoTime();
+            long now = nanoTime.getAsLong();
             givenUp.put(given.fabric(), new GivenUp(now + duration.toNanos(), reason, isFault));
             noneUntil = now;
         }
 
         /** Not synchronized, as the next: who looks at all routes does not wait for one that is looked for. */
         boolean isQuarantined() {
-            return givenUp.values().stream().anyMatch(each -> each.isFault() && !each.isOver());
+            long now = nanoTime.getAsLong();
+            return givenUp.values().stream().anyMatch(each -> each.isFault() && !each.isOver(now));
         }
 
         /** Returns by what this executor is reached, null while that is not known. */
@@ -403,7 +450,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         String fabric() {
             PeerPath found = known;
             if (found != null) {
-                return found.counter().label();
+                return found.peer().isReachable() ? found.counter().label() : NO_FABRIC;
             }
             return unreachable || isQuarantined() ? NO_FABRIC : null;
         }

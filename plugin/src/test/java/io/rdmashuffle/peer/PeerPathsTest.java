@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReceiveLeases;
@@ -29,6 +31,9 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -130,6 +135,10 @@ class PeerPathsTest {
     }
 
     private PeerPaths pathsOfTwoFabrics(Duration quarantine) {
+        return pathsOf(List.of(reader.fabric(), ofi()), quarantine, System::nanoTime);
+    }
+
+    private PeerPaths pathsOf(List<Fabric> fabrics, Duration quarantine, LongSupplier nanoTime) {
         Map<String, byte[]> addresses = Map.of(
                 "shm",
                 owner.fabric().localAddress(),
@@ -139,10 +148,107 @@ class PeerPathsTest {
                 directory.location().encode());
         Member member = new Member("7", UUID.randomUUID(), addresses);
         return new PeerPaths(
-                List.of(reader.fabric(), ofi()),
+                fabrics,
                 new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
                 executorId -> Optional.of(member),
-                quarantine);
+                quarantine,
+                RemoteDirectory.RETRY_TIMEOUT,
+                nanoTime);
+    }
+
+    /** Returns the reader's fabric, which does not connect while a flag is set. */
+    private Fabric unlessDown(AtomicBoolean isDown) {
+        return (Fabric) Proxy.newProxyInstance(
+                Fabric.class.getClassLoader(), new Class<?>[] {Fabric.class}, (self, method, arguments) -> {
+                    if (method.getName().equals("connect")) {
+                        asked.add("connect");
+                        if (isDown.get()) {
+                            throw new PeerUnreachableException("cannot resolve the name");
+                        }
+                    }
+                    return method.invoke(reader.fabric(), arguments);
+                });
+    }
+
+    /** As where a name server does not answer for a moment. */
+    @Test
+    void aPeerThatNoFabricReachesIsLookedForLessAndLessOftenUntilOneDoes() throws Exception {
+        AtomicBoolean isDown = new AtomicBoolean(true);
+        AtomicLong now = new AtomicLong(Long.MAX_VALUE - 7);
+        try (PeerPaths paths = pathsOf(List.of(unlessDown(isDown)), Duration.ofSeconds(30), now::get)) {
+            for (int seconds : new int[] {30, 60, 120, 240, 480, 600, 600}) {
+                asked.clear();
+                assertThat(paths.to("7")).isNull();
+                assertThat(paths.executorsByFabric()).isEqualTo(Map.of(PeerPaths.NO_FABRIC, List.of("7")));
+                now.addAndGet(TimeUnit.SECONDS.toNanos(seconds) - 1);
+                assertThat(paths.to("7")).isNull();
+                assertThat(asked).containsExactly("connect");
+                now.incrementAndGet();
+            }
+            isDown.set(false);
+            assertThat(paths.to("7")).isNotNull();
+            assertThat(paths.executorsByFabric()).isEqualTo(Map.of("shm", List.of("7")));
+        }
+    }
+
+    @Test
+    void pausesAreShortAgainOnceAFabricHasServedForLong() throws Exception {
+        ReadFailedException notYet = new ReadFailedException(Reason.NOT_CONNECTED, "no answer");
+        AtomicLong now = new AtomicLong();
+        Duration pause = Duration.ofSeconds(30);
+        try (PeerPaths paths = pathsOf(List.of(reader.fabric(), ofi()), pause, now::get)) {
+            for (int failure = 0; failure < 5; failure++) {
+                paths.failed(Objects.requireNonNull(paths.to("7")), notYet);
+                assertThat(Objects.requireNonNull(paths.to("7")).fabric()).isEqualTo("ofi");
+                now.addAndGet(pause.toNanos() - 1);
+                assertThat(Objects.requireNonNull(paths.to("7")).fabric()).isEqualTo("ofi");
+                now.incrementAndGet();
+                assertThat(Objects.requireNonNull(paths.to("7")).fabric()).isEqualTo("shm");
+                now.addAndGet(TimeUnit.MINUTES.toNanos(10));
+            }
+        }
+    }
+
+    /** As behind a firewall that refuses connections in its name. */
+    @Test
+    void aMemberThatIsGoneAgainAndAgainIsTriedLessOften() throws Exception {
+        AtomicLong now = new AtomicLong();
+        try (PeerPaths paths = pathsOf(List.of(reader.fabric()), Duration.ofSeconds(30), now::get)) {
+            for (int seconds : new int[] {30, 60, 120, 240, 480, 600, 600}) {
+                paths.failed(
+                        Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.PEER_GONE, "refused"));
+                now.addAndGet(TimeUnit.SECONDS.toNanos(seconds) - 1);
+                assertThat(paths.to("7")).isNull();
+                now.incrementAndGet();
+                assertThat(paths.to("7")).isNotNull();
+            }
+        }
+    }
+
+    /** Its reads here must end within a second. */
+    @Test
+    void aMemberIsRevokedWhileATaskConnectsToIt() throws Exception {
+        CountDownLatch connecting = new CountDownLatch(1);
+        CountDownLatch revoked = new CountDownLatch(1);
+        Fabric slow = (Fabric) Proxy.newProxyInstance(
+                Fabric.class.getClassLoader(), new Class<?>[] {Fabric.class}, (self, method, arguments) -> {
+                    if (method.getName().equals("connect")) {
+                        connecting.countDown();
+                        assertThat(revoked.await(20, TimeUnit.SECONDS)).isTrue();
+                    } else if (method.getName().equals("revoke")) {
+                        revoked.countDown();
+                    }
+                    return method.invoke(reader.fabric(), arguments);
+                });
+        Member member =
+                new Member("7", UUID.randomUUID(), Map.of("shm", owner.fabric().localAddress()));
+        try (PeerPaths paths = pathsOf(List.of(slow), Duration.ofHours(1), System::nanoTime)) {
+            CompletableFuture<PeerPath> looking = CompletableFuture.supplyAsync(() -> paths.to("7"));
+            assertThat(connecting.await(20, TimeUnit.SECONDS)).isTrue();
+            paths.changed(member, null);
+            assertThat(looking.get(20, TimeUnit.SECONDS)).isNotNull();
+            assertThat(paths.known()).isEmpty();
+        }
     }
 
     @Test

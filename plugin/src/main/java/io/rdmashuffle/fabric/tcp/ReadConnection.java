@@ -72,6 +72,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private Reason lastReason = Reason.NOT_CONNECTED;
     private String lastFailure = "";
     private long lastUseNanos = System.nanoTime();
+    private volatile boolean isReachable = true;
 
     private @Nullable ByteBuffer out;
 
@@ -99,6 +100,11 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
 
     ReadLoop loop() {
         return loop;
+    }
+
+    /** Returns false if the last attempt to connect failed; for any thread. */
+    boolean isReachable() {
+        return isReachable;
     }
 
     @Override
@@ -221,6 +227,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
         }
         state = State.OPEN;
         attempts.succeeded();
+        isReachable = true;
         lastUseNanos = System.nanoTime();
         loop.reads().meter().connectionOpened();
         write();
@@ -507,6 +514,7 @@ final class ReadConnection implements SelectorLoop.Handler, PendingRead.Connecti
     private void notConnected(Reason reason, String message, long now) {
         drop(false);
         attempts.failed(now);
+        isReachable = false;
         if (reason == Reason.NOT_CONNECTED) {
             loop.warnOfUnreachable(peerId, message);
         }

@@ -79,6 +79,11 @@ final class TcpPeer implements Peer {
         return true;
     }
 
+    @Override
+    public boolean isReachable() {
+        return connections.stream().anyMatch(ReadConnection::isReachable);
+    }
+
     /** Does nothing: the peer looks up its regions for each read. */
     @Override
     public void releaseRegions() {}

@@ -126,6 +126,12 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
     }
 
     @Override
+    public boolean isReachable() {
+        List<PeerReadChannel> used = channels();
+        return used.isEmpty() || used.stream().anyMatch(PeerReadChannel::isReachable);
+    }
+
+    @Override
     public void releaseRegions() {
         channels().forEach(channel -> channel.regions().forget());
     }

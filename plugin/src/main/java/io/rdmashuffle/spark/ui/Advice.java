@@ -4,6 +4,7 @@ package io.rdmashuffle.spark.ui;
 import io.rdmashuffle.conf.ConfigEntry;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
+import io.rdmashuffle.conf.TcpConfig;
 import io.rdmashuffle.spark.metrics.ApplicationInfo;
 import io.rdmashuffle.spark.metrics.CounterValues;
 import io.rdmashuffle.spark.metrics.ExecutorReport;
@@ -163,7 +164,8 @@ final class Advice {
         if (netty * 100 > all * MUCH_PERCENT) {
             findings.add(100 * netty / all + " % of the bytes came over Spark's block transfer (Netty), which no"
                     + " one-sided path reached: see the paths of the executors below, and "
-                    + key(ShuffleConfig.FABRIC_MODE) + ".");
+                    + key(ShuffleConfig.FABRIC_MODE) + ". Where a firewall is between hosts, set and open "
+                    + key(TcpConfig.PORT) + ".");
         }
     }
 

@@ -60,6 +60,7 @@ public final class PeerReadChannel implements Connection.Owner {
     private boolean opened;
     private boolean active;
     private long idleSince;
+    private volatile boolean isReachable = true;
 
     /** The channels that a data thread serves. */
     interface Schedule {
@@ -192,6 +193,11 @@ public final class PeerReadChannel implements Connection.Owner {
         drop(new ReadFailedException(Reason.CLOSED, "nothing was read for long"), false);
     }
 
+    /** Returns false if the last attempt to connect failed; for any thread. */
+    public boolean isReachable() {
+        return isReachable;
+    }
+
     /** Takes a read, which ends here or on another channel. */
     public void add(PendingRead read) {
         if (closed) {
@@ -312,12 +318,14 @@ public final class PeerReadChannel implements Connection.Owner {
         regions.reset();
         staged.connected(made);
         connection = made;
+        isReachable = true;
         idleSince = nanoClock.getAsLong();
         LOG.debug("Connected to {}", target);
     }
 
     private void connectFailed(ReadFailedException failure) {
         endConnecting();
+        isReachable = false;
         long now = nanoClock.getAsLong();
         if (failure.reason() == Reason.NOT_CONNECTED) {
             pause.startAfterTimeout(now);
