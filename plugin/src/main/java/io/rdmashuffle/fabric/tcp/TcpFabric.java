@@ -92,8 +92,9 @@ public final class TcpFabric implements Fabric {
     public synchronized byte[] localAddress() {
         TcpAddress known = localAddress;
         if (known == null) {
-            String host = settings.host().get();
-            known = new TcpAddress(fabricId, host, closed ? 0 : listen(host), LinkSpeed.ofHost(host));
+            TcpSettings.Host host = settings.host().get();
+            String announced = host.announced();
+            known = new TcpAddress(fabricId, announced, closed ? 0 : listen(host.bound()), LinkSpeed.ofHost(announced));
             localAddress = known;
         }
         return known.encode();

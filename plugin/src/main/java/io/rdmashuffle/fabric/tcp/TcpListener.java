@@ -64,7 +64,7 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
     /**
      * Listens on the first port that is free.
      *
-     * @param host preferred address; where it is none of this host, all addresses are listened on
+     * @param host to listen at; where it is none of this host, all addresses are listened on
      * @throws IOException if no port is free
      */
     TcpListener(long fabricId, String host, TcpSettings settings, List<ServeLoop> loops, Admissions admissions)

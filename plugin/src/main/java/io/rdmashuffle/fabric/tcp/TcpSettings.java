@@ -8,8 +8,7 @@ import java.util.function.Supplier;
 /**
  * Settings of the TCP fabric.
  *
- * @param host supplies the host name or IP address under which peers reach this process; called once, when the first
- *     address is announced
+ * @param host supplies this process's names; called once, when the first address is announced
  * @param ports port to listen on, and the number of further ports to try
  * @param threads selector threads for reading from peers, and as many for serving them
  * @param connectTimeout deadline of one attempt to connect
@@ -19,7 +18,7 @@ import java.util.function.Supplier;
  * @param secret proof that peers must give; {@link Secret#NONE} without {@code spark.authenticate}
  */
 public record TcpSettings(
-        Supplier<String> host,
+        Supplier<Host> host,
         Ports ports,
         int threads,
         Duration connectTimeout,
@@ -29,6 +28,19 @@ public record TcpSettings(
         Secret secret) {
     /** A deadline for connections that have not proven themselves. */
     static final Duration HANDSHAKE_TIMEOUT = Duration.ofSeconds(5);
+
+    /**
+     * Host names or IP addresses of a process, as Spark's {@code --hostname} and {@code --bind-address}.
+     *
+     * @param announced under which peers reach it
+     * @param bound at which it listens; where that is none of this host, it listens on all addresses
+     */
+    public record Host(String announced, String bound) {
+        /** Listens where peers reach it. */
+        public static Host of(String name) {
+            return new Host(name, name);
+        }
+    }
 
     /**
      * Ports that a process may listen on.

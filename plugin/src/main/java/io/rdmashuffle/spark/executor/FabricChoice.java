@@ -110,8 +110,8 @@ final class FabricChoice {
 
     private static TcpSettings tcpSettings(SparkConf conf, ShuffleConfig config) {
         return new TcpSettings(
-                // The name that Spark's own block transfer announces; its service starts after the fabrics.
-                () -> SparkEnv.get().blockManager().blockTransferService().hostName(),
+                // Its service starts after the fabrics.
+                () -> SparkHost.of(SparkEnv.get().blockManager().blockTransferService()),
                 new TcpSettings.Ports(config.get(TcpConfig.PORT), conf.getInt("spark.port.maxRetries", PORT_RETRIES)),
                 config.get(TcpConfig.THREADS),
                 config.get(TcpConfig.CONNECT_TIMEOUT),

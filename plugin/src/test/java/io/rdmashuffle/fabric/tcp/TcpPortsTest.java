@@ -9,18 +9,23 @@ import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.ReadFixture;
+import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.fabric.Secret;
+import io.rdmashuffle.fabric.tcp.TcpSettings.Host;
 import io.rdmashuffle.fabric.tcp.TcpSettings.Ports;
 import io.rdmashuffle.memory.LeakCheck;
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.ShmTempDirs;
 import java.io.Closeable;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,6 +58,10 @@ class TcpPortsTest {
     }
 
     private static TcpSettings settings(String host, Ports ports, Duration connectTimeout) {
+        return settings(Host.of(host), ports, connectTimeout);
+    }
+
+    private static TcpSettings settings(Host host, Ports ports, Duration connectTimeout) {
         return new TcpSettings(
                 () -> host,
                 ports,
@@ -102,6 +111,18 @@ class TcpPortsTest {
             TcpAddress address = TcpAddress.decode(fabric.localAddress());
             assertThat(address.host()).isEqualTo("192.0.2.7");
             assertThat(address.port()).isNotZero();
+        }
+    }
+
+    /** As {@code --bind-address} has it, whatever address peers are told. */
+    @Test
+    void listensAtTheBoundAddressAlone() throws Exception {
+        Host host = new Host("192.0.2.7", "127.0.0.1");
+        try (TcpFabric fabric = new TcpFabric(settings(host, Ports.ANY, Duration.ofSeconds(10)))) {
+            TcpAddress address = TcpAddress.decode(fabric.localAddress());
+            assertThat(address.host()).isEqualTo("192.0.2.7");
+            new Socket(InetAddress.getLoopbackAddress(), address.port()).close();
+            assertThatThrownBy(() -> new Socket(OTHER, address.port()).close()).isInstanceOf(ConnectException.class);
         }
     }
 
@@ -188,6 +209,29 @@ class TcpPortsTest {
             }
         } finally {
             starters.shutdownNow();
+        }
+    }
+
+    /** The tab shows by what peers are reached. */
+    @Test
+    void peerWhosePortRefusesIsNotReachable() throws Exception {
+        try (ReadFixture fixture = new ReadFixture(directory)) {
+            Node owner = fixture.node(fabric(TestTcp.HOST, Ports.ANY));
+            Node reader = fixture.node(fabric(TestTcp.HOST, Ports.ANY));
+            TcpAddress truth = TcpAddress.decode(owner.fabric().localAddress());
+            int closed;
+            try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+                closed = free.getLocalPort();
+            }
+            byte[] refusing = new TcpAddress(truth.fabricId(), truth.host(), closed, 0).encode();
+            try (Peer peer = reader.fabric().connect("refuses", refusing)) {
+                assertThat(peer.isReachable()).isTrue();
+                RemoteSlice slice = new RemoteSlice(0, 0, 1);
+                assertThat(ReadFixture.failure(reader, peer, Duration.ofSeconds(30), slice)
+                                .reason())
+                        .isEqualTo(Reason.PEER_GONE);
+                assertThat(peer.isReachable()).isFalse();
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 package io.rdmashuffle.fabric.tcp;
 
 import io.rdmashuffle.fabric.Secret;
+import io.rdmashuffle.fabric.tcp.TcpSettings.Host;
 import io.rdmashuffle.fabric.tcp.TcpSettings.Ports;
 import java.lang.management.BufferPoolMXBean;
 import java.lang.management.ManagementFactory;
@@ -19,7 +20,7 @@ final class TestTcp {
 
     static TcpSettings settings(int threads, long maxBytesInFlight, Secret secret) {
         return new TcpSettings(
-                () -> HOST,
+                () -> Host.of(HOST),
                 Ports.ANY,
                 threads,
                 Duration.ofSeconds(30),

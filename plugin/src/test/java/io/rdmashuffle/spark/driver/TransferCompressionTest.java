@@ -168,7 +168,7 @@ class TransferCompressionTest {
         for (String executorId : List.of("0", "1")) {
             Map<String, byte[]> addresses = addresses(executorId.equals("0") ? node : apart);
             TcpFabric fabric = new TcpFabric(new TcpSettings(
-                    () -> "127.0.0.1",
+                    () -> TcpSettings.Host.of("127.0.0.1"),
                     TcpSettings.Ports.ANY,
                     1,
                     Duration.ofSeconds(1),

@@ -195,7 +195,7 @@ final class TcpReads {
 
     private static TcpFabric fabric() {
         return new TcpFabric(new TcpSettings(
-                () -> "127.0.0.1",
+                () -> TcpSettings.Host.of("127.0.0.1"),
                 TcpSettings.Ports.ANY,
                 1,
                 Duration.ofSeconds(10),

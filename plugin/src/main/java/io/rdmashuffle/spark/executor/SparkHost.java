@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.executor;
+
+import io.rdmashuffle.fabric.tcp.TcpSettings.Host;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import org.apache.spark.network.BlockTransferService;
+import org.apache.spark.network.netty.NettyBlockTransferService;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Names of this process, as Spark's block transfer has them.
+ *
+ * <p><b>Threading:</b> stateless.
+ */
+final class SparkHost {
+    private static final Logger LOG = LoggerFactory.getLogger(SparkHost.class);
+
+    private SparkHost() {}
+
+    /**
+     * Returns what the service announces, and what it is bound to ({@code --bind-address}, {@code SPARK_LOCAL_IP},
+     * {@code spark.driver.bindAddress}), which Spark gives to nobody else.
+     */
+    static Host of(BlockTransferService service) {
+        String announced = service.hostName();
+        try {
+            VarHandle bound = MethodHandles.privateLookupIn(NettyBlockTransferService.class, MethodHandles.lookup())
+                    .findVarHandle(NettyBlockTransferService.class, "bindAddress", String.class);
+            return new Host(announced, (String) bound.get((NettyBlockTransferService) service));
+        } catch (ReflectiveOperationException | RuntimeException e) {
+            LOG.info("Cannot tell which address Spark binds; listening at {}", announced, e);
+            return Host.of(announced);
+        }
+    }
+}
