@@ -39,10 +39,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
+import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.storage.BlockManagerId;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -75,7 +77,7 @@ public final class DriverEndpoint implements AutoCloseable {
     private final MapOutputTrackerMaster tracker;
     private final TransferCompression compression;
     private final RpcEndpointRef self;
-    private final RemovalListener removals = new RemovalListener();
+    private final SchedulerListener events = new SchedulerListener();
 
     /**
      * Starts.
@@ -93,7 +95,7 @@ public final class DriverEndpoint implements AutoCloseable {
         this.compression = new TransferCompression(registry::members, this::executorHosts, this::coresOf);
         this.self = rpcEnv.setupEndpoint(RegistryEndpoint.DRIVER, new RegistryEndpoint(rpcEnv, codec, this::handle));
         // Not among the user's listeners: behind a slow one events come late, and the queue drops what it cannot hold.
-        context.listenerBus().addToManagementQueue(removals);
+        context.listenerBus().addToManagementQueue(events);
     }
 
     long messagesReceived() {
@@ -153,7 +155,7 @@ public final class DriverEndpoint implements AutoCloseable {
 
     @Override
     public void close() {
-        context.removeSparkListener(removals);
+        context.removeSparkListener(events);
         rpcEnv.stop(self);
         flusher.shutdownNow();
     }
@@ -260,7 +262,16 @@ public final class DriverEndpoint implements AutoCloseable {
         }
     }
 
-    private final class RemovalListener extends SparkListener {
+    private final class SchedulerListener extends SparkListener {
+        @Override
+        public void onTaskEnd(SparkListenerTaskEnd event) {
+            // A task that failed before it ran has none.
+            TaskMetrics metrics = event.taskMetrics();
+            if (metrics != null && metrics.shuffleReadMetrics().remoteBlocksFetched() > 0) {
+                compression.taskEnded(metrics.shuffleReadMetrics().fetchWaitTime(), metrics.executorRunTime());
+            }
+        }
+
         @Override
         public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
             endpoints.remove(event.executorId());

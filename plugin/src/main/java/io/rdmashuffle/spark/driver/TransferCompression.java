@@ -29,14 +29,15 @@ import org.slf4j.LoggerFactory;
  * <ul>
  *   <li>where fewer than half of the pairs of executors can read from one another one-sidedly, most bytes cross the
  *       network as with sort shuffle, which compresses them;
- *   <li>where they can, but the network has less than {@link #MIN_MEGABITS} for each core that works on the shuffle,
- *       sending the bytes takes longer than a codec.
+ *   <li>where they can, but tasks wait for what they read, and the network has less than {@link #MIN_MEGABITS} for each
+ *       core that works on the shuffle, sending the bytes takes longer than a codec.
  * </ul>
  *
  * <p>Two executors can read one-sidedly if both have a fabric that leaves the host, or if their pools lie in the same
  * memory. Executors that Spark knows, but that have not announced themselves yet, are taken to be like the others.
  * The network's throughput is what reads have been measured to get, or the speed that network interfaces report,
- * whichever is more; where neither is known, rows stay bare.
+ * whichever is more; where neither is known, rows stay bare. Tasks that do not wait have a network that is fast enough
+ * for them, whatever it carries; once shuffles are compressed they wait less, and only the throughput counts.
  *
  * <p><b>Threading:</b> thread-safe; Spark is asked without a lock held. <b>Ownership:</b> keeps what writers were told
  * until {@link #forget}, and what executors reported until {@link #executorRemoved}; the other decisions go with the
@@ -68,6 +69,8 @@ final class TransferCompression {
     private final Map<Integer, Boolean> decided = new ConcurrentHashMap<>();
 
     private final AtomicBoolean compresses = new AtomicBoolean();
+    private final FetchWaits waits = new FetchWaits();
+    private volatile boolean isSlow;
 
     /**
      * Begins without decisions.
@@ -86,6 +89,15 @@ final class TransferCompression {
     /** Takes what an executor has counted. */
     void reported(String executorId, CounterValues counters) {
         reports.put(executorId, counters);
+    }
+
+    /**
+     * Counts a task that has read blocks of peers.
+     *
+     * @param waitMillis of the time that it took, how long it waited for blocks
+     */
+    void taskEnded(long waitMillis, long runMillis) {
+        waits.add(waitMillis, runMillis);
     }
 
     /** Drops what an executor has reported. */
@@ -119,19 +131,21 @@ final class TransferCompression {
         reports.keySet().retainAll(announced.stream().map(Member::executorId).collect(Collectors.toSet()));
         Places places = places(announced, known);
         double megabits = megabitsOfCore(announced, known);
-        boolean isSlow = megabits > 0 && places.pairs() * megabits < places.networkedPairs() * MIN_MEGABITS;
+        boolean isNarrow = megabits > 0 && places.pairs() * megabits < places.networkedPairs() * MIN_MEGABITS;
+        isSlow = isNarrow && (isSlow || waits.areLong());
         boolean compressed = isSlow || 2 * places.oneSidedPairs() < places.pairs();
         if (compresses.getAndSet(compressed) != compressed) {
             LOG.info(
                     "Shuffles are {} from shuffle {} on: {} of {} pairs of executors can read one-sidedly, {} of them"
-                            + " over a network with {} Mb/s for each core"
+                            + " over a network with {} Mb/s for each core; tasks that read wait {} % of their time"
                             + " (spark.shuffle.compress, spark.shuffle.rdma.fabric.mode)",
                     compressed ? "compressed" : "bare",
                     shuffleId,
                     places.oneSidedPairs(),
                     places.pairs(),
                     places.networkedPairs(),
-                    megabits > 0 ? Math.round(megabits) : "unknown");
+                    megabits > 0 ? Math.round(megabits) : "unknown",
+                    waits.percent());
         }
         return compressed;
     }

@@ -129,10 +129,40 @@ class TransferCompressionTest {
         assertThat(compression.decide(7)).isTrue();
     }
 
+    /** Their reads may be slow because they are few, or because their owners have no processor left. */
+    @Test
+    void tasksThatDoNotWaitNeedNoFasterNetwork() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.reported("0", reads(SLOW));
+        assertThat(compression.decide(7)).isFalse();
+        compression.taskEnded(1_000, 10_000);
+        assertThat(compression.decide(8)).isFalse();
+        compression.taskEnded(9_000, 10_000);
+        assertThat(compression.decide(9)).isTrue();
+    }
+
+    /** Compressed blocks let tasks wait less on a network that is as slow as before. */
+    @Test
+    void onceCompressedOnlyAFasterNetworkMakesShufflesBareAgain() {
+        announceRdma("0", "a", node);
+        announceRdma("1", "b", apart);
+        compression.reported("0", reads(SLOW));
+        compression.taskEnded(9_000, 10_000);
+        assertThat(compression.decide(7)).isTrue();
+        compression.taskEnded(0, 500_000);
+        assertThat(compression.decide(8)).isTrue();
+        compression.reported("0", reads(SLOW + 1));
+        assertThat(compression.decide(9)).isFalse();
+        compression.reported("0", reads(SLOW));
+        assertThat(compression.decide(10)).isFalse();
+    }
+
     @Test
     void aNetworkThatIsMeasuredToBeSlowIsSpared() {
         announceRdma("0", "a", node);
         announceRdma("1", "b", apart);
+        compression.taskEnded(9_000, 10_000);
         assertThat(compression.decide(7)).isFalse();
         compression.reported("0", reads(0));
         assertThat(compression.decide(8)).isFalse();
@@ -185,6 +215,7 @@ class TransferCompressionTest {
 
     @Test
     void moreCoresNeedMoreOfTheNetwork() {
+        compression.taskEnded(9_000, 10_000);
         announceRdma("0", "a", node);
         announceRdma("1", "b", apart);
         compression.reported("0", reads(2 * SLOW));
@@ -196,6 +227,7 @@ class TransferCompressionTest {
     /** 12 of 28 pairs share memory, so that less of a shuffle crosses the network. */
     @Test
     void sharedMemorySparesTheNetwork() {
+        compression.taskEnded(9_000, 10_000);
         for (int i = 0; i < 4; i++) {
             announceRdma("a" + i, "a", node);
             announceRdma("b" + i, "b", apart);
