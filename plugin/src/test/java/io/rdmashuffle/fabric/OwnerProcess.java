@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
+import static io.rdmashuffle.lifecycle.Eventually.eventually;
+
 import io.rdmashuffle.memory.Lease;
 import io.rdmashuffle.memory.Purpose;
 import io.rdmashuffle.memory.TestPools;
@@ -9,17 +11,23 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * Owner that is a process of its own, so that it can be stopped and killed. {@link #content} lies in its pool, and once
  * more in its disk tier.
  */
 public final class OwnerProcess implements AutoCloseable {
+    /** State of a thread, after its name. Source: proc(5). */
+    private static final Pattern STOPPED = Pattern.compile("\\) [Tt] ");
+
     private final Process process;
     private final byte[] address;
     private final RemoteSlice data;
@@ -125,6 +133,21 @@ public final class OwnerProcess implements AutoCloseable {
         if (exit != 0) {
             throw new IOException("kill -" + name + " failed with " + exit);
         }
+        if (name.equals("STOP")) {
+            // Threads that run on another processor stop a moment later.
+            eventually().until(this::isStopped);
+        }
+    }
+
+    private boolean isStopped() throws IOException {
+        try (Stream<Path> threads = Files.list(Path.of("/proc/" + process.pid() + "/task"))) {
+            for (Path thread : threads.toList()) {
+                if (!STOPPED.matcher(Files.readString(thread.resolve("stat"))).find()) {
+                    return false;
+                }
+            }
+        }
+        return true;
     }
 
     @Override

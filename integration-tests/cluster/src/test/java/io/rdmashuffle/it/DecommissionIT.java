@@ -91,14 +91,20 @@ class DecommissionIT {
     }
 
     @ParameterizedTest
-    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.ON_DISK, ShuffleKind.STREAMS})
+    @ShuffleKinds({
+        ShuffleKind.IN_PLACE,
+        ShuffleKind.COPIED,
+        ShuffleKind.OVER_TCP,
+        ShuffleKind.ON_DISK,
+        ShuffleKind.STREAMS
+    })
     void outputsMoveToOtherPoolsAndAreReadThereOneSidedly(ShuffleKind kind) throws Exception {
         try (SparkCluster cluster = SparkCluster.start(3, kind.fabric(), kind.conf(conf()))) {
             Round round = round(cluster, kind);
             kind.assertRead(round.before(), round.after());
             assertThat(round.before().total(ShuffleCounter.MAP_OUTPUTS_MIGRATED))
                     .isEqualTo(round.outputsMoved());
-            assertThat(round.read(ShuffleCounter.SHM_BYTES)).isPositive();
+            assertThat(round.read(kind.bytesOfPeers())).isPositive();
             assertThat(round.read(ShuffleCounter.NETTY_BYTES)).isZero();
             assertThat(round.read(ShuffleCounter.FILE_BYTES)).isZero();
         }

@@ -50,7 +50,7 @@ class LargeBlocksIT {
     }
 
     @ParameterizedTest
-    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.ON_DISK})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.OVER_TCP, ShuffleKind.ON_DISK})
     void moreThanTwoGigabytes(ShuffleKind kind) throws Exception {
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.reduceLocality.enabled", "false",
@@ -78,8 +78,8 @@ class LargeBlocksIT {
             ClusterStatistics after = observer.statistics();
             // A block that is to be copied and too large for memory is brought to a file by Spark's block transfer.
             long overNetty = after.total(ShuffleCounter.NETTY_BYTES);
-            assertThat(overNetty > 0).isEqualTo(kind == ShuffleKind.COPIED);
-            assertThat(after.total(ShuffleCounter.SHM_BYTES) + overNetty).isGreaterThan((long) ROWS * ROW_BYTES);
+            assertThat(overNetty > 0).isEqualTo(kind == ShuffleKind.COPIED || kind == ShuffleKind.OVER_TCP);
+            assertThat(after.total(kind.bytesOfPeers()) + overNetty).isGreaterThan((long) ROWS * ROW_BYTES);
             assertThat(after.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(1);
             assertThat(after.total(ShuffleCounter.FILE_BYTES)).isZero();
             if (kind == ShuffleKind.ON_DISK) {

@@ -32,8 +32,8 @@ public enum ShuffleKind {
                     "spark.shuffle.rdma.directory.maxShuffles", "64")),
     /** Java's serialisation: Spark's writers and streams. */
     STREAMS(ShuffleMode.AUTO, false, Map.of("spark.shuffle.compress", "false")),
-    /** Uncompressed rows, copied in batches of blocks over TCP. */
-    OVER_TCP(ShuffleMode.TCP, true, Map.of()),
+    /** Uncompressed rows, or records of Kryo, copied in batches of blocks over TCP. */
+    OVER_TCP(ShuffleMode.TCP, true, Map.of("spark.serializer", "org.apache.spark.serializer.KryoSerializer")),
     /** Rows; Spark's writers and streams, and its block transfer to peers. */
     OVER_NETTY(ShuffleMode.NETTY, true, Map.of());
 
@@ -82,12 +82,16 @@ public enum ShuffleKind {
 
     /** Returns what was read of other executors meanwhile, by executors that are still there. */
     public long bytesOfPeers(ClusterStatistics before, ClusterStatistics after) {
-        ShuffleCounter path = switch (fabric) {
+        return grown(before, after, bytesOfPeers());
+    }
+
+    /** Returns what counts the bytes read of other executors. */
+    public ShuffleCounter bytesOfPeers() {
+        return switch (fabric) {
             case NETTY -> ShuffleCounter.NETTY_BYTES;
             case TCP -> ShuffleCounter.TCP_BYTES;
             default -> ShuffleCounter.SHM_BYTES;
         };
-        return grown(before, after, path);
     }
 
     private static long grown(ClusterStatistics before, ClusterStatistics after, ShuffleCounter counter) {

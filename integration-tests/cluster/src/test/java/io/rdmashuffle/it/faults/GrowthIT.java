@@ -46,7 +46,7 @@ class GrowthIT {
 
     @ParameterizedTest
     @Tag("nightly")
-    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.ON_DISK})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.OVER_TCP, ShuffleKind.ON_DISK})
     void fiftyShufflesInSequenceAndEightAtOnceLeaveNothing(ShuffleKind kind) throws Exception {
         try (KindCluster cluster = KindCluster.start(kind, 2, local, Map.of())) {
             Watched watched = cluster.watch();

@@ -30,7 +30,7 @@ class IndeterminateStageIT {
 
     /** When one of its outputs is lost, all must be written again, and all that read them. */
     @ParameterizedTest
-    @ShuffleKinds({ShuffleKind.COPIED, ShuffleKind.STREAMS})
+    @ShuffleKinds({ShuffleKind.COPIED, ShuffleKind.OVER_TCP, ShuffleKind.STREAMS})
     void isRolledBack(ShuffleKind kind) throws Exception {
         try (KindCluster cluster =
                 KindCluster.start(kind, 3, local, Map.of("spark.shuffle.rdma.registry.sweepInterval", "2s"))) {

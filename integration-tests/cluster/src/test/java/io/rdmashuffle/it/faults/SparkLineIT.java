@@ -57,6 +57,12 @@ class SparkLineIT {
         runJobsMigrateAndLose(ShuffleKind.COPIED);
     }
 
+    @Test
+    @Tag("nightly")
+    void jobsMigrationAndALostExecutorOverTcp() throws Exception {
+        runJobsMigrateAndLose(ShuffleKind.OVER_TCP);
+    }
+
     private void runJobsMigrateAndLose(ShuffleKind kind) throws Exception {
         Map<String, String> conf = Map.of(
                 "spark.sql.autoBroadcastJoinThreshold", "-1",

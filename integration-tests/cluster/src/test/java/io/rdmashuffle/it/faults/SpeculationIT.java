@@ -41,7 +41,7 @@ class SpeculationIT {
      * Two attempts of one map task write two map outputs; readers take those that Spark names, and both go in the end.
      */
     @ParameterizedTest
-    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED})
+    @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.OVER_TCP})
     void bothAttemptsOfATaskSucceed(ShuffleKind kind, @TempDir Path meeting) throws Exception {
         Map<String, String> conf = NetworkFaultsIT.conf(60);
         // Else reduce tasks may all run where all outputs are.
