@@ -40,8 +40,7 @@ import org.slf4j.LoggerFactory;
  * <p>A path that failed is given up for a while, during which the next fabric that reaches the peer is used, or Spark's
  * block transfer; then it is tried again, and reads of the path that it replaces are served by Spark's block transfer.
  * One that is not connected gives way to the next fabric, if there is one, for longer each time, and so does one whose
- * peer is gone. A member that leaves
- * is not read from any more, and reads here no more.
+ * peer is gone. A member that leaves is not read from any more, and reads here no more.
  *
  * <p><b>Threading:</b> thread-safe; connecting to one peer does not hold up the others.
  *
@@ -247,8 +246,8 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     }
 
     /**
-     * {@inheritDoc} Has the fabrics end the reads of a removed member here, and closes the path to it, which waits for
-     * who is looking for one.
+     * {@inheritDoc} Ends the reads of a removed member here, and then closes the path to it, which waits for tasks that
+     * are looking for one.
      */
     @Override
     public void changed(@Nullable Member before, @Nullable Member after) {

@@ -37,7 +37,7 @@ final class FetchWaits {
         return runMillis == 0 ? 0 : PERCENT * waitMillis / runMillis;
     }
 
-    /** Returns whether tasks wait for so much of their time that fewer bytes are worth a codec. */
+    /** Returns whether tasks wait for {@value #LONG_PERCENT} percent of their time or more. */
     synchronized boolean areLong() {
         return runMillis >= ENOUGH_MILLIS && percent() >= LONG_PERCENT;
     }

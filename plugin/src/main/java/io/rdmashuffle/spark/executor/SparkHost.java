@@ -20,8 +20,8 @@ final class SparkHost {
     private SparkHost() {}
 
     /**
-     * Returns what the service announces, and what it is bound to ({@code --bind-address}, {@code SPARK_LOCAL_IP},
-     * {@code spark.driver.bindAddress}), which Spark gives to nobody else.
+     * Returns the name that the service announces, and the address to which it is bound ({@code --bind-address}, {@code
+     * SPARK_LOCAL_IP}, {@code spark.driver.bindAddress}). No method of Spark returns the latter.
      */
     static Host of(BlockTransferService service) {
         String announced = service.hostName();
