@@ -222,7 +222,7 @@ public final class ShuffleConfig {
     public static final ConfigEntry<Duration> PEER_QUARANTINE =
             ConfigEntry.duration("peer.quarantine", "30s").between("0ms", "1h").doc("""
                 After a path to a peer has failed, how long the next one, or Netty, serves that peer before the path is
-                tried again.
+                tried again. Where the peer cannot be connected to, the pause doubles each time, up to 10 min.
                 """);
 
     public static final ConfigEntry<Duration> MIGRATION_TIMEOUT = ConfigEntry.duration("migration.timeout", "2min")

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
  * <p><b>Threading:</b> thread-safe.
  */
 final class FetchWaits {
-    /** A codec takes a sixth to a fourth of such a task's time, and saves about half of the wait (ADR 31). */
+    /** A codec adds up to a fourth to the CPU of a task, and saves about half of the wait (ADR 31). */
     static final int LONG_PERCENT = 30;
 
     /** Less says nothing: the first tasks of an application wait for connections. */

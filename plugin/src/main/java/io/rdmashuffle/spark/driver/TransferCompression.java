@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * <ul>
  *   <li>where fewer than half of the pairs of executors can read from one another one-sidedly, most bytes cross the
  *       network as with sort shuffle, which compresses them;
- *   <li>where they can, but tasks wait for what they read, and the network has less than {@link #MIN_MEGABITS} for each
+ *   <li>where they can, but tasks wait for their blocks, and the network has less than {@link #MIN_MEGABITS} for each
  *       core that works on the shuffle, sending the bytes takes longer than a codec.
  * </ul>
  *

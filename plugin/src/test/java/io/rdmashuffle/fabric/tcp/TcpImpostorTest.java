@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Owners that know the secret and answer with damaged bytes: a reader refuses them, or has what was sent. */
+/** Owners that know the secret and answer with damaged bytes: a reader refuses them, or has the bytes sent. */
 @Tag("fault")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)

@@ -114,7 +114,7 @@ class TcpPortsTest {
         }
     }
 
-    /** As {@code --bind-address} has it, whatever address peers are told. */
+    /** As {@code --bind-address} has it, whatever address is announced. */
     @Test
     void listensAtTheBoundAddressAlone() throws Exception {
         Host host = new Host("192.0.2.7", "127.0.0.1");

@@ -259,7 +259,7 @@ class TcpStrangerTest {
         address = TcpAddress.decode(owner.fabric().localAddress());
     }
 
-    /** Asks the kernel for the owner's end: what is sent or received counts as progress. Source: proc_net_tcp.txt. */
+    /** Asks the kernel for the owner's end, since any byte would count as progress. Source: proc_net_tcp.txt. */
     private static boolean isServed(Socket socket) throws IOException {
         Pattern entry = Pattern.compile("\\w+:%04X \\w+:%04X 01".formatted(socket.getPort(), socket.getLocalPort()));
         return entry.matcher(Files.readString(Path.of("/proc/self/net/tcp"))).find()
