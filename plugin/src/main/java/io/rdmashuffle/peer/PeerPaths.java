@@ -373,7 +373,11 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         private Duration takePause() {
             Duration pause = nextPause;
             Duration doubled = pause.multipliedBy(2);
-            nextPause = doubled.compareTo(MAX_PAUSE) < 0 ? doubled : MAX_PAUSE;
+            if (doubled.compareTo(MAX_PAUSE) < 0) {
+                nextPause = doubled;
+            } else if (pause.compareTo(MAX_PAUSE) < 0) {
+                nextPause = MAX_PAUSE;
+            }
             return pause;
         }
 

@@ -225,6 +225,19 @@ class PeerPathsTest {
         }
     }
 
+    @Test
+    void pausesAreNeverShorterThanTheQuarantine() throws Exception {
+        AtomicLong now = new AtomicLong();
+        try (PeerPaths paths = pathsOf(List.of(reader.fabric()), Duration.ofHours(1), now::get)) {
+            for (int i = 0; i < 2; i++) {
+                paths.failed(Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.PEER_GONE, "lost"));
+                now.addAndGet(TimeUnit.HOURS.toNanos(1) - 1);
+                assertThat(paths.to("7")).isNull();
+                now.incrementAndGet();
+            }
+        }
+    }
+
     /** Its reads here must end within a second. */
     @Test
     void aMemberIsRevokedWhileATaskConnectsToIt() throws Exception {
