@@ -9,9 +9,8 @@ import java.lang.reflect.Field;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies between arrays and memory with the virtual machine's own intrinsic, which costs a few nanoseconds; jffi's way
- * through JNI costs more than the bytes of a small block do. Where {@code sun.misc.Unsafe} is not there or not allowed,
- * jffi copies.
+ * Copy between arrays and memory with the JVM's intrinsic, which costs a few nanoseconds; jffi's JNI call costs more
+ * than the copy of a small block. Without {@code sun.misc.Unsafe}, jffi copies.
  *
  * <p><b>Threading:</b> stateless. <b>Source:</b> {@code sun.misc.Unsafe.copyMemory}, module jdk.unsupported.
  */
@@ -42,7 +41,7 @@ final class ArrayCopy {
         BASE = base;
     }
 
-    /** A virtual machine that denies the method (JEP 498) still has it. */
+    /** A JVM that denies the method (JEP 498) still has it. */
     private static void requireAllowed(MethodHandle copy, long base) {
         byte[] target = new byte[1];
         copy(copy, new byte[] {1}, base, target, base, 1);
@@ -53,7 +52,7 @@ final class ArrayCopy {
 
     private ArrayCopy() {}
 
-    /** Says whether the virtual machine copies, and not jffi. */
+    /** Returns whether the JVM copies, and not jffi. */
     static boolean isIntrinsic() {
         return COPY != null;
     }

@@ -114,7 +114,7 @@ public final class CmLayout {
         private rdma_conn_param() {}
     }
 
-    /** What rdma_get_cm_event returns; valid until rdma_ack_cm_event. */
+    /** Event returned by rdma_get_cm_event; valid until rdma_ack_cm_event. */
     public static final class rdma_cm_event {
         public static final int SIZEOF = 80;
         public static final int id = 0;

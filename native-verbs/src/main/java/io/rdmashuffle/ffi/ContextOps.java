@@ -21,7 +21,7 @@ public interface ContextOps {
     /** Fills up to {@code entries} of {@code ibv_wc}; returns how many, or a negative number. errno is not saved. */
     int ibv_poll_cq(long cq, int entries, long wcArray);
 
-    /** Asks for one event at the next completion. Returns 0 or an errno. */
+    /** Requests one event at the next completion. Returns 0 or an errno. */
     int ibv_req_notify_cq(long cq, int solicitedOnly);
 
     /**

@@ -2,7 +2,7 @@
 package io.rdmashuffle.ffi;
 
 /**
- * Layout of devices, their contexts and what they answer when asked; use it as {@link VerbsLayout}.
+ * Layout of devices, their contexts and attributes; use it as {@link VerbsLayout}.
  *
  * <p>Each nested class is a C struct under its C name: {@code SIZEOF}, and the offset of each field in bytes. A double
  * underscore stands for the dot of a nested field. {@code AbiContract} compares every number with the headers.
@@ -70,7 +70,7 @@ public interface DeviceLayout {
         private ibv_context() {}
     }
 
-    /** What lies in front of an {@code ibv_context} whose {@code abi_compat} is all ones. */
+    /** Fields in front of an {@code ibv_context} whose {@code abi_compat} is all ones. */
     final class verbs_context {
         public static final int SIZEOF = 608 + pthread_mutex_t.SIZEOF;
         public static final int query_port = 0;
@@ -86,7 +86,7 @@ public interface DeviceLayout {
         private verbs_context() {}
     }
 
-    /** What ibv_query_device fills. */
+    /** Result of ibv_query_device. */
     final class ibv_device_attr {
         public static final int SIZEOF = 232;
         public static final int fw_ver = 0;
@@ -141,7 +141,7 @@ public interface DeviceLayout {
         private ibv_query_device_ex_input() {}
     }
 
-    /** What on-demand paging can do here. */
+    /** Capabilities of on-demand paging. */
     final class ibv_odp_caps {
         public static final int SIZEOF = 24;
         public static final int general_caps = 0;
@@ -152,7 +152,7 @@ public interface DeviceLayout {
         private ibv_odp_caps() {}
     }
 
-    /** What ibv_query_device_ex fills. */
+    /** Result of ibv_query_device_ex. */
     final class ibv_device_attr_ex {
         public static final int SIZEOF = 400;
         public static final int orig_attr = 0;
@@ -173,7 +173,7 @@ public interface DeviceLayout {
         private ibv_device_attr_ex() {}
     }
 
-    /** What ibv_query_port fills; the exported function leaves out {@code port_cap_flags2}, see {@link IbVerbs}. */
+    /** Result of ibv_query_port; the exported function leaves out {@code port_cap_flags2}, see {@link IbVerbs}. */
     final class ibv_port_attr {
         public static final int SIZEOF = 52;
         public static final int state = 0;
@@ -224,7 +224,7 @@ public interface DeviceLayout {
         private ibv_gid_entry() {}
     }
 
-    /** What ibv_get_async_event fills. */
+    /** Result of ibv_get_async_event. */
     final class ibv_async_event {
         public static final int SIZEOF = 16;
         public static final int element__cq = 0;

@@ -13,7 +13,7 @@ import com.kenai.jffi.Type;
  *                        ^ grows this way                         ^ what ibv_open_device returns
  * </pre>
  *
- * <p>{@code abi_compat} is all ones when the front part exists; {@code sz} says how far to the front it reaches.
+ * <p>{@code abi_compat} is all ones when the front part exists; {@code sz} is its length.
  *
  * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> context and buffers must be alive during the call.
  *

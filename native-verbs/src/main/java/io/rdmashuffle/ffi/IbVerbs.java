@@ -14,7 +14,7 @@ import jnr.ffi.types.uintptr_t;
  * <p>Functions that return {@code int} return 0 or an errno (ibv_get_cq_event, ibv_get_async_event, ibv_query_gid,
  * ibv_query_pkey and ibv_destroy_comp_channel as documented by their man pages: some return -1 and set errno).
  *
- * <p>Functions that return an address return 0 and set errno. What is {@code static inline} in verbs.h is in
+ * <p>Functions that return an address return 0 and set errno. {@code static inline} functions of verbs.h are in
  * {@link ContextOps}.
  *
  * <p>At most five parameters: with six plain numbers jnr-ffi 2.3.0 and jffi 1.4.0 garble the sixth on x86-64.
@@ -23,7 +23,7 @@ import jnr.ffi.types.uintptr_t;
  * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread on each call; read it
  * through {@link NativeException#lastErrno()} before the next native call, also before {@link #ibv_wc_status_str}.
  *
- * <p><b>Ownership:</b> an object outlives what was made from it; every address passed must be alive for the call.
+ * <p><b>Ownership:</b> an object outlives its children; every address passed must be alive for the call.
  *
  * <p><b>Source:</b> infiniband/verbs.h of rdma-core 44, man section 3. Of versioned symbols, dlsym gives the default
  * one (IBVERBS_1.1), as a linker would.

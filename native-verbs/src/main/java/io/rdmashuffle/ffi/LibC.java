@@ -37,7 +37,7 @@ public final class LibC {
     public static final int MAP_SHARED = 1;
     public static final int MAP_ANONYMOUS = 0x20;
 
-    /** What mmap returns on failure. */
+    /** Result of mmap on failure. */
     public static final long MAP_FAILED = -1;
 
     public static final int MADV_HUGEPAGE = 14;
@@ -94,7 +94,7 @@ public final class LibC {
         return Holder.LIBC;
     }
 
-    /** The virtual machine itself is linked against the C library, so that what is loaded already has it. */
+    /** The JVM itself is linked against the C library, so it is loaded already. */
     private static Function function(String name, Type returned, Type... parameters) {
         long address = Library.getDefault().getSymbolAddress(name);
         if (address == 0) {

@@ -4,8 +4,8 @@ package io.rdmashuffle.ffi;
 import java.util.Optional;
 
 /**
- * Whether this virtual machine lets its classes call native code. A newer one may deny it (JEP 472), and the library
- * that makes the calls cannot be unpacked where nothing may be run from {@code java.io.tmpdir}.
+ * Check whether this JVM may call native code. Newer versions may deny it (JEP 472), and the native library cannot be
+ * loaded if {@code java.io.tmpdir} is mounted {@code noexec}.
  *
  * <p><b>Threading:</b> thread-safe; tried once.
  */
@@ -15,7 +15,7 @@ public final class NativeAccess {
     private NativeAccess() {}
 
     /**
-     * Tells why nothing native can be called.
+     * Returns the reason why native code cannot be called.
      *
      * @return the reason and the remedy; empty if native code can be called
      */

@@ -14,7 +14,7 @@ import com.kenai.jffi.Type;
  * allocated.
  *
  * <p><b>Threading:</b> immutable; the functions are thread-safe. <b>Ownership:</b> every address must be alive during
- * the call, and the context open: a pointer read from freed memory ends the virtual machine.
+ * the call, and the context open: a pointer read from freed memory crashes the JVM.
  *
  * <p><b>Source:</b> infiniband/verbs.h of rdma-core 44.
  */

@@ -4,9 +4,10 @@ package io.rdmashuffle.ffi;
 import com.kenai.jffi.LastError;
 
 /**
- * A native call that failed: what was called with which arguments, the error by name and number, and what to do.
+ * Failure of a native call: function, arguments, error name and number, and remedy.
  *
- * <p>The one way from a return code to an exception. Message: {@code call: ENOMEM (12) Cannot allocate memory; remedy}.
+ * <p>The only conversion from return codes to exceptions. Message:
+ * {@code call: ENOMEM (12) Cannot allocate memory; remedy}.
  */
 public final class NativeException extends RuntimeException {
     private static final long serialVersionUID = 1L;

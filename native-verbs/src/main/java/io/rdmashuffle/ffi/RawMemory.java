@@ -6,11 +6,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 
 /**
- * Loads and stores at plain addresses, without any check.
+ * Unchecked loads and stores at plain addresses.
  *
  * <p>Integers are in native order, which is little-endian on the machines that are supported;
  * {@link #requireLittleEndian()} checks that. Callers keep the address mapped during the call: access to an unmapped
- * address ends the virtual machine. {@link NativeBuffer} checks bounds.
+ * address crashes the JVM. {@link NativeBuffer} checks bounds.
  *
  * <p><b>Threading:</b> thread-safe; plain accesses, which callers order where that matters.
  */

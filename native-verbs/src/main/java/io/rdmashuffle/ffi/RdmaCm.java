@@ -17,8 +17,8 @@ import jnr.ffi.types.uintptr_t;
  * <p><b>Threading:</b> thread-safe, as the functions are. {@code errno} is saved per thread on each call; read it
  * through {@link NativeException#lastErrno()} before the next native call.
  *
- * <p><b>Ownership:</b> rdma_destroy_id waits until every event of the identifier is acknowledged: acknowledge first,
- * and copy what is needed out of the event before.
+ * <p><b>Ownership:</b> rdma_destroy_id waits until every event of the identifier is acknowledged: copy the required
+ * fields of the event, then acknowledge it.
  *
  * <p><b>Source:</b> rdma/rdma_cma.h of rdma-core 44, man section 3. {@code rdma_establish} and
  * {@code rdma_init_qp_attr} are RDMACM_1.2 (rdma-core 23); all others are older. A function that the library lacks

@@ -10,10 +10,10 @@ import jnr.ffi.LibraryLoader;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt to bind a shared library: its functions, or the reason that there are none.
+ * Result of binding a shared library: its functions, or the failure.
  *
- * <p>A static initialiser that throws is remembered by the virtual machine as NoClassDefFoundError without a cause.
- * This keeps the cause instead, and every {@link #functions()} reports it anew.
+ * <p>After a static initializer has thrown, the JVM reports NoClassDefFoundError without a cause. This keeps the cause,
+ * and every {@link #functions()} reports it.
  *
  * <p><b>Threading:</b> immutable. <b>Ownership:</b> a library stays loaded until the process ends.
  */

@@ -95,7 +95,7 @@ public interface WorkLayout {
         private ibv_wc() {}
     }
 
-    /** What the device writes in front of each datagram; over IPv4 the last 20 bytes are the IP header. */
+    /** Route header that the device writes in front of each datagram; over IPv4 the last 20 bytes are the IP header. */
     final class ibv_grh {
         public static final int SIZEOF = 40;
         public static final int version_tclass_flow = 0;
@@ -108,7 +108,7 @@ public interface WorkLayout {
         private ibv_grh() {}
     }
 
-    /** What a memory window opens, and to whom. */
+    /** Target and rights of a memory window. */
     final class ibv_mw_bind_info {
         public static final int SIZEOF = 32;
         public static final int mr = 0;

@@ -5,7 +5,7 @@ import io.rdmashuffle.ffi.VerbsConstants;
 import java.util.Set;
 
 /**
- * What may be done with a memory region or queue pair.
+ * Access rights of a memory region or queue pair.
  *
  * <p><b>Source:</b> ibv_reg_mr(3), enum ibv_access_flags.
  */

@@ -5,7 +5,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.QueueLayout.ibv_ah_attr;
 import java.net.InetAddress;
 
-/** Writes the way to a peer, as C has it. <b>Source:</b> ibv_create_ah(3), struct ibv_ah_attr. */
+/** Encoder of the path to a peer as an {@code ibv_ah_attr}. <b>Source:</b> ibv_create_ah(3), struct ibv_ah_attr. */
 final class AddressVector {
     private AddressVector() {}
 

@@ -4,21 +4,24 @@ package io.rdmashuffle.verbs;
 import io.rdmashuffle.ffi.VerbsConstants;
 
 /**
- * Something that happened to a device, a port or a queue, outside of any work request.
+ * Asynchronous event of a device, a port or a queue.
  *
  * <p><b>Source:</b> ibv_get_async_event(3).
  *
- * @param type what it is about
+ * @param type type of the event
  * @param description the text of ibv_event_type_str(3)
- * @param element native address of the queue that it is about; compare with {@link #isAbout}
- * @param portNumber the port that it is about; meaningless for queues
+ * @param element native address of the affected queue; compare with {@link #isAbout}
+ * @param portNumber the affected port; meaningless for queues
  */
 public record AsyncEvent(Type type, String description, long element, int portNumber) {
-    /** What an event is about, as far as callers act on it. */
+    /** Types of events, as far as callers act on them. */
     public enum Type {
         /** A queue pair went into error without a completion of its own. */
         QUEUE_PAIR_FATAL,
-        /** A queue pair in error takes no more receives from its shared queue, and may go. Not all devices tell. */
+        /**
+         * A queue pair in error consumes no further receives of its shared queue, and may be destroyed. Not all devices
+         * send it.
+         */
         LAST_WQE_REACHED,
         /** A shared receive queue failed; no queue pair gets receives from it any more. */
         SHARED_RECEIVE_QUEUE_ERROR,

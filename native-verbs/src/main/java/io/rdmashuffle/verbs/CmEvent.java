@@ -27,7 +27,7 @@ public record CmEvent(
         int initiatorDepth,
         int responderResources,
         int queuePairNumber) {
-    /** What can happen; in the order of enum rdma_cm_event_type. */
+    /** Types of events, in the order of enum rdma_cm_event_type. */
     public enum Type {
         /** {@link CmId#resolveAddress} found the device. */
         ADDRESS_RESOLVED,

@@ -125,7 +125,7 @@ public final class CmId extends NativeResource {
     }
 
     /**
-     * Tells the peer that this side is ready, after CONNECT_RESPONSE and with the queue pair in RTS. On iWARP, where
+     * Notifies the peer that this side is ready, after CONNECT_RESPONSE and with the queue pair in RTS. On iWARP, where
      * the connection is established already, it returns at once.
      */
     public void establish() {

@@ -8,8 +8,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells that an armed completion queue has completions. The order that loses none: take the event, poll until empty,
- * arm, poll once more.
+ * Channel of events of armed completion queues. The order that loses none: take the event, poll until empty, arm, poll
+ * once more.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -59,7 +59,7 @@ public final class CompletionChannel extends NativeResource {
     }
 
     /**
-     * Takes and acknowledges the next event.
+     * Reads and acknowledges the next event.
      *
      * @return the queue that has completions, null if there is no event or its queue was closed meanwhile
      */

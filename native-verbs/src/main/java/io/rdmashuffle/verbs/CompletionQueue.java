@@ -5,7 +5,7 @@ import io.rdmashuffle.ffi.ContextOps;
 import java.util.function.LongConsumer;
 
 /**
- * Where the completions of many queue pairs arrive.
+ * Queue of the completions of any number of queue pairs.
  *
  * <p><b>Threading:</b> thread-safe; one thread that polls is the fast way.
  *
@@ -33,7 +33,7 @@ public final class CompletionQueue extends NativeResource {
     }
 
     /**
-     * Takes completions, without waiting and without garbage.
+     * Polls completions, without waiting and without garbage.
      *
      * @param completions overwritten; its capacity bounds how many are taken
      * @return how many were taken, 0 if none had arrived
@@ -55,8 +55,7 @@ public final class CompletionQueue extends NativeResource {
     }
 
     /**
-     * Arms the queue: its channel tells of the next completion. Completions that arrived before are not reported, so
-     * poll once more.
+     * Arms the queue: its channel reports the next completion. Earlier completions are not reported, so poll once more.
      */
     public void arm() {
         long queue = enter();

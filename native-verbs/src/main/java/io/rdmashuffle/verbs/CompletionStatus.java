@@ -2,7 +2,7 @@
 package io.rdmashuffle.verbs;
 
 /**
- * How a work request ended, with what that usually means.
+ * Completion status of a work request, with its usual cause.
  *
  * <p><b>Source:</b> ibv_poll_cq(3), enum ibv_wc_status, in its order.
  */
@@ -19,7 +19,7 @@ public enum CompletionStatus {
     LOCAL_PROTECTION_ERROR("a local buffer is not inside a region of that lkey, or the region lacks LOCAL_WRITE"),
     /** {@code IBV_WC_WR_FLUSH_ERR}. */
     WORK_REQUEST_FLUSHED(
-            "the queue pair was in error or being closed; the first failure on it tells why; on iWARP there may be"
+            "the queue pair was in error or being closed; see the first failure on it; on iWARP there may be"
                     + " none: the peer has closed, or its device refused a request"),
     /** {@code IBV_WC_MW_BIND_ERR}. */
     MEMORY_WINDOW_BIND_ERROR("the region under the window lacks BIND_WINDOW, or the range lies outside it"),

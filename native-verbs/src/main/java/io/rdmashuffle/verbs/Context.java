@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe, as libibverbs is.
  *
- * <p><b>Ownership:</b> owns everything created from it. A context that came from a connection id belongs to librdmacm:
- * closing it closes what was created from it and leaves the device open.
+ * <p><b>Ownership:</b> owns everything created from it. A context of a connection id belongs to librdmacm: closing it
+ * closes its children and leaves the device open.
  *
  * <p><b>Source:</b> ibv_open_device(3), ibv_query_device(3), ibv_query_port(3), ibv_query_gid_table(3),
  * ibv_query_pkey(3), ibv_get_async_event(3).
@@ -56,7 +56,7 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Asks the device what it can do.
+     * Queries the limits of the device.
      *
      * @return the limits as the device reports them
      */
@@ -70,7 +70,7 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Asks what the device is.
+     * Queries the identity of the device.
      *
      * @return model, firmware and place as the device and the kernel report them
      */
@@ -107,7 +107,7 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Asks for the state of a port.
+     * Queries the state of a port.
      *
      * @param number counts from 1
      * @return the state when it was asked for
@@ -130,7 +130,7 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Asks for the valid global identifiers of all ports.
+     * Queries the valid global identifiers of all ports.
      *
      * @return the entries in the order of the device's table
      */
@@ -144,7 +144,7 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Asks for the partition keys of a port. On Ethernet there is one, the default partition's.
+     * Queries the partition keys of a port. On Ethernet there is one, the default partition's.
      *
      * @param port counts from 1
      * @return the keys that are set, in the order of the port's table
@@ -190,7 +190,7 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Creates a channel that tells of completions; its descriptor does not block.
+     * Creates a channel for completion events; its descriptor does not block.
      *
      * @return a child of this context
      */
@@ -209,8 +209,8 @@ public final class Context extends NativeResource {
     /**
      * Creates a completion queue on completion vector 0.
      *
-     * @param entries least room for completions; what overflows is lost, and the queue with it
-     * @param channel tells of completions once the queue is armed; null if the queue is only polled
+     * @param entries minimum number of entries; an overflow breaks the queue
+     * @param channel receives events of the armed queue; null if the queue is only polled
      * @return a child of this context and of the channel
      * @throws io.rdmashuffle.ffi.NativeException EINVAL, ENOMEM: more entries than the device has
      */
@@ -222,8 +222,8 @@ public final class Context extends NativeResource {
      * Creates a completion queue whose events come by an interrupt of the caller's choice. Queues that all have one
      * vector interrupt one processor.
      *
-     * @param entries least room for completions; what overflows is lost, and the queue with it
-     * @param channel tells of completions once the queue is armed; null if the queue is only polled
+     * @param entries minimum number of entries; an overflow breaks the queue
+     * @param channel receives events of the armed queue; null if the queue is only polled
      * @param completionVector from 0 to {@link #completionVectors()} - 1; which processor serves it is the kernel's to
      *     say (/proc/interrupts, /proc/irq/N/smp_affinity)
      * @return a child of this context and of the channel
@@ -264,7 +264,7 @@ public final class Context extends NativeResource {
     }
 
     /**
-     * Takes and acknowledges the next device event; does not block if {@link #asyncFileDescriptor()} was called before.
+     * Reads and acknowledges the next device event; does not block if {@link #asyncFileDescriptor()} was called before.
      *
      * @return the event, null if there is none
      */

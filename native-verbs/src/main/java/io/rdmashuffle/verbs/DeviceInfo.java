@@ -13,7 +13,7 @@ import java.nio.file.Path;
 import java.util.OptionalInt;
 
 /**
- * What a device is: make, firmware, and where in the machine it sits.
+ * Identity of a device: make, firmware, and where in the machine it sits.
  *
  * <p><b>Source:</b> ibv_query_device(3), struct ibv_device, the kernel's {@code numa_node} in sysfs.
  *

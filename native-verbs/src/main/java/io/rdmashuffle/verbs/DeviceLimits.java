@@ -8,7 +8,7 @@ import io.rdmashuffle.ffi.NativeBuffer;
 import io.rdmashuffle.ffi.VerbsConstants;
 
 /**
- * What a device can hold and do.
+ * Limits and capabilities of a device.
  *
  * <p><b>Source:</b> ibv_query_device(3), ibv_query_device_ex(3).
  *

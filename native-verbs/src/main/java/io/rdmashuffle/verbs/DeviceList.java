@@ -55,10 +55,9 @@ public final class DeviceList extends NativeResource {
     }
 
     /**
-     * Has librdmacm close the devices that were removed and of which nothing is open any more. It keeps a device open
-     * for as long as it takes it to be there, and a driver that cannot take a device away from under its users, as that
-     * of soft-RoCE, waits for that: {@code rdma link delete} with it. Nothing happens where the last device is removed,
-     * and in rdma-core before 30.
+     * Makes librdmacm close removed devices without open resources. It keeps a device open as long as it considers it
+     * present, and a driver that cannot revoke a device, such as soft-RoCE's, waits for that, as does
+     * {@code rdma link delete}. Has no effect for the last device, and in rdma-core before 30.
      *
      * @param library the native functions
      */

@@ -11,7 +11,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the connection events of many ids arrive.
+ * Channel of the connection events of any number of ids.
  *
  * <p><b>Threading:</b> thread-safe; take events on one thread, which keeps those of each connection in order.
  *
@@ -67,7 +67,7 @@ public final class EventChannel extends NativeResource {
     }
 
     /**
-     * Takes and acknowledges the next event. Events of ids that were closed meanwhile are dropped.
+     * Reads and acknowledges the next event. Events of ids that were closed meanwhile are dropped.
      *
      * @return the event, null if there is none
      * @throws io.rdmashuffle.ffi.NativeException if the channel is broken

@@ -10,7 +10,7 @@ import java.util.function.Supplier;
 final class FileDescriptors {
     private FileDescriptors() {}
 
-    /** Lets reads return instead of waiting; {@link WaitSet} waits, with a timeout. */
+    /** Makes reads return instead of waiting; {@link WaitSet} waits, with a timeout. */
     static void makeNonBlocking(int descriptor) {
         LibC libc = LibC.load();
         int flags = libc.fcntl(descriptor, LibC.F_GETFL, 0);

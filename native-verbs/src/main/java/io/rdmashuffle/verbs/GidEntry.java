@@ -22,7 +22,7 @@ public record GidEntry(int port, int index, Type type, InetAddress address) {
 
     private static final int IPV4_BYTES = 4;
 
-    /** How packets look on the wire. */
+    /** Packet format on the wire. */
     public enum Type {
         /** Native InfiniBand; also the only one of an iWARP port, whose packets carry none. */
         INFINIBAND,

@@ -16,8 +16,8 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Reads the global identifiers of a device: with one call, or one after another where rdma-core is older than 32 and
- * has no {@code _ibv_query_gid_table}.
+ * Global identifiers of a device: with one call, or one after another where rdma-core is older than 32 and has no
+ * {@code _ibv_query_gid_table}.
  *
  * <p><b>Threading:</b> stateless.
  *

@@ -16,9 +16,9 @@ final class InUse implements AutoCloseable {
     private InUse() {}
 
     /**
-     * Begins.
+     * Acquires the resources.
      *
-     * @param resources null for those that the call does without
+     * @param resources resources of the call; null elements are skipped
      * @throws IllegalStateException if one of them is closed
      */
     static InUse of(@Nullable NativeResource... resources) {

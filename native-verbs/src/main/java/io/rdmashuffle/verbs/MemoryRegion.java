@@ -104,13 +104,13 @@ public final class MemoryRegion extends NativeResource {
         }
     }
 
-    /** What the device does with the pages of a region. */
+    /** Advice to the device about the pages of a region. */
     public enum Advice {
         /** Maps them for reading. */
         PREFETCH(VerbsConstants.IBV_ADVISE_MR_ADVICE_PREFETCH),
         /** Maps them for writing: target of READs, WRITEs and receives. */
         PREFETCH_FOR_WRITE(VerbsConstants.IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE),
-        /** Maps those that are in memory, and faults none in. */
+        /** Maps resident pages, without faults. */
         PREFETCH_PRESENT(VerbsConstants.IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT);
 
         private final int number;

@@ -28,7 +28,7 @@ public final class MemoryWindow extends NativeResource {
         this.calls = calls;
     }
 
-    /** How a window is bound. */
+    /** Types of windows, by their binding. */
     public enum Type {
         /** Bound by a verb of its own, {@link MemoryWindow#bind}. */
         ONE(VerbsConstants.IBV_MW_TYPE_1),

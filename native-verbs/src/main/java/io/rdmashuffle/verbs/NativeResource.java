@@ -12,8 +12,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One native object and the right to use it: counts the calls that are inside it, so that closing waits for them
- * instead of freeing what they use.
+ * Native object with a count of the calls inside it, so that closing waits for them.
  *
  * <p><b>Threading:</b> thread-safe. A close waits for calls in flight, at most {@value #CLOSE_TIMEOUT_SECONDS} s;
  * after that it throws and the native object is kept, since a leak is better than a freed object in use.
@@ -130,7 +129,7 @@ public abstract class NativeResource implements AutoCloseable {
     }
 
     /**
-     * Closes what is left of the children, and waits for those that another thread is closing.
+     * Closes the remaining children, and waits for children that another thread is closing.
      *
      * @throws IllegalStateException if a child is still alive, so that this object must stay
      */

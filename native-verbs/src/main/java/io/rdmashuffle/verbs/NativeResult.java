@@ -5,7 +5,7 @@ import io.rdmashuffle.ffi.NativeException;
 import java.util.function.Supplier;
 
 /**
- * Turns what a native function returned into a value or an exception; the one place that does.
+ * Conversion of return values of native functions to values or exceptions.
  *
  * <p>libibverbs and librdmacm report failure in three ways, told apart by the method called: an {@code errno} as the
  * result, {@code -1} with {@code errno} set, a null pointer with {@code errno} set.

@@ -4,7 +4,7 @@ package io.rdmashuffle.verbs;
 import io.rdmashuffle.ffi.VerbsConstants;
 
 /**
- * What a device is on its network.
+ * Role of a device in its network.
  *
  * <p><b>Source:</b> ibv_get_device_list(3), enum ibv_node_type.
  */

@@ -7,7 +7,7 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one side of a connection must know of the other's queue pair; sent over a socket or whatever there is.
+ * Address of a queue pair for the other side of a connection, exchanged over a socket for example.
  *
  * <pre>
  *  0       1     2     4            8                12       13         16            32

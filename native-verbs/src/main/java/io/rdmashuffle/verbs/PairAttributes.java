@@ -5,8 +5,9 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a queue pair is connected without the connection manager: this side's port, and the numbers that the connection
- * manager would have negotiated. Each side has its own; what the other must know is {@link QueuePair#address}.
+ * Attributes of a queue pair that is connected without the connection manager: this side's port, and the numbers that
+ * the connection manager would have negotiated. Each side has its own; what the other must know is
+ * {@link QueuePair#address}.
  *
  * <p>{@link #on} has the defaults of ibv_rc_pingpong, which the {@code with} methods change.
  *
@@ -77,7 +78,7 @@ public record PairAttributes(
      * @param minRnrTimer 0 to 31
      * @param initiatorDepth 0 to 255
      * @param responderResources 0 to 255
-     * @throws IllegalArgumentException naming what is out of its range
+     * @throws IllegalArgumentException naming the attribute that is out of range
      */
     public PairAttributes {
         PortAttributes.mtu(mtuBytes);

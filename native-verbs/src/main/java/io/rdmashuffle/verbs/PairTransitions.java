@@ -7,7 +7,7 @@ import io.rdmashuffle.ffi.VerbsConstants;
 import java.util.Set;
 
 /**
- * What ibv_modify_qp is given for each state, where no connection manager says it: each method fills a zeroed
+ * Arguments of ibv_modify_qp for each state without a connection manager: each method fills a zeroed
  * {@code ibv_qp_attr} but for its state, and returns the mask.
  *
  * <p><b>Threading:</b> stateless. <b>Source:</b> ibv_modify_qp(3), table of required attributes.

@@ -3,12 +3,12 @@ package io.rdmashuffle.verbs;
 
 import io.rdmashuffle.ffi.Errno;
 
-/** How many requests of a chain were taken. <b>Source:</b> ibv_post_send(3), ibv_post_recv(3). */
+/** Result of a post: the number of accepted requests of a chain. <b>Source:</b> ibv_post_send(3), ibv_post_recv(3). */
 final class Posting {
     private Posting() {}
 
     /**
-     * Returns how many requests of a chain were taken.
+     * Returns the number of accepted requests of a chain.
      *
      * <p>Of the providers of rdma-core, siw returns its errno as a negative number, and 0 for a full queue if it has
      * told the kernel of the requests before: then only {@code bad_wr} says so. A -1 comes from the system call by

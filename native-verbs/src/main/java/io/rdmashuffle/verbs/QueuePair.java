@@ -82,7 +82,7 @@ public final class QueuePair extends NativeResource {
         return number;
     }
 
-    /** {@return the longest message that can be sent inline; at least what was asked for} */
+    /** {@return the longest inline message; at least the requested length} */
     public int inlineBytes() {
         return inlineBytes;
     }
@@ -144,7 +144,7 @@ public final class QueuePair extends NativeResource {
      * RESET to INIT, on the port of the id.
      *
      * @param id selects the port; bound, resolved or from a CONNECT_REQUEST
-     * @param remoteRights what the peer may do through this pair, besides SEND
+     * @param remoteRights what the peer may do through this pair, in addition to SEND
      */
     public void initialize(CmId id, Set<Access> remoteRights) {
         modify(
@@ -226,7 +226,7 @@ public final class QueuePair extends NativeResource {
      * RESET to INIT without a connection manager. InfiniBand, RoCE and soft-RoCE; an iWARP device refuses.
      *
      * @param attributes this side's port and partition are used
-     * @param remoteRights what the peer may do through this pair, besides SEND
+     * @param remoteRights what the peer may do through this pair, in addition to SEND
      */
     public void initialize(PairAttributes attributes, Set<Access> remoteRights) {
         modify(VerbsConstants.IBV_QPS_INIT, "", buffer -> PairTransitions.initialize(buffer, attributes, remoteRights));
@@ -235,7 +235,7 @@ public final class QueuePair extends NativeResource {
     /**
      * {@return what the peer must be told of this pair}
      *
-     * @param attributes what this side connects with, the same as for {@link #readyToSend(PairAttributes, PairAddress)}
+     * @param attributes attributes of this side, the same as for {@link #readyToSend(PairAttributes, PairAddress)}
      */
     public PairAddress address(PairAttributes attributes) {
         GidEntry gid = attributes.gid();
@@ -249,11 +249,11 @@ public final class QueuePair extends NativeResource {
     }
 
     /**
-     * INIT to RTR without a connection manager. From then on the peer may send; what it sent before is repeated, as
+     * INIT to RTR without a connection manager. From then on the peer may send; earlier messages are repeated, as
      * often as its retries allow.
      *
-     * @param attributes what this side connects with
-     * @param peer what the peer told of its pair
+     * @param attributes attributes of this side
+     * @param peer address of the peer's queue pair
      * @throws io.rdmashuffle.ffi.NativeException EINVAL: a GID index, partition or depth that the device does not have,
      *     or an iWARP device
      */
@@ -267,8 +267,8 @@ public final class QueuePair extends NativeResource {
     /**
      * RTR to RTS without a connection manager.
      *
-     * @param attributes what this side connects with
-     * @param peer what the peer told of its pair
+     * @param attributes attributes of this side
+     * @param peer address of the peer's queue pair
      */
     public void readyToSend(PairAttributes attributes, PairAddress peer) {
         modify(VerbsConstants.IBV_QPS_RTS, "", buffer -> PairTransitions.readyToSend(buffer, attributes, peer));
@@ -325,13 +325,13 @@ public final class QueuePair extends NativeResource {
         }
     }
 
-    /** Puts the pair into error: everything outstanding completes as flushed, and nothing more is transferred. */
+    /** Moves the queue pair to the error state: everything outstanding completes as flushed. */
     public void fail() {
         modify(VerbsConstants.IBV_QPS_ERR, " ERR", buffer -> VerbsConstants.IBV_QP_STATE);
     }
 
     /**
-     * Asks the device for the pair's state. That of siw, as of Linux 6.1, is RESET whatever happens.
+     * Queries the pair's state. That of siw, as of Linux 6.1, is RESET whatever happens.
      *
      * @return the state when it was asked for
      */
@@ -349,8 +349,8 @@ public final class QueuePair extends NativeResource {
     }
 
     /**
-     * Asks the device which of its GIDs the pair sends with, after {@code readyToReceive}: on RoCE it decides between
-     * v1 and v2, and with a connection id it is the connection manager's choice.
+     * Queries the device which of its GIDs the pair sends with, after {@code readyToReceive}: on RoCE it decides
+     * between v1 and v2, and with a connection id it is the connection manager's choice.
      *
      * @return the row of the port's table, as in {@link GidEntry#index}; 0 where packets carry no GID
      */
@@ -374,7 +374,7 @@ public final class QueuePair extends NativeResource {
         badReceive.close();
     }
 
-    /** What a queue pair transports. */
+    /** Transport services. */
     public enum Service {
         /** RC: one peer, nothing lost, SEND, READ, WRITE and atomics. */
         RELIABLE_CONNECTION(VerbsConstants.IBV_QPT_RC),

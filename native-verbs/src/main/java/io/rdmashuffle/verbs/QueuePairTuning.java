@@ -6,7 +6,7 @@ import io.rdmashuffle.ffi.QueueLayout.ibv_qp_attr;
 import io.rdmashuffle.ffi.VerbsConstants;
 
 /**
- * What a connection changes of the values that the connection manager proposes; {@link #AS_PROPOSED} keeps one.
+ * Overrides of the connection manager's proposed attributes; {@link #AS_PROPOSED} keeps one.
  *
  * <p><b>Source:</b> ibv_modify_qp(3).
  *

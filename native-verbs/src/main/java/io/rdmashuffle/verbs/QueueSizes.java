@@ -2,7 +2,7 @@
 package io.rdmashuffle.verbs;
 
 /**
- * How long the queues of a pair are.
+ * Lengths of the queues of a pair.
  *
  * @param sends most requests posted and not completed
  * @param receives most receives posted; ignored with a shared receive queue

@@ -89,7 +89,7 @@ public final class ReceiveRequests implements AutoCloseable {
         return size == 0 ? 0 : requests.address();
     }
 
-    /** Returns how many requests come before the one at this address, which is 0 for the end of the chain. */
+    /** Returns the number of requests before the one at this address, which is 0 for the end of the chain. */
     int indexOf(long request) {
         return request == 0 ? size : (int) ((request - requests.address()) / ibv_recv_wr.SIZEOF);
     }

@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** What a user can do about a failed call. <b>Threading:</b> stateless. */
+/** Remedies for failed calls. <b>Threading:</b> stateless. */
 final class Remedies {
     private static final Path LIMITS = Path.of("/proc/self/limits");
 

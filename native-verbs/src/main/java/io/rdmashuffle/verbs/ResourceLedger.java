@@ -7,7 +7,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * How many native objects of each kind are open in this process, so that a test can tell what leaked.
+ * Counts of open native objects of this process by kind, for leak tests.
  *
  * <p><b>Threading:</b> thread-safe.
  */

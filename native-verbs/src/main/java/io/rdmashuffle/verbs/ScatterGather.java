@@ -4,7 +4,7 @@ package io.rdmashuffle.verbs;
 import io.rdmashuffle.ffi.RawMemory;
 import io.rdmashuffle.ffi.WorkLayout.ibv_sge;
 
-/** Writes scatter/gather entries. <b>Source:</b> struct ibv_sge. */
+/** Encoder of scatter/gather entries. <b>Source:</b> struct ibv_sge. */
 final class ScatterGather {
     private ScatterGather() {}
 

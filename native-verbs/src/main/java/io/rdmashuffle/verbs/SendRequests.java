@@ -102,9 +102,9 @@ public final class SendRequests implements AutoCloseable {
     }
 
     /**
-     * Turns the WRITE or SEND added last into one that also passes 32 bits to the peer, and takes one of its receives.
+     * Adds 32 bits of immediate data to the last WRITE or SEND, which consumes one of the peer's receives.
      *
-     * @param immediate what the peer's completion carries
+     * @param immediate value in the peer's completion
      * @return this chain
      */
     public SendRequests withImmediate(int immediate) {
@@ -134,7 +134,7 @@ public final class SendRequests implements AutoCloseable {
     }
 
     /**
-     * Adds a SEND; the peer's next posted receive takes it.
+     * Adds a SEND, which consumes the peer's next posted receive.
      *
      * @param id the id of its completion
      * @param local address of the local memory
@@ -150,7 +150,7 @@ public final class SendRequests implements AutoCloseable {
     }
 
     /**
-     * Has the SEND added last be a datagram to a queue pair; at most as long as the port's MTU.
+     * Makes the last SEND a datagram to a queue pair; at most as long as the port's MTU.
      *
      * @param handle the way to the peer's port; must stay open until the request has completed
      * @param queuePairNumber the peer's queue pair
@@ -167,7 +167,7 @@ public final class SendRequests implements AutoCloseable {
     }
 
     /**
-     * Has the request added last complete when it succeeds too; failures always complete.
+     * Makes the last request signaled: it completes when it succeeds too; failures always complete.
      *
      * @return this chain
      */
@@ -176,7 +176,8 @@ public final class SendRequests implements AutoCloseable {
     }
 
     /**
-     * Has the request added last carry its bytes in itself; they may be reused as soon as it is posted.
+     * Makes the last request inline (IBV_SEND_INLINE): its bytes are copied into the work request; they may be reused
+     * as soon as it is posted.
      *
      * @return this chain
      */
@@ -185,7 +186,7 @@ public final class SendRequests implements AutoCloseable {
     }
 
     /**
-     * Has the request added last wait until earlier READs and atomics of the queue pair are done.
+     * Makes the last request wait until earlier READs and atomics of the queue pair are done.
      *
      * @return this chain
      */
@@ -311,7 +312,7 @@ public final class SendRequests implements AutoCloseable {
         return size == 0 ? 0 : requests.address();
     }
 
-    /** Returns how many requests come before the one at this address, which is 0 for the end of the chain. */
+    /** Returns the number of requests before the one at this address, which is 0 for the end of the chain. */
     int indexOf(long request) {
         return request == 0 ? size : (int) ((request - requests.address()) / ibv_send_wr.SIZEOF);
     }

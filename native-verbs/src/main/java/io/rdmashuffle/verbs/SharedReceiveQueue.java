@@ -4,7 +4,7 @@ package io.rdmashuffle.verbs;
 import io.rdmashuffle.ffi.NativeBuffer;
 
 /**
- * Receives that many queue pairs take from, so that receive memory does not grow with the number of peers.
+ * Receive queue shared by any number of queue pairs, so that receive memory does not grow with the number of peers.
  *
  * <p><b>Threading:</b> thread-safe; receives are posted under a lock of the library.
  *

@@ -18,7 +18,7 @@ import java.util.function.LongFunction;
  * @param operations the functions in the memory of an {@code ibv_context}, by its address
  */
 public record VerbsLibrary(IbVerbs verbs, RdmaCm cm, LongFunction<ContextOps> operations) {
-    /** What {@link GidTable} does without. */
+    /** Functions that {@link GidTable} can do without. */
     private static final Set<String> DISPENSABLE = Set.of("_ibv_query_gid_table");
 
     /**

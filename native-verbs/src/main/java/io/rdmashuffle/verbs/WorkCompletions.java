@@ -121,8 +121,8 @@ public final class WorkCompletions implements AutoCloseable {
     }
 
     /**
-     * {@return whether a received message took back an rkey of this side; soft-RoCE (Linux 6.1) takes it back without
-     * saying so here}
+     * {@return whether a received message revoked an rkey of this side; soft-RoCE (Linux 6.1) revokes it without
+     * reporting it}
      *
      * @param index from 0 to {@link #count()} - 1
      */

@@ -13,9 +13,9 @@ public final class WorkFailedException extends IOException {
     /**
      * Describes a failure.
      *
-     * @param operation what was posted, for example {@code READ of 4096 bytes}
+     * @param operation the operation, for example {@code READ of 4096 bytes}
      * @param peer the peer's address
-     * @param status how it ended
+     * @param status completion status
      * @param vendorError the device vendor's own number, 0 if none
      */
     public WorkFailedException(String operation, String peer, CompletionStatus status, int vendorError) {

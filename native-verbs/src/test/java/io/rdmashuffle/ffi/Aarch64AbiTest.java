@@ -21,7 +21,7 @@ class Aarch64AbiTest extends AbiContract {
     private static final String COMPILER = "aarch64-linux-gnu-gcc";
     private static final String ARCHITECTURE = "os.arch";
 
-    /** Loads layouts once more, made anew for the architecture that this virtual machine says it has. */
+    /** Loads the layouts again, for the architecture that this JVM reports. */
     private static final class Layouts extends ClassLoader {
         Layouts() {
             super(Aarch64AbiTest.class.getClassLoader());

@@ -47,11 +47,11 @@ abstract class AbiContract {
             #include <rdma/rdma_cma.h>
             """;
 
-    /** What is not a struct. */
+    /** Layouts that are not structs. */
     private static final Map<String, String> C_TYPES =
             Map.of("ibv_gid", "union ibv_gid", "pthread_mutex_t", "pthread_mutex_t");
 
-    /** Structs that libraries fill up to the length that they are told, or that earlier ones had. */
+    /** Structs that libraries fill up to a given length, or to the length of an earlier version. */
     private static final Set<String> GROW_AT_THE_END = Set.of("ibv_port_attr");
 
     /** Structs that grow at the front, with the field from which the others are found. */

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Copies come out the same with the virtual machine's own intrinsic and without it. */
+/** Copies with and without the JVM's intrinsic are equal. */
 @Tag("unit")
 @Timeout(120)
 class ArrayCopyTest {
@@ -28,7 +28,7 @@ class ArrayCopyTest {
     private static final int BYTES = (1 << 20) + 77;
 
     @Test
-    void whatWasCopiedComesBack() {
+    void roundTrip() {
         assertThat(Copies.areRight()).isTrue();
         assertThat(ArrayCopy.isIntrinsic()).isTrue();
     }
@@ -71,7 +71,7 @@ class ArrayCopyTest {
         }
     }
 
-    /** Runs in a virtual machine of its own, too. */
+    /** Also runs in a separate JVM. */
     static final class Copies {
         private Copies() {}
 

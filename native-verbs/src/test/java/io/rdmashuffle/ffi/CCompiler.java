@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Runs {@code cc} and what it made; sources and results stay in the directory given. */
+/** Runs {@code cc} and the compiled program; files stay in the given directory. */
 final class CCompiler {
     /** How a command ended, and all that it printed. */
     record Result(boolean ok, String output) {}

@@ -156,7 +156,7 @@ class CallingConventionTest {
     }
 
     @Test
-    void everyArgumentAndResultOfTheConnectionManagerArrives() throws Exception {
+    void connectionManagerArgumentsAndResultsArrive() throws Exception {
         assertThat(functions(RdmaCm.class)).hasSizeGreaterThan(24);
         callAll(RdmaCm.class);
     }

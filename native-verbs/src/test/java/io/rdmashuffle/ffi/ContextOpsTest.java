@@ -221,7 +221,7 @@ class ContextOpsTest {
     }
 
     @Test
-    void whatIsNotThereIsNotSupported() {
+    void absentFunctionIsNotSupported() {
         int missing = Errno.EOPNOTSUPP.number();
         assertThat(ContextOps.ibv_query_device_ex(fake.fake_context(1, REACH, 0), 0, at))
                 .isEqualTo(missing);

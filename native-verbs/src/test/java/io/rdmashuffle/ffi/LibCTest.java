@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The C library itself: what is mapped is the file, and what fails says why. */
+/** Tests of C library calls: mappings show the file, and failures have a reason. */
 @Tag("unit")
 @Timeout(60)
 class LibCTest {
@@ -27,7 +27,7 @@ class LibCTest {
     }
 
     @Test
-    void whatIsStoredInAMappingIsInTheFile() throws Exception {
+    void storesToAMappingReachTheFile() throws Exception {
         long seed = System.nanoTime();
         System.out.println("LibCTest seed " + seed);
         Path file = directory.resolve("mapped");

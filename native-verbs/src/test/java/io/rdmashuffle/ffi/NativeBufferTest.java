@@ -104,7 +104,7 @@ class NativeBufferTest {
     }
 
     @Test
-    void saysHowMuchThereWasNot() {
+    void allocationFailureNamesTheSize() {
         assertThatThrownBy(() -> new NativeBuffer(1L << 60))
                 .isInstanceOf(OutOfMemoryError.class)
                 .hasMessageContaining("1152921504606846976 bytes");

@@ -94,7 +94,7 @@ class PageBufferTest {
     }
 
     @Test
-    void saysWhatThereWasNot() {
+    void mappingFailureNamesTheSize() {
         assertThatThrownBy(() -> NativeBuffer.ofPages(1L << 60))
                 .isInstanceOf(NativeException.class)
                 .hasMessageContaining("mmap(length=1152921504606846976, MAP_SHARED): ENOMEM (12)");

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** How completions and device events are told. */
+/** Tests of completions and device events. */
 @Tag("rdma")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
@@ -128,8 +128,8 @@ class CompletionTest {
     }
 
     @Test
-    void whatIsPostedToAFailedPairIsFlushed() {
-        loopback.device.assume(!loopback.device.isOf("siw"), "flushes of what is posted to a queue pair in error");
+    void requestsOnAFailedQueuePairAreFlushed() {
+        loopback.device.assume(!loopback.device.isOf("siw"), "flushes of requests posted to a queue pair in error");
         loopback.client.fail();
         chain.send(33, memory.at(0), 10, memory.localKey(), false);
         assertThat(loopback.client.post(chain)).isEqualTo(1);

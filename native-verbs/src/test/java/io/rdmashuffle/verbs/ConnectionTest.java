@@ -150,7 +150,7 @@ class ConnectionTest {
     }
 
     @Test
-    void saysThatAnAddressHasNoDevice() throws Exception {
+    void addressWithoutADeviceIsReported() throws Exception {
         try (EventChannel events = EventChannel.open(device.library());
                 CmId id = events.createId()) {
             assertThatThrownBy(() -> id.bind(new InetSocketAddress(InetAddress.getByName("192.0.2.1"), 0)))

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is made of a device's answers; offsets of verbs.h written out. */
+/** Tests of device queries, with explicit offsets of verbs.h. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)

@@ -79,7 +79,7 @@ class DeviceSearchTest {
     }
 
     @Test
-    void whatASearchFailsWithReachesItsCaller() {
+    void searchFailureReachesItsCaller() {
         device.answer("ibv_get_device_list", arguments -> {
             LastError.setLastError(Runtime.getSystemRuntime(), Errno.ENOSYS.number());
             return 0;

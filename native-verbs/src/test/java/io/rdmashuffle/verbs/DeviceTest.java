@@ -45,7 +45,7 @@ class DeviceTest {
     }
 
     @Test
-    void tellsLimits() {
+    void reportsLimits() {
         try (Context context = open()) {
             DeviceLimits limits = context.limits();
             System.out.println(device.name() + ": " + limits);
@@ -67,7 +67,7 @@ class DeviceTest {
     }
 
     @Test
-    void tellsWhatItIs() throws Exception {
+    void reportsIdentity() throws Exception {
         try (Context context = open()) {
             DeviceInfo info = context.info();
             System.out.println(info);
@@ -86,7 +86,7 @@ class DeviceTest {
     }
 
     @Test
-    void tellsPartitionKeys() {
+    void reportsPartitionKeys() {
         try (Context context = open()) {
             assertThat(context.partitionKeys(1)).allSatisfy(key -> {
                 assertThat(key.key()).isBetween(1, 0xffff);
@@ -115,7 +115,7 @@ class DeviceTest {
     }
 
     @Test
-    void tellsPortsAndAddresses() {
+    void reportsPortsAndAddresses() {
         try (Context context = open()) {
             assertThat(context.gids()).extracting(GidEntry::address).doesNotContainNull();
             if (context.transport() != Transport.IWARP) { // whose GIDs are made of the port's MAC address

@@ -5,8 +5,8 @@ import java.util.Comparator;
 import java.util.Set;
 
 /**
- * Two queue pairs on one device in one process that are connected without the connection manager, each with a
- * completion queue of its own; what they tell each other goes through bytes.
+ * Two queue pairs on one device in one process, connected without the connection manager, each with its own completion
+ * queue; addresses are exchanged as bytes.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> closing it closes everything.
  */

@@ -241,7 +241,7 @@ final class Examples {
                         memory.allocate(4096, Duration.ofSeconds(10)).get()) {
             memory.connection().write(local.slice(0, 4096), given.region()).get();
             System.out.println(server.usedBytes() + " bytes are in use");
-        } // given back; what a peer leaves behind is freed when its connection ends
+        } // released, as is the rest when the connection ends
         // end
         server.close();
     }
@@ -394,7 +394,7 @@ final class Examples {
             }
             window.rebound(key); // give key to the peer: it reads these 100 bytes and nothing else
             chain.clear();
-            pair.post(chain.invalidate(2, key)); // and take it back
+            pair.post(chain.invalidate(2, key)); // and revoke it
             while (queue.poll(completions) == 0) {
                 Thread.onSpinWait();
             }

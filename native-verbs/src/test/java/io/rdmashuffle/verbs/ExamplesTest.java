@@ -158,7 +158,7 @@ class ExamplesTest {
         }
     }
 
-    /** Gives the client the key of a window, which it gives back. */
+    /** Gives the client the key of a window, which it invalidates. */
     private static void sendInvalidating(Loopback loopback, Memory local, Memory remote) {
         try (MemoryWindow window = loopback.domain.allocateMemoryWindow(MemoryWindow.Type.TWO);
                 SendRequests chain = new SendRequests(1, 1);

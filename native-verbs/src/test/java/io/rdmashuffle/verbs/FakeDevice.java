@@ -53,7 +53,7 @@ public final class FakeDevice implements AutoCloseable {
 
     /** What a function does instead of succeeding without a trace. */
     public interface Answer {
-        /** Returns what the function returns, null for what it would have without this. */
+        /** Returns the result of the function; null for its default. */
         @Nullable
         Number to(Object[] arguments);
     }

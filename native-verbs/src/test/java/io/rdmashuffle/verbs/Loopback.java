@@ -101,7 +101,7 @@ final class Loopback implements AutoCloseable {
         return new ConnectionParameters(pair, DEPTH, DEPTH, 5, rnrRetries, new byte[0]);
     }
 
-    /** Checks what the device says of a queue pair; siw, as of Linux 6.1, says RESET whatever happens. */
+    /** Checks the state that the device reports of a queue pair; siw of Linux 6.1 always reports RESET. */
     static void assertState(RdmaTestDevice device, QueuePair pair, QueuePair.State expected) {
         QueuePair.State state = pair.state();
         if (state != expected && !(device.isOf("siw") && state == QueuePair.State.RESET)) {
@@ -110,8 +110,8 @@ final class Loopback implements AutoCloseable {
     }
 
     /**
-     * Waits until what a WRITE that is complete has written is there: on iWARP it is complete when TCP has it, but a
-     * READ behind it reads what it wrote.
+     * Waits until the bytes of a completed WRITE have arrived: on iWARP it completes when TCP has it, but a later READ
+     * sees its bytes.
      */
     void awaitArrival(Memory local, Memory remote) {
         if (iwarp) {

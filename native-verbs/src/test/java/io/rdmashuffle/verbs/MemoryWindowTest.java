@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Memory windows of both types: what is given can be read, what is taken back is refused. */
+/** Tests of memory windows of both types: open windows can be read, revoked ones are refused. */
 @Tag("rdma")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)

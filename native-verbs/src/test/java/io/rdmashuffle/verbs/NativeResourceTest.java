@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Ownership: who closes whom, in which order, and what happens to those who come late. */
+/** Tests of ownership: closing of children, order, and use after close. */
 @Tag("unit")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
@@ -53,7 +53,7 @@ class NativeResourceTest {
 
     /** What a call is given beside its own object may be freed as well. */
     @Test
-    void whatIsClosedIsGivenToNoCall() {
+    void closedHandleIsPassedToNoCall() {
         Context context = device.open();
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionChannel channel = context.createCompletionChannel();
@@ -87,7 +87,7 @@ class NativeResourceTest {
 
     /** Who is refused because of another object must not keep its own from being closed. */
     @Test
-    void whoIsRefusedIsInUseNoMore() {
+    void refusedAcquireReleasesItsReference() {
         Context context = device.open();
         ProtectionDomain domain = context.allocateProtectionDomain();
         CompletionQueue queue = context.createCompletionQueue(1, null);

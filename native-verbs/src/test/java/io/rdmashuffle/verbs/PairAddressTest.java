@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The bytes that two sides exchange, and what is refused of them. */
+/** Tests of exchanged addresses, and of refused ones. */
 @Tag("unit")
 @Timeout(60)
 class PairAddressTest {
@@ -50,7 +50,7 @@ class PairAddressTest {
     }
 
     @Test
-    void whatIsNoAddressIsRefused() throws Exception {
+    void malformedAddressIsRefused() throws Exception {
         byte[] good = address("10.77.0.1").encode();
         assertThatIllegalArgumentException().isThrownBy(() -> PairAddress.decode(new byte[0]));
         assertThatIllegalArgumentException()

@@ -80,7 +80,7 @@ public record RdmaTestDevice(VerbsLibrary library, String name, InetAddress addr
         return name.replaceFirst("_?\\d+$", "");
     }
 
-    /** Skips a test of what iWARP does not have. */
+    /** Skips a test of a feature that iWARP lacks. */
     public void assumeInfiniBand(String what) {
         Assumptions.assumeFalse(iwarp(), () -> "iWARP does not have " + what);
     }

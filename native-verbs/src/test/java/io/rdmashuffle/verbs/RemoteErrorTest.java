@@ -118,13 +118,13 @@ class RemoteErrorTest {
     @Test
     void queuePairWithoutTheRight() {
         connect(6, Set.of(Access.REMOTE_WRITE), Memory.ALL);
-        loopback.device.assume(!loopback.device.isOf("siw"), "a check of what a queue pair allows its peer");
+        loopback.device.assume(!loopback.device.isOf("siw"), "a check of the rights of a queue pair's peer");
         read(remote.at(0), remote.remoteKey());
         assertRefused(CompletionStatus.REMOTE_ACCESS_ERROR, CompletionStatus.REMOTE_INVALID_REQUEST);
     }
 
     @Test
-    void whatComesBehindIsFlushed() {
+    void laterRequestsAreFlushed() {
         connect(6, Loopback.REMOTE, Memory.ALL);
         read(remote.at(0), remote.remoteKey() ^ 0x7700)
                 .read(2, local.at(0), 1, local.localKey(), remote.at(0), remote.remoteKey(), true);

@@ -38,7 +38,7 @@ class SocketAddressesTest {
     }
 
     @Test
-    void whatIsNotSetIsNone() {
+    void unsetAddressIsNull() {
         try (NativeBuffer sockaddr = new NativeBuffer(128)) {
             assertThat(SocketAddresses.decode(sockaddr.address())).isNull();
         }

@@ -28,7 +28,7 @@ class WaitSetTest {
     }
 
     @Test
-    void whoWaitsForEverIsWoken() throws InterruptedException {
+    void wakeUpEndsAnUnboundedWait() throws InterruptedException {
         waits.add(unready);
         Thread waker = new Thread(() -> {
             // Long enough to see a wait that ends at once; one that has not begun by then is woken as well.

@@ -49,7 +49,7 @@ final class Atomic extends Work {
         return swaps;
     }
 
-    /** Sets what the next compare-and-swap compares with, and what it sets. */
+    /** Sets the expected and the new value of the next compare-and-swap. */
     void expect(long expected, long value) {
         addendOrExpected = expected;
         desired = value;

@@ -25,7 +25,7 @@ interface CompletionTarget extends Timed {
     /** Returns whether a device event is about this end's queue. */
     boolean isSubjectOf(AsyncEvent event);
 
-    /** Learns that its queue pair, in error, takes no more from its shared receives; on the progress thread. */
+    /** Notifies that its queue pair, in error, consumes no further shared receives; on the progress thread. */
     default void lastReceiveReached() {}
 
     /** Returns the work request id of an operation; {@code slot} is the lower half of the diagram. */

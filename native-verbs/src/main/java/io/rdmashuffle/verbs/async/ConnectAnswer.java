@@ -5,7 +5,7 @@ import io.rdmashuffle.verbs.ConnectionParameters;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What a listener answers to a {@link ConnectRequest}.
+ * Answer of a listener to a {@link ConnectRequest}.
  *
  * <p><b>Threading:</b> immutable.
  */
@@ -60,7 +60,7 @@ public final class ConnectAnswer {
         return accepted;
     }
 
-    /** Returns what goes to the peer. */
+    /** Returns the bytes for the peer. */
     byte[] privateData() {
         return privateData;
     }

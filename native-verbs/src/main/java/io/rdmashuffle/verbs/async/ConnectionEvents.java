@@ -42,7 +42,7 @@ final class ConnectionEvents {
         handlers.remove(id);
     }
 
-    /** Takes the events that are there. */
+    /** Handles all pending events. */
     void take() {
         for (CmEvent event = channel.nextEvent(); event != null; event = channel.nextEvent()) {
             handlers.getOrDefault(event.id(), others).accept(event);

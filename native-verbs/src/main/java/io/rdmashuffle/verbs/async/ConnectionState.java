@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A queue pair with what is outstanding on it, from creation to the last flushed completion.
+ * Queue pair with its outstanding operations, from creation to the last flushed completion.
  *
  * <pre>
  *  open --failure, close, disconnect--> draining --nothing outstanding, or 2 s--> over
@@ -30,13 +30,15 @@ import org.jspecify.annotations.Nullable;
  * of a queue pair that is destroyed earlier would be lost to all others.
  *
  * <p><b>Threading:</b> any thread posts; only the progress thread completes and ends. One lock guards the queues;
- * futures and handlers are told without it.
+ * futures and handlers are completed without it.
  *
  * <p><b>Ownership:</b> owns its queue pair, queues, id and scratch memory.
  */
 final class ConnectionState implements CompletionTarget {
     private static final long DRAIN_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(2);
-    /** A device that tells of the last shared receive does so within milliseconds; soft-RoCE tells nothing. */
+    /**
+     * Timeout of the event for the last shared receive, which devices send within milliseconds; soft-RoCE sends none.
+     */
     private static final long LAST_RECEIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     /** Shortest time for which an idle connection lets its thread sleep. */
@@ -105,7 +107,7 @@ final class ConnectionState implements CompletionTarget {
         return ended;
     }
 
-    /** Sets the timeout of what is posted from now on; receives have none. */
+    /** Sets the timeout of later operations; receives have none. */
     void operationTimeout(long nanos) {
         timeoutNanos = nanos;
     }
@@ -178,7 +180,7 @@ final class ConnectionState implements CompletionTarget {
         progress.wakeBefore(deadline);
     }
 
-    /** Returns how many the device has taken, or will give back when the connection ends. */
+    /** Returns the number of receives that the device has consumed, or will flush when the connection ends. */
     private int take(WorkQueue queue, List<? extends Operation> operations, long deadline) {
         try {
             return queue.post(operations, deadline);
@@ -256,7 +258,7 @@ final class ConnectionState implements CompletionTarget {
         return reason;
     }
 
-    /** Takes an event of an established connection. */
+    /** Handles an event of an established connection. */
     void handle(CmEvent event) {
         if (event.type() == CmEvent.Type.DISCONNECTED || event.type() == CmEvent.Type.DEVICE_REMOVAL) {
             fail(new IOException("peer " + peer + ": " + event.describe()));
@@ -302,7 +304,7 @@ final class ConnectionState implements CompletionTarget {
                 if (next <= now) {
                     late = sends.operations().markOverdue(now);
                 }
-                // What is posted meanwhile is not due before that, and so need not wake the thread.
+                // Later operations are not due before that, and need not wake the thread.
                 next = Math.min(next, after(now, Math.max(timeoutNanos, MIN_SLEEP_NANOS)));
             } else {
                 boolean empty =

@@ -4,7 +4,7 @@ package io.rdmashuffle.verbs.async;
 import io.rdmashuffle.verbs.ProtectionDomain;
 
 /**
- * What requests on a device may be.
+ * Operations that a device supports, with their limits.
  *
  * @param domain whose regions they may name
  * @param deviceName for messages

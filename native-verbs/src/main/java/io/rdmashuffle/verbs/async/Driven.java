@@ -7,8 +7,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a progress thread drives. Connections come and go seldom, and completions all the time: what is here is replaced
- * as a whole, so that neither a look at all nor finding one by its number takes a lock or makes garbage.
+ * Copy-on-write set of the connections of a progress thread. Connections change seldom, completions arrive all the
+ * time, so iteration and lookup by number need no lock and create no garbage.
  *
  * <p><b>Threading:</b> thread-safe.
  */
@@ -50,7 +50,7 @@ final class Driven {
         return all.length == 0;
     }
 
-    /** Returns what completions are dispatched to. */
+    /** Returns the target of completions. */
     Stream<CompletionTarget> targets() {
         return targets(all);
     }

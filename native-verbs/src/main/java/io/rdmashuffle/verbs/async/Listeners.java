@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> the endpoint's, which closes those that are left.
+ * <p><b>Ownership:</b> owned by the endpoint, which closes remaining ones.
  */
 final class Listeners implements AutoCloseable {
     private final Map<Integer, RdmaListener> byPort = new ConcurrentHashMap<>();
@@ -28,7 +28,7 @@ final class Listeners implements AutoCloseable {
     }
 
     /**
-     * Has the listener at its port answer a request, or rejects it.
+     * Passes a request to the listener at its port, or rejects it.
      *
      * @param open whether the endpoint can take connections
      */
@@ -39,7 +39,7 @@ final class Listeners implements AutoCloseable {
             try (CmId peer = request.id()) {
                 peer.reject(new byte[0]);
             } catch (NativeException e) {
-                // Its peer has given up, and is told nothing.
+                // Its peer has given up, and gets no answer.
             }
         } else {
             listener.answer(request);

@@ -24,10 +24,10 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> any thread may use and close it; accesses to the bytes are not ordered.
  *
  * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#allocate} or {@link RdmaEndpoint#register} closes it; closing
- * the endpoint closes what is left. An operation in flight keeps it open: {@link #close()} then throws and changes
- * nothing. Closing takes the rkey back, so that later requests of peers fail with REMOTE_ACCESS_ERROR; then it frees
- * memory that was allocated with the region, lets go of a caller's buffer, and leaves memory that was given by its
- * address to its owner, who must keep it mapped until then.
+ * the endpoint closes the rest. An operation in flight keeps it open: {@link #close()} then throws and changes nothing.
+ * Closing revokes the rkey, so that later requests of peers fail with REMOTE_ACCESS_ERROR. Then it frees memory that
+ * was allocated with the region, releases a caller's buffer, and leaves memory registered by address to its owner, who
+ * must keep it mapped until then.
  */
 public final class LocalRegion implements AutoCloseable {
     private static final Set<Access> WRITING =
@@ -42,7 +42,7 @@ public final class LocalRegion implements AutoCloseable {
     private final Consumer<LocalRegion> onClose;
     /** Allocated with the region; null if the memory is the caller's. */
     private final @Nullable NativeBuffer allocated;
-    /** Reachable until the device has let go of its memory. */
+    /** Reachable until the device has released its memory. */
     private volatile @Nullable ByteBuffer buffer;
     /** Accesses and operations going on; CLOSED once closed. */
     private final AtomicInteger uses = new AtomicInteger();
@@ -237,7 +237,7 @@ public final class LocalRegion implements AutoCloseable {
     }
 
     /**
-     * Takes the rkey back, and frees the memory if it was allocated with the region; idempotent.
+     * Revokes the rkey, and frees the memory if it was allocated with the region; idempotent.
      *
      * @throws IllegalStateException while operations use the region
      */
@@ -277,7 +277,7 @@ public final class LocalRegion implements AutoCloseable {
         }
     }
 
-    /** The memory goes only after the device has let go of it: if that fails, it is kept. */
+    /** Frees the memory only after the device has released it; if that fails, it is kept. */
     private void free() {
         try {
             registration.close();

@@ -4,8 +4,7 @@ package io.rdmashuffle.verbs.async;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How much memory all peers of a {@link MemoryServer} have, and may have, counted in pages of {@value #PAGE_BYTES}
- * bytes.
+ * Memory used by all peers of a {@link MemoryServer}, and its limit, counted in pages of {@value #PAGE_BYTES} bytes.
  *
  * <p><b>Threading:</b> changed by one thread, read by any.
  */
@@ -37,12 +36,12 @@ final class MemoryBudget {
         return pages * PAGE_BYTES;
     }
 
-    /** Takes back what was counted. */
+    /** Releases counted bytes. */
     void giveBack(long countedBytes) {
         usedBytes.addAndGet(-countedBytes);
     }
 
-    /** Returns why there is no room, for a peer. */
+    /** Returns the reason why there is no room, for a peer. */
     String describeRoom() {
         return usedBytes + " of " + maxBytes + " bytes are in use";
     }

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What {@link RemoteMemory} and {@link MemoryServer} send each other: each request has one answer with its id.
+ * Message between {@link RemoteMemory} and {@link MemoryServer}: each request has one answer with its id.
  *
  * <pre>
  *  0      4      8         16        24     28      32            128
@@ -14,10 +14,10 @@ import java.nio.charset.StandardCharsets;
  *  +------+------+---------+---------+------+-------+-------------+
  * </pre>
  *
- * @param type what is asked or answered
- * @param id of the allocation, chosen by who asks for it
- * @param region the length asked for, or the memory that was granted
- * @param text why it was refused
+ * @param type kind of request or answer
+ * @param id id of the allocation, chosen by the client
+ * @param region the requested length, or the granted memory
+ * @param text reason of a refusal
  */
 record MemoryMessage(Type type, int id, RemoteRegion region, String text) {
     static final int BYTES = 128;
@@ -26,9 +26,9 @@ record MemoryMessage(Type type, int id, RemoteRegion region, String text) {
 
     /** Kinds of messages. */
     enum Type {
-        /** Asks for memory. */
+        /** Requests memory. */
         ALLOCATE(1),
-        /** Gives memory back. */
+        /** Releases memory. */
         FREE(2),
         /** Grants memory. */
         GRANTED(3),

@@ -13,17 +13,17 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Gives memory of this process to peers that ask for it, up to a bound: see {@link RemoteMemory}.
+ * Server that allocates memory of this process for peers, up to a bound: see {@link RemoteMemory}.
  *
- * <p>What a peer was given is freed when it gives it back, when its connection ends, or when this is closed. All peers
- * together never have more than the bound, counted in pages of 4096 bytes: a byte that is registered pins a page. A
- * peer that has been admitted needs no further right.
+ * <p>Memory is freed when its peer releases it, when the peer's connection ends, or when the server is closed. All
+ * peers together never have more than the bound, counted in pages of 4096 bytes: a byte that is registered pins a page.
+ * A peer that has been admitted needs no further right.
  *
  * <p><b>Threading:</b> thread-safe. Memory is allocated and freed by a thread {@code rdma-memory-N}: pinning takes too
  * long for a progress thread.
  *
- * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#serveMemory} closes it; closing the endpoint closes what is
- * left. Owns its listener, its connections and all memory that peers have.
+ * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#serveMemory} closes it; closing the endpoint closes the rest.
+ * Owns its listener, its connections and all memory that peers have.
  */
 public final class MemoryServer implements AutoCloseable {
     private static final AtomicInteger THREADS = new AtomicInteger();
@@ -40,7 +40,7 @@ public final class MemoryServer implements AutoCloseable {
 
     private volatile boolean closed;
 
-    /** Makes the listener of a server; in {@link RdmaEndpoint}. */
+    /** Factory of a server's listener; in {@link RdmaEndpoint}. */
     interface Listen {
         RdmaListener with(Function<ConnectRequest, ConnectAnswer> admission, Consumer<RdmaConnection> preparation);
     }
@@ -94,7 +94,7 @@ public final class MemoryServer implements AutoCloseable {
         try {
             worker.execute(task);
         } catch (RejectedExecutionException e) {
-            // Closed: what the task would free is freed, and what it would allocate is not wanted.
+            // Closed: memory is already freed, and allocations are no longer needed.
         }
     }
 

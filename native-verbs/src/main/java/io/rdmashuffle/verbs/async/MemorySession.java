@@ -34,14 +34,14 @@ final class MemorySession {
 
     private boolean over;
 
-    /** Memory that the peer has, and what it counts. */
+    /** Memory of the peer, with its counted bytes. */
     private record Given(LocalRegion region, long countedBytes) {}
 
     /**
      * Prepares to serve a peer.
      *
      * @param worker allocates and frees; runs one task at a time
-     * @param onEnd is told once the connection has ended
+     * @param onEnd runs once the connection has ended
      */
     MemorySession(
             MemoryBudget budget,
@@ -63,7 +63,7 @@ final class MemorySession {
         CompletableFuture<Void> unused = connection.ended().thenAccept(reason -> worker.execute(this::freeAll));
     }
 
-    /** Has the connection end and all memory freed; waits for neither. */
+    /** Ends the connection and frees all memory, without waiting. */
     void close() {
         connection.fail(new IOException("the memory server was closed"));
         worker.execute(this::freeAll);
@@ -131,7 +131,7 @@ final class MemorySession {
 
     private void free(@Nullable Given memory) {
         if (memory != null) {
-            // Nothing of this process uses it. If the device does not let go of it, it stays counted.
+            // This process does not use it. If the device does not release it, it stays counted.
             memory.region().close();
             budget.giveBack(memory.countedBytes());
         }

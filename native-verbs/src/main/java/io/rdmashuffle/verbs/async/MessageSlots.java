@@ -39,7 +39,7 @@ final class MessageSlots {
                 connection.ended().thenAccept(reason -> region.closeWhenUnused(LocalRegion.closeDeadline()));
     }
 
-    /** Returns how many slots there are in each direction. */
+    /** Returns the number of slots per direction. */
     int count() {
         return count;
     }
@@ -78,7 +78,7 @@ final class MessageSlots {
         return connection.send(region.slice(offset, MemoryMessage.BYTES));
     }
 
-    /** Ends the connection if something fails that no future tells of, such as a peer that does not keep the rules. */
+    /** Ends the connection after a failure without a future, such as a protocol violation of the peer. */
     void guard(Runnable step) {
         try {
             step.run();

@@ -27,7 +27,7 @@ abstract class Operation {
         return work;
     }
 
-    /** Returns what messages call it. */
+    /** Returns its name in messages. */
     final String name() {
         return work.toString();
     }
@@ -38,13 +38,13 @@ abstract class Operation {
     /** Allows it to be posted again. */
     abstract void unclaim();
 
-    /** Tells of the success; not under a lock, with the memory given back. */
+    /** Reports success; without a lock, after the memory was released. */
     abstract void succeeded();
 
-    /** Tells of the failure; not under a lock. */
+    /** Reports failure; without a lock. */
     abstract void failed(Throwable reason);
 
-    /** Ends with a failure what was begun, and could not be posted since the connection has ended. */
+    /** Fails a started operation that could not be posted because the connection has ended. */
     abstract void refuse(Throwable reason, Progress progress);
 
     /**
@@ -77,7 +77,7 @@ abstract class Operation {
         overdue = false;
     }
 
-    /** Returns where it is in its table, until it has ended. */
+    /** Returns its slot in the table, until it has ended. */
     final int slot() {
         return slot;
     }

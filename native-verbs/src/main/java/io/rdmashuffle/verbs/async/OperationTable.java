@@ -26,7 +26,7 @@ final class OperationTable {
         }
     }
 
-    /** Throws {@link RejectedExecutionException} unless so many slots are free. */
+    /** Throws {@link RejectedExecutionException} unless {@code count} slots are free. */
     void requireFree(int count) {
         if (freeCount < count) {
             throw new RejectedExecutionException(operations.length - freeCount + " " + what
@@ -36,7 +36,7 @@ final class OperationTable {
         }
     }
 
-    /** Puts an operation into a free slot; throws {@link RejectedExecutionException} if there is none. */
+    /** Stores an operation in a free slot; throws {@link RejectedExecutionException} if there is none. */
     int put(Operation operation) {
         requireFree(1);
         int slot = free[--freeCount];
@@ -44,7 +44,7 @@ final class OperationTable {
         return slot;
     }
 
-    /** Empties a slot; returns what was in it, null if nothing. */
+    /** Clears a slot; returns its operation, or null. */
     @Nullable
     Operation take(int slot) {
         Operation operation = operations[slot];

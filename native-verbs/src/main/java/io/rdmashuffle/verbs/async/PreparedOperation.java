@@ -14,17 +14,17 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * </pre>
  *
  * <p>The memory is in use from {@link #post()} until the handler is called, and the region can be closed before and
- * after. Each post that does not throw ends with one call of the handler: with success, or with what a future would
- * have failed with. That goes for a connection that has ended, too, at whatever moment: the handler is told, soon. It
- * should not post again then, as it would be told again, without end.
+ * after. Each post that does not throw ends with one call of the handler: with success, or with the exception of a
+ * future. That includes connections that have ended. The handler must not post again then, because it would be called
+ * again, without end.
  *
  * <p>Between posts the operation may {@linkplain #at(long, long) move}, so that a few stream through a large region.
  *
  * <p><b>Threading:</b> thread-safe. The handler runs on the connection's progress thread and must not block; it may
- * post this operation again, or others. Another thread should wait for the handler: the memory is free, and the
- * operation can be posted, a moment before it is called, and what the one posting brought is gone with the next.
+ * post this operation again, or others. Other threads should wait for the handler: the operation can be posted again a
+ * moment before the handler is called, and the next post discards results.
  *
- * <p><b>Ownership:</b> holds nothing but itself while it is idle: nothing is to be closed.
+ * <p><b>Ownership:</b> needs no close: an idle operation holds no resources.
  */
 public final class PreparedOperation extends Operation {
     private final ConnectionState connection;
@@ -33,17 +33,17 @@ public final class PreparedOperation extends Operation {
     private final List<Operation> alone = List.of(this);
     private final AtomicBoolean claimed = new AtomicBoolean();
 
-    /** Is told how postings end. If a method throws, the connection ends for that reason. */
+    /** Handler of completed posts. If a method throws, the connection ends for that reason. */
     public interface Handler {
         /**
-         * Takes the success of a posting.
+         * Handles the success of a posting.
          *
          * @param operation may be posted again; knows the result until then
          */
         void succeeded(PreparedOperation operation);
 
         /**
-         * Takes the failure of a posting; the connection has ended, or is about to.
+         * Handles the failure of a posting; the connection has ended, or is about to.
          *
          * @param operation names itself in messages
          * @param reason {@link io.rdmashuffle.verbs.WorkFailedException}, or another {@link java.io.IOException} if it
@@ -75,7 +75,7 @@ public final class PreparedOperation extends Operation {
     }
 
     /**
-     * Has what is posted from now on use other memory of the same regions, in the same length.
+     * Moves later posts to other memory of the same regions, with the same length.
      *
      * @param localOffset of the first byte in the local region; 0 for an atomic
      * @param remoteOffset of the first byte in the remote memory that it was prepared with; 0 for a SEND or a receive
@@ -89,7 +89,7 @@ public final class PreparedOperation extends Operation {
     }
 
     /**
-     * Has what is posted from now on use other memory of the same regions.
+     * Moves later posts to other memory of the same regions.
      *
      * @param localOffset of the first byte in the local region; 0 for an atomic
      * @param remoteOffset of the first byte in the remote memory that it was prepared with; 0 for a SEND or a receive

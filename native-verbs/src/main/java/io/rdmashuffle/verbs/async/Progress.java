@@ -16,12 +16,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread of an endpoint: takes completions and other events, enforces timeouts, runs tasks of other threads.
+ * Thread of an endpoint: polls completions and other events, enforces timeouts, runs tasks of other threads.
  *
- * <p>Sleeps on the descriptors of its completion channel and of what else it watches; the order that loses no
- * completion is: take the channel's event, arm, poll until empty, sleep.
+ * <p>Sleeps on the descriptors of its completion channel and of other watched sources. The order that loses no
+ * completion: read the channel's event, arm, poll until empty, sleep.
  *
- * <p>When the device fails, all connections end at once and the thread stays, to refuse what is still asked of it.
+ * <p>When the device fails, all connections end at once, and the thread remains to refuse later requests.
  *
  * <p><b>Threading:</b> {@link #run} is the thread; all other methods may be called by any, {@link #watch} before the
  * start only.
@@ -64,7 +64,7 @@ final class Progress implements Runnable {
      *
      * @param number its number in the wait set
      * @param ofDevice whether it fails with the device
-     * @param take takes what has arrived
+     * @param take processes arrived events
      */
     private record Watched(int number, boolean ofDevice, Runnable take) {}
 
@@ -84,7 +84,7 @@ final class Progress implements Runnable {
         thread.setDaemon(true);
     }
 
-    /** Has something run on the thread whenever a descriptor is readable. */
+    /** Runs a task on the thread whenever a descriptor is readable. */
     void watch(int descriptor, boolean ofDevice, Runnable take) {
         watched.add(new Watched(waits.add(descriptor), ofDevice, take));
     }
@@ -166,7 +166,7 @@ final class Progress implements Runnable {
                 .forEach(target -> execute(() -> target.fail(new IOException("device event: " + event.description()))));
     }
 
-    /** Tells the connection that a device event is about, if it is one of this thread. */
+    /** Notifies the connection that a device event is about, if it is one of this thread. */
     void lastReceiveOf(AsyncEvent event) {
         driven.targets()
                 .filter(target -> target.isSubjectOf(event))
@@ -199,7 +199,7 @@ final class Progress implements Runnable {
         });
     }
 
-    /** Returns why the device was given up or the thread died, null if neither happened. */
+    /** Returns the reason why the device was abandoned or the thread died; null if neither happened. */
     @Nullable
     Throwable broken() {
         return broken;
@@ -265,12 +265,12 @@ final class Progress implements Runnable {
         return more;
     }
 
-    /** Takes at least the completions that are there; on the thread, and not while one is being taken. */
+    /** Polls at least the pending completions; on the thread, and not while one is being taken. */
     void takeCompletions() {
         takeCompletions(entries);
     }
 
-    /** Takes completions until there is none, or enough have been taken; returns whether there may be more. */
+    /** Polls completions until there is none, or enough have been taken; returns whether there may be more. */
     private boolean takeCompletions(int enough) {
         int taken = 0;
         while (broken == null && taken < enough) {

@@ -20,7 +20,7 @@ final class ProgressThreads {
     private final List<Progress> threads;
 
     /**
-     * Takes threads that have not started.
+     * Accepts threads that have not started.
      *
      * @param threads at least one
      */
@@ -83,13 +83,13 @@ final class ProgressThreads {
         }
     }
 
-    /** Gives up the device: ends all connections without waiting for it, and refuses what comes. */
+    /** Abandons the device: ends all connections without waiting for it, and refuses later requests. */
     void lose(String why) {
         IOException reason = new IOException(why);
         threads.forEach(thread -> thread.lose(reason));
     }
 
-    /** Returns why the device was given up or a thread died, null if neither happened. */
+    /** Returns the reason why the device was abandoned or a thread died; null if neither happened. */
     @Nullable
     Throwable broken() {
         for (Progress thread : threads) {

@@ -44,8 +44,8 @@ public final class RdmaBatch extends RdmaOperations {
     /**
      * Posts all operations, or none if this throws; it may then be called again.
      *
-     * @return completes when all have succeeded, or with the first failure once all have ended; each operation's own
-     *     future tells of it alone
+     * @return completes when all have succeeded, or with the first failure once all have ended; each operation has its
+     *     own future
      * @throws RejectedExecutionException if more operations would be in flight than the endpoint allows
      * @throws IllegalStateException if a region is closed, or the batch was posted before
      */

@@ -54,7 +54,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
         return state;
     }
 
-    /** Takes an event of the connection manager, on any thread. */
+    /** Handles an event of the connection manager, on any thread. */
     void handle(CmEvent event) {
         progress.runHere(() -> state.handle(event));
     }
@@ -128,7 +128,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      *
      * @param local part of a region of this endpoint, in which it may move
      * @param remote memory of the peer that it may move in, at least as long; it reads the beginning until it moves
-     * @param handler is told of each end
+     * @param handler receives each completion
      * @return the operation, to be posted any number of times
      */
     public PreparedOperation prepareRead(LocalSlice local, RemoteRegion remote, PreparedOperation.Handler handler) {
@@ -140,7 +140,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      *
      * @param local part of a region of this endpoint, in which it may move
      * @param remote memory of the peer that it may move in, at least as long; it writes the beginning until it moves
-     * @param handler is told of each end
+     * @param handler receives each completion
      * @return the operation, to be posted any number of times
      */
     public PreparedOperation prepareWrite(LocalSlice local, RemoteRegion remote, PreparedOperation.Handler handler) {
@@ -153,7 +153,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      * @param local part of a region of this endpoint, in which it may move
      * @param remote memory of the peer that it may move in, at least as long; it writes the beginning until it moves
      * @param immediate 32 bits for the peer's receive
-     * @param handler is told of each end
+     * @param handler receives each completion
      * @return the operation, to be posted any number of times
      */
     public PreparedOperation prepareWriteWithImmediate(
@@ -166,7 +166,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      * Prepares a SEND of local memory as a message, as {@link #send(LocalSlice)}.
      *
      * @param local part of a region of this endpoint, in which it may move
-     * @param handler is told of each end
+     * @param handler receives each completion
      * @return the operation, to be posted any number of times
      */
     public PreparedOperation prepareSend(LocalSlice local, PreparedOperation.Handler handler) {
@@ -177,7 +177,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      * Prepares a receive for one message at a time, as {@link #receive}.
      *
      * @param local part of a region of this endpoint, in which it may move
-     * @param handler is told of each end
+     * @param handler receives each completion
      * @return the operation, to be posted any number of times
      * @throws IllegalStateException if the connection takes from shared receives
      */
@@ -192,7 +192,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      * @param remote memory of the peer that it may move in, aligned to 8; it swaps the first 8 bytes until it moves
      * @param expected the value to compare with, until {@link PreparedOperation#expect} sets another
      * @param desired the value to set
-     * @param handler is told of each end
+     * @param handler receives each completion
      * @return the operation, to be posted any number of times
      * @throws UnsupportedOperationException if the device of this endpoint has no atomics
      */
@@ -206,7 +206,7 @@ public final class RdmaConnection extends RdmaOperations implements AutoCloseabl
      *
      * @param remote memory of the peer that it may move in, aligned to 8; it adds to the first 8 bytes until it moves
      * @param addend the number to add each time
-     * @param handler is told of each end
+     * @param handler receives each completion
      * @return the operation, to be posted any number of times
      * @throws UnsupportedOperationException if the device of this endpoint has no atomics
      */

@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe. Futures complete and acceptors run on progress threads and must not block them.
  *
- * <p><b>Ownership:</b> owns its device, regions, listeners and connections; closing it fails what is outstanding, then
- * frees.
+ * <p><b>Ownership:</b> owns its device, regions, listeners and connections; closing it fails outstanding operations,
+ * then releases all.
  */
 public final class RdmaEndpoint implements AutoCloseable {
     private final InetAddress local;
@@ -129,7 +129,7 @@ public final class RdmaEndpoint implements AutoCloseable {
 
     /**
      * Allocates memory with just these rights. On iWARP {@code LOCAL_WRITE} includes {@code REMOTE_WRITE}: a READ
-     * writes what it brings as a peer would.
+     * writes its target as a peer would.
      *
      * @param lengthBytes at least 1
      * @param rights what this process and its peers may do
@@ -145,7 +145,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * Registers a direct buffer, a mapped file for example, with every right that it can have: a read-only one may be
      * read by peers.
      *
-     * @param buffer a direct one; what it has from its position to its limit is registered
+     * @param buffer a direct one; registered from its position to its limit
      * @return a region over the same bytes, which the caller closes; it keeps the buffer reachable until then
      * @throws IllegalArgumentException if the buffer is on the heap or has nothing between position and limit
      * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low; EFAULT, EOPNOTSUPP: the
@@ -159,7 +159,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * Registers a direct buffer, a mapped file for example, with just these rights; on iWARP as
      * {@link #allocate(long, Set)} says.
      *
-     * @param buffer a direct one; what it has from its position to its limit is registered
+     * @param buffer a direct one; registered from its position to its limit
      * @param rights what this process and its peers may do
      * @return a region over the same bytes, which the caller closes; it keeps the buffer reachable until then
      * @throws IllegalArgumentException if the buffer is on the heap, has nothing between position and limit, or is
@@ -174,7 +174,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     /**
      * Registers memory by its address: huge pages, files longer than a buffer, memory of another library. The caller
      * keeps it mapped until the region is closed, which closing this endpoint does too; otherwise accesses of this
-     * process to the region end the virtual machine.
+     * process to the region crash the JVM.
      *
      * @param address first byte
      * @param lengthBytes at least 1
@@ -276,7 +276,7 @@ public final class RdmaEndpoint implements AutoCloseable {
      * @return the receives, which the caller closes
      * @throws UnsupportedOperationException if the device has no shared receive queues, as some iWARP devices
      * @throws IllegalArgumentException if a number is out of range, or above what the device has
-     * @throws IOException if a completion queue has no room for so many: {@link EndpointOptions#maxCompletions()}
+     * @throws IOException if a completion queue has no room for that many: {@link EndpointOptions#maxCompletions()}
      * @throws io.rdmashuffle.ffi.NativeException ENOMEM: the limit of locked memory is too low
      */
     public SharedReceives shareReceives(int count, int messageBytes, SharedReceives.Handler handler)
@@ -310,7 +310,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Connects to a listener, which decides by what is sent along.
+     * Connects to a listener, which decides by the private data.
      *
      * @param remote where the peer listens
      * @param timeout until the future fails
@@ -360,7 +360,7 @@ public final class RdmaEndpoint implements AutoCloseable {
     }
 
     /**
-     * Gives memory of this process to peers, up to a bound. Without this call there is none.
+     * Serves memory of this process to peers, up to a bound. Without this call there is none.
      *
      * @param port 0 for a free one
      * @param maxBytes most that all peers together have at a time, in whole pages of 4 KiB; 0 refuses all
@@ -400,7 +400,7 @@ public final class RdmaEndpoint implements AutoCloseable {
         return RemoteMemory.over(resources, connect(remote, timeout, privateData));
     }
 
-    /** Takes an event of an id without a handler; late ones of an id that is being closed mean nothing. */
+    /** Handles an event of an id without a handler; late ones of an id that is being closed mean nothing. */
     private void dispatchOther(CmEvent event) {
         switch (event.type()) {
             case DEVICE_REMOVAL -> threads.lose(event.describe());

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> thread-safe; its admission and its acceptor run on the endpoint's first progress thread and
  * must not block.
  *
- * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#listen} closes it; closing the endpoint closes what is left.
- * Its connections live on.
+ * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#listen} closes it; closing the endpoint closes the rest. Its
+ * connections remain open.
  */
 public final class RdmaListener implements AutoCloseable {
     private static final int BACKLOG = 128;
@@ -136,7 +136,7 @@ public final class RdmaListener implements AutoCloseable {
         }
     }
 
-    /** Takes the first event after the answer: ESTABLISHED, or why the connection failed. */
+    /** Handles the first event after the answer: ESTABLISHED, or why the connection failed. */
     private void finish(RdmaConnection connection, CmEvent event) {
         if (event.type() != CmEvent.Type.ESTABLISHED) {
             connection.fail(new IOException("peer " + connection.peer() + ": " + event.describe()));

@@ -5,15 +5,15 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What can be asked of the peer of a connection: at once, by the {@link RdmaConnection}, or together with other
- * operations, in an {@link RdmaBatch}.
+ * Operations on the peer of a connection: executed at once by the {@link RdmaConnection}, or together in an
+ * {@link RdmaBatch}.
  *
  * <p>Each operation returns a future that completes exactly once: when the device has finished, so that its local
- * memory may be used again. What is posted over and over is cheaper as a {@link PreparedOperation}.
+ * memory may be used again. Repeated operations are cheaper as a {@link PreparedOperation}.
  *
  * <p>On {@linkplain io.rdmashuffle.verbs.Transport#IWARP iWARP} nothing is acknowledged: a write or a send completes
- * when TCP has it, even one that the peer's device will refuse, which then ends the connection. What must have arrived
- * needs an operation behind it that tells, such as a read: it finds what was written before it.
+ * when TCP has it, even one that the peer's device will refuse, which then ends the connection. To make sure that a
+ * write has arrived, follow it with a read, which sees all earlier writes.
  */
 public abstract class RdmaOperations {
     private final Requests requests;

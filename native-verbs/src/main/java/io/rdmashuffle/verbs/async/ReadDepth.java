@@ -14,13 +14,13 @@ record ReadDepth(int asInitiator, int asTarget) {
     /** Enough for 16 x 64 KiB on the wire. */
     static final int MAX = 16;
 
-    /** Returns what this side proposes: what its device can do, up to {@link #MAX}. */
+    /** Returns this side's proposal: the limits of its device, up to {@link #MAX}. */
     static ReadDepth of(DeviceLimits limits) {
         return new ReadDepth(Math.min(MAX, limits.maxReadsAsInitiator()), Math.min(MAX, limits.maxReadsAsTarget()));
     }
 
     /**
-     * Returns what both sides can do. A peer may ask for, or grant, more than this side's device supports.
+     * Returns the common limits of both sides. A peer may ask for, or grant, more than this side's device supports.
      *
      * @param event a CONNECT_REQUEST or CONNECT_RESPONSE, which has the peer's numbers as this side sees them
      */

@@ -6,7 +6,7 @@ import io.rdmashuffle.verbs.WorkCompletions;
 import java.util.Objects;
 import java.util.OptionalInt;
 
-/** A receive, with what is told of the message that took it. */
+/** Receive with the properties of its message. */
 final class Receive extends Work {
     private final LocalRegion region;
     private long offset;

@@ -4,20 +4,20 @@ package io.rdmashuffle.verbs.async;
 import io.rdmashuffle.verbs.SharedReceiveQueue;
 import java.io.IOException;
 
-/** Where a connection takes its receives from that has none of its own. */
+/** Source of shared receives of a connection. */
 interface ReceiveSource {
     /** Returns the queue that the connection's queue pair is made with. */
     SharedReceiveQueue queue();
 
     /**
-     * Says whether a connection can be made with the queue.
+     * Verifies that a connection can use the queue.
      *
      * @throws IOException if the source is closed
      */
     void requireOpen() throws IOException;
 
     /**
-     * Has messages of a queue pair go to the handler as this connection's, until it ends: the number may then be
+     * Routes messages of a queue pair to the handler as this connection's, until it ends: the number may then be
      * another's already.
      *
      * @throws IOException if the source is closed

@@ -5,7 +5,7 @@ import io.rdmashuffle.verbs.WorkCompletions;
 import java.util.OptionalInt;
 
 /**
- * What a receive brought.
+ * Message of a completed receive.
  *
  * @param lengthBytes bytes that arrived; for a write with immediate data, bytes written
  * @param immediate the 32 bits that the sender added, if it did

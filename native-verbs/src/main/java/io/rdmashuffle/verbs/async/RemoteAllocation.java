@@ -26,9 +26,9 @@ public final class RemoteAllocation implements AutoCloseable {
     }
 
     /**
-     * {@return the memory, for operations on connections to the same endpoint; zeroed when it was given}
+     * {@return the memory, for operations on connections to the same endpoint; zeroed initially}
      *
-     * @throws IllegalStateException once it is given back
+     * @throws IllegalStateException after it was released
      */
     public RemoteRegion region() {
         if (freed.get() != null) {
@@ -38,7 +38,7 @@ public final class RemoteAllocation implements AutoCloseable {
     }
 
     /**
-     * Gives the memory back; later requests that name it fail, and end their connection.
+     * Releases the memory; later requests that name it fail, and end their connection.
      *
      * @return completes when the peer has freed it, also if that is because the connection ended; the same one at each
      *     call
@@ -53,7 +53,7 @@ public final class RemoteAllocation implements AutoCloseable {
         return mine.copy();
     }
 
-    /** Gives the memory back without waiting for it; idempotent. */
+    /** Releases the memory without waiting; idempotent. */
     @Override
     public void close() {
         CompletableFuture<Void> unused = free();

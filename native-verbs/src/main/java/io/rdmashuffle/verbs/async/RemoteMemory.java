@@ -15,10 +15,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the {@link MemoryServer} of a peer for memory, over a connection of its own.
+ * Client of a peer's {@link MemoryServer}, with its own connection.
  *
- * <p>Its {@link #connection()} reads and writes what was given, as does any connection to the same endpoint of the
- * peer; messages on it are this class's. When it ends, the peer frees all.
+ * <p>Its {@link #connection()} reads and writes allocated memory, as does any connection to the same endpoint of the
+ * peer; messages on it belong to this class. When it ends, the peer frees all memory.
  *
  * <p><b>Threading:</b> thread-safe. Futures complete on the connection's progress thread.
  *
@@ -62,7 +62,7 @@ public final class RemoteMemory implements AutoCloseable {
         CompletableFuture<Void> unused = connection.ended().thenAccept(this::end);
     }
 
-    /** Returns what a connection will give, once it is made; it ends if the future is cancelled before. */
+    /** Returns a future of the memory of a new connection, which ends if the future is cancelled before. */
     static CompletableFuture<RemoteMemory> over(Resources resources, CompletableFuture<RdmaConnection> connecting) {
         CompletableFuture<RemoteMemory> result = new CompletableFuture<>();
         CompletableFuture<RdmaConnection> unused = connecting.whenComplete((connection, failure) -> {
@@ -92,10 +92,10 @@ public final class RemoteMemory implements AutoCloseable {
     }
 
     /**
-     * Asks for memory.
+     * Allocates memory of the peer.
      *
      * @param lengthBytes at least 1
-     * @param timeout until the future fails; what the peer gives later is given back
+     * @param timeout until the future fails; later allocations are released
      * @return completes with zeroed memory, which the caller closes; or fails with {@link MemoryRefusedException} if
      *     the peer has no room, with {@link IOException} if it did not answer in time or the connection has ended
      * @throws IllegalArgumentException if the length is not positive
@@ -222,7 +222,7 @@ public final class RemoteMemory implements AutoCloseable {
         return new IOException("connection to " + connection.peer() + " has ended, and its memory with it", reason);
     }
 
-    /** Ends the connection, as {@link RdmaConnection#close()} does; the peer frees what it gave. */
+    /** Ends the connection, as {@link RdmaConnection#close()} does; the peer frees its memory. */
     @Override
     public void close() {
         connection.close();

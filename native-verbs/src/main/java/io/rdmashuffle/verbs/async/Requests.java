@@ -4,7 +4,7 @@ package io.rdmashuffle.verbs.async;
 import java.util.List;
 
 /**
- * Checks what callers ask of a connection and turns it into work for its device.
+ * Validation of requests to a connection, and their conversion to work requests.
  *
  * <p><b>Threading:</b> thread-safe.
  *

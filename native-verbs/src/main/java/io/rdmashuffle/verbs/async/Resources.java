@@ -127,7 +127,7 @@ final class Resources implements AutoCloseable {
         return rights;
     }
 
-    /** Returns how many messages a connection can have under way in each direction. */
+    /** Returns the number of messages in flight per connection and direction. */
     int maxMessages() {
         return Math.min(options.maxInFlight(), options.maxReceives());
     }
@@ -142,12 +142,12 @@ final class Resources implements AutoCloseable {
         return Math.min(options.maxPieces(), limits.maxPieces());
     }
 
-    /** Returns what this side can do in a connection, before it knows the peer. */
+    /** Returns this side's limits of a connection, before it knows the peer. */
     ReadDepth readDepth() {
         return ReadDepth.of(limits);
     }
 
-    /** Returns all rights that peers may have on this device: some drivers refuse what it has not. */
+    /** Returns all rights that peers may have on this device; some drivers refuse unsupported ones. */
     Set<Access> peerRights() {
         return limits.atomics()
                 ? Set.of(Access.REMOTE_READ, Access.REMOTE_WRITE, Access.REMOTE_ATOMIC)
@@ -170,7 +170,10 @@ final class Resources implements AutoCloseable {
         return keep(LocalRegion.at(domain, address, lengthBytes, onDevice(rights), regions::remove));
     }
 
-    /** Returns the rights with what they need on this device: iWARP writes what a READ brings as a peer would. */
+    /**
+     * Returns the rights with the additional ones that this device needs: on iWARP a READ writes its target as a peer
+     * would.
+     */
     private Set<Access> onDevice(Set<Access> rights) {
         if (!iwarp || !rights.contains(Access.LOCAL_WRITE)) {
             return rights;
@@ -186,10 +189,10 @@ final class Resources implements AutoCloseable {
     }
 
     /**
-     * Makes the end of a connection on this device, its queue pair ready for receives.
+     * Creates the local end of a connection, with its queue pair ready for receives.
      *
-     * @param receives that its messages take, null for receives of its own
-     * @param afterEnd follows the end of the connection, unless the device does not let go of it
+     * @param receives shared receives; null for its own
+     * @param afterEnd runs after the end of the connection, unless the device does not release it
      * @throws IOException if no completion queue has room for another
      */
     RdmaConnection newConnection(CmId id, ProgressThreads threads, @Nullable ReceiveSource receives, Runnable afterEnd)
@@ -282,7 +285,7 @@ final class Resources implements AutoCloseable {
         return domain.createSharedReceiveQueue(entries);
     }
 
-    /** Returns what this side asks of a peer in a request, or grants it in the answer. */
+    /** Returns this side's parameters in a request, or in the answer. */
     ConnectionParameters parameters(QueuePair pair, ReadDepth depth, byte[] privateData) {
         return new ConnectionParameters(pair, depth.asInitiator(), depth.asTarget(), RETRIES, RNR_RETRIES, privateData);
     }

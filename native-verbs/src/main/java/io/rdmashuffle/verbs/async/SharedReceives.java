@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives that any number of connections take from, so that memory for messages does not grow with the number of
- * peers; each message goes to one handler, and its receive is posted again.
+ * Receives shared by any number of connections, so that memory for messages does not grow with the number of peers;
+ * each message goes to one handler, and its receive is posted again.
  *
  * <p>When all of them hold messages that are being handled, peers' sends wait, as they do for a connection without a
  * receive.
@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> thread-safe. The handler runs on the progress thread of the connection that a message came on,
  * for each connection in the order of its messages, and must not block.
  *
- * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#shareReceives} closes it; closing the endpoint closes what is
- * left. Owns its queue and memory, and ends the connections that take from it.
+ * <p><b>Ownership:</b> the caller of {@link RdmaEndpoint#shareReceives} closes it; closing the endpoint closes the
+ * rest. Owns its queue and memory, and ends the connections that use it.
  *
  * <p><b>Source:</b> ibv_create_srq(3), ibv_post_srq_recv(3).
  */
@@ -51,11 +51,11 @@ public final class SharedReceives implements AutoCloseable {
     private final ReceiveRequests receive = new ReceiveRequests(1);
     private boolean closed;
 
-    /** Takes messages. */
+    /** Handler of messages. */
     @FunctionalInterface
     public interface Handler {
         /**
-         * Takes a message. One of a peer that has just connected may come before the acceptor gets the connection.
+         * Handles a message. One of a peer that has just connected may come before the acceptor gets the connection.
          *
          * @param from the connection that it came on; if this throws, it ends
          * @param bytes the message, empty if a write with immediate data took the receive; valid until this returns
@@ -156,7 +156,7 @@ public final class SharedReceives implements AutoCloseable {
         return messageBytes;
     }
 
-    /** Returns what connections take from it. */
+    /** Returns the source of receives for connections. */
     ReceiveSource source() {
         return new ReceiveSource() {
             @Override
@@ -193,7 +193,7 @@ public final class SharedReceives implements AutoCloseable {
                 connection.ended().thenAccept(reason -> connections.remove(pairNumber, connection));
     }
 
-    /** Takes a message, or a receive that has failed with its connection, and posts the receive again. */
+    /** Handles a message, or a receive that has failed with its connection, and posts the receive again. */
     private void take(WorkCompletions completions, int index) {
         int slot = (int) completions.workRequestId(index);
         RdmaConnection from = connections.get(completions.queuePairNumber(index));

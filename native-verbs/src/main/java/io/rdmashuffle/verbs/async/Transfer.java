@@ -19,7 +19,7 @@ final class Transfer extends Work {
     private int firstBytes;
     private long remoteOffset;
 
-    /** What is done with the memory. */
+    /** Direction of the transfer. */
     enum Kind {
         READ("READ of ", " from "),
         WRITE("WRITE of ", " to "),
@@ -119,7 +119,7 @@ final class Transfer extends Work {
         return firstBytes;
     }
 
-    /** Returns how many pieces the device is told of. */
+    /** Returns the number of scatter/gather entries. */
     int pieces() {
         int count = 0;
         for (LocalSlice piece : pieces) {

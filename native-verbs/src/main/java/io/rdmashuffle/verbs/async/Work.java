@@ -6,10 +6,10 @@ import io.rdmashuffle.verbs.SendRequests;
 import io.rdmashuffle.verbs.WorkCompletions;
 
 /**
- * What a device is asked to do, checked, and what it answered: for one operation, or for one that is posted again and
- * again. Its name for messages, {@link #toString()}, is made when there is something to tell.
+ * Validated work request and its result, for one operation or a prepared one. {@link #toString()}, its name in
+ * messages, is computed on demand.
  *
- * <p><b>Threading:</b> one thread at a time, which the operation that has it sees to.
+ * <p><b>Threading:</b> one thread at a time, as its operation ensures.
  *
  * <p><b>Ownership:</b> keeps its regions open between {@link #retain()} and {@link #release()}.
  */
@@ -19,12 +19,12 @@ abstract class Work {
 
     abstract void release();
 
-    /** Puts the request into a chain, its regions open; {@code slot} is this request's alone until it has ended. */
+    /** Adds the request to a chain, its regions open; {@code slot} is this request's alone until it has ended. */
     void add(SendRequests chain, long workRequestId, int slot) {
         throw new UnsupportedOperationException(this + " is posted to the receive queue");
     }
 
-    /** Puts the receive into a chain, its region open. */
+    /** Adds the receive to a chain, its region open. */
     void add(ReceiveRequests chain, long workRequestId) {
         throw new UnsupportedOperationException(this + " is posted to the send queue");
     }
@@ -33,11 +33,11 @@ abstract class Work {
     void takeResult(WorkCompletions completions, int index, int slot) {}
 
     /**
-     * Has the next request use other memory, in the same regions; throws, and changes nothing, if that is not inside.
+     * Moves the next request to other memory of the same regions; throws, and changes nothing, if it is out of bounds.
      *
      * @param localOffset in the local region, 0 if there is none
      * @param remoteOffset in the remote region, 0 if there is none
-     * @param lengthBytes of what is transferred
+     * @param lengthBytes bytes to transfer
      */
     abstract void move(long localOffset, long remoteOffset, int lengthBytes);
 

@@ -8,14 +8,14 @@ import io.rdmashuffle.verbs.SendRequests;
 import java.util.List;
 
 /**
- * The send queue or the receive queue of a connection: what is outstanding on it, and the chain that posts to it.
+ * Send queue or receive queue of a connection: outstanding operations, and the chain for posts.
  *
  * <p><b>Threading:</b> guarded by the connection's lock.
  *
  * <p><b>Ownership:</b> owns its chain; the queue pair is the connection's.
  */
 abstract class WorkQueue implements AutoCloseable {
-    /** Tells the slots of receives from those of other operations. */
+    /** Distinguishes the slots of receives from those of other operations. */
     static final int RECEIVE = 1 << 31;
 
     private final int number;
@@ -49,7 +49,7 @@ abstract class WorkQueue implements AutoCloseable {
     }
 
     /**
-     * Puts operations, begun, into slots and posts them with one call: none if this throws, but for a
+     * Stores operations, begun, in slots and posts them with one call: none if this throws, but for a
      * {@link NativeException} of several. One of them is malformed then, and those before it may be the device's: all
      * stay in their slots, until the connection ends.
      *

@@ -104,7 +104,7 @@ class CallerMemoryDeviceTest {
         }
     }
 
-    /** Linux before 6.2 pins for writing what it should only read, and refuses shared read-only mappings. */
+    /** Linux before 6.2 pins read-only memory for writing, and refuses shared read-only mappings. */
     private @Nullable RemoteRegion registerReadOnly(ByteBuffer mapped) {
         try {
             return endpoints.server.register(mapped).describe();

@@ -39,8 +39,8 @@ final class ConnectedEndpoints implements AutoCloseable {
     }
 
     /**
-     * Waits until what was written over a connection is there: on iWARP a WRITE is complete when TCP has it, but a READ
-     * behind it reads what it wrote.
+     * Waits until written bytes have arrived: on iWARP a WRITE completes when TCP has it, but a later READ sees its
+     * bytes.
      */
     static void awaitArrival(RdmaConnection connection, LocalRegion local, RemoteRegion remote) throws Exception {
         if (RdmaTestDevice.require().iwarp()) {

@@ -69,7 +69,7 @@ class ConnectionStateTest {
     }
 
     @Test
-    void memoryOfOutstandingOperationsIsFreeOnceTheQueuePairIsGone() {
+    void destroyingTheQueuePairFreesOutstandingMemory() {
         CompletableFuture<Void> read = read();
         assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
         state.abort(new IOException("lost"));
@@ -80,7 +80,7 @@ class ConnectionStateTest {
 
     /** As of a device that was taken away. */
     @Test
-    void outstandingOperationsEndThoughTheDeviceFlushesNothing() {
+    void operationsEndWithoutFlushedCompletions() {
         CompletableFuture<Void> read = read();
         state.fail(new IOException("lost"));
         long deadline = state.tick(0);
@@ -93,18 +93,20 @@ class ConnectionStateTest {
 
     /** Invariant I7: a queue pair that could not be destroyed may still write. */
     @Test
-    void memoryOfOutstandingOperationsStaysInUseWhileTheQueuePairLives() {
+    void outstandingMemoryIsHeldWhileTheQueuePairLives() {
         CompletableFuture<Void> read = read();
         device.fail("ibv_destroy_qp", Errno.EBUSY);
         state.abort(new IOException("lost"));
         assertThat(read).isCompletedExceptionally();
         assertThat(state.ended()).isCompleted();
-        assertThat(ended).as("gives back what the queue pair no longer uses").isZero();
+        assertThat(ended)
+                .as("receives that the queue pair no longer uses are released")
+                .isZero();
         assertThatThrownBy(region::close).hasMessageContaining("in use by 1 operations");
     }
 
     @Test
-    void aPreparedOperationThatIsOutstandingEndsOnceAndGivesItsMemoryBack() {
+    void preparedOperationEndsOnceAndFreesItsMemory() {
         Ends ends = new Ends();
         PreparedOperation read = new PreparedOperation(state, work(), ends);
         read.post();
@@ -117,7 +119,7 @@ class ConnectionStateTest {
     }
 
     @Test
-    void aPreparedOperationEndsAndKeepsItsMemoryWhileTheQueuePairLives() {
+    void preparedOperationHoldsMemoryOfALiveQueuePair() {
         Ends ends = new Ends();
         new PreparedOperation(state, work(), ends).post();
         device.fail("ibv_destroy_qp", Errno.EBUSY);

@@ -32,7 +32,7 @@ class DeviceLimitsTest {
     }
 
     @Test
-    void queuePairsAndMemoryAskForAtomicsOnlyWhereTheDeviceHasThem() throws Exception {
+    void atomicsAreRequestedOnlyFromCapableDevices() throws Exception {
         AtomicInteger registered = new AtomicInteger();
         device.fake.answer("ibv_reg_mr", arguments -> {
             registered.set((Integer) arguments[3]);

@@ -54,7 +54,7 @@ class DrivenTest {
     }
 
     @Test
-    void whatComesAndGoesIsFoundByItsNumber() {
+    void connectionsAreFoundByQueuePairNumber() {
         long seed = System.nanoTime();
         System.out.println("DrivenTest seed " + seed);
         Random random = new Random(seed);
@@ -81,7 +81,7 @@ class DrivenTest {
     }
 
     @Test
-    void whatHasNoCompletionsIsDrivenAndNeverFound() {
+    void connectionWithoutCompletionsIsDriven() {
         Waiting waiting = new Waiting();
         driven.add(waiting);
         driven.remove(new Target(0));

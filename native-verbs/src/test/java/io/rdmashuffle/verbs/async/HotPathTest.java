@@ -28,7 +28,7 @@ class HotPathTest {
     private static final int BYTES = 1024;
     private static final int WARM_UP = 3_000;
     private static final int OPERATIONS = 5_000;
-    /** Bytes of a look at the threads, and of what an idle minute might have them do. */
+    /** Bytes of a query of the threads, and of background work in an idle minute. */
     private static final double MAX_BYTES = 1;
 
     @SuppressWarnings("NullAway.Init") // by the method before each test
@@ -85,7 +85,7 @@ class HotPathTest {
             done.completeExceptionally(reason);
         }
 
-        /** Posts so many in all, and waits for them. */
+        /** Posts {@code count} operations, and waits for them. */
         void run(List<PreparedOperation> operations, int count) throws Exception {
             toPost.set(count);
             left.set(count);
@@ -97,7 +97,7 @@ class HotPathTest {
         }
     }
 
-    /** A piece of work of so many operations. */
+    /** Work with a number of operations. */
     private interface Work {
         void run(int operations) throws Exception;
     }

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** What is different on a device of iWARP. */
+/** Tests of differences of iWARP devices. */
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
 class IwarpTest {
@@ -55,7 +55,7 @@ class IwarpTest {
     }
 
     @Test
-    void theConnectionManagerMovesTheQueuePairAndConnectsWithTheAnswer() throws Exception {
+    void connectionManagerDrivesTheQueuePairStates() throws Exception {
         CompletableFuture<RdmaConnection> connecting = endpoint.connect(REMOTE, Duration.ofSeconds(30), new byte[] {1});
         ScriptedDevice.Asked asked = ScriptedDevice.next(device.connects);
         device.happen(asked.id(), CmConstants.RDMA_CM_EVENT_ESTABLISHED, 0, 1, 1, new byte[] {2});

@@ -70,7 +70,7 @@ class MemoryServerTest {
         device.close();
     }
 
-    /** Connects; what is registered from then on is memory for peers. */
+    /** Connects; later registrations are memory for peers. */
     private long connect() throws Exception {
         counting = false;
         long id = device.request(server.address().getPort(), 1, 1, new byte[0]);
@@ -115,7 +115,7 @@ class MemoryServerTest {
     }
 
     @Test
-    void givesZeroedMemoryOfTheLengthAskedFor() throws Exception {
+    void allocatesZeroedMemoryOfTheRequestedLength() throws Exception {
         connect();
         MemoryMessage granted = ask(MemoryMessage.allocate(5, 100));
         assertThat(granted.type()).isEqualTo(MemoryMessage.Type.GRANTED);
@@ -157,7 +157,7 @@ class MemoryServerTest {
     }
 
     @Test
-    void whatCannotBeRegisteredIsRefusedAndNotCounted() throws Exception {
+    void failedRegistrationIsRefusedAndNotCounted() throws Exception {
         connect();
         device.fake.fail("ibv_reg_mr", Errno.ENOMEM);
         MemoryMessage refused = ask(MemoryMessage.allocate(1, 10));

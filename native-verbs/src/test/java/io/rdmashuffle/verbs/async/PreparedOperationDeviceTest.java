@@ -189,7 +189,7 @@ class PreparedOperationDeviceTest {
     }
 
     @Test
-    void whatIsOutstandingIsNotPostedTwiceAndKeepsItsMemory() throws Exception {
+    void outstandingOperationIsNotPostedTwice() throws Exception {
         ConnectedEndpoints.Pair pair = connect(false);
         PreparedOperation receive = pair.client().prepareReceive(here.slice(0, 10), ends);
         receive.post();
@@ -204,7 +204,7 @@ class PreparedOperationDeviceTest {
     }
 
     @Test
-    void whatThePeerRefusesFailsItAndEndsTheConnection() throws Exception {
+    void remoteErrorFailsItAndEndsTheConnection() throws Exception {
         RdmaConnection connection = connect(false).client();
         RemoteRegion right = there.describe();
         RemoteRegion wrong = new RemoteRegion(right.address(), LENGTH, right.remoteKey() ^ 0x5500);

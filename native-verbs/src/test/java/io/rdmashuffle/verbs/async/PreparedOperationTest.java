@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** What is checked once and posted often: memory, bounds, and one end for each posting. */
+/** Tests of prepared operations: memory, bounds, and one completion per post. */
 @Tag("unit")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
@@ -166,7 +166,7 @@ class PreparedOperationTest {
     }
 
     @Test
-    void whatIsPreparedIsCheckedOnce() throws Exception {
+    void argumentsAreCheckedOnce() throws Exception {
         LocalRegion readOnly = endpoint.allocate(8, Set.of(Access.REMOTE_READ));
         assertThatThrownBy(() -> connection.prepareRead(readOnly.slice(0, 8), REMOTE, ends))
                 .isInstanceOf(IllegalArgumentException.class)
@@ -264,7 +264,7 @@ class PreparedOperationTest {
     }
 
     @Test
-    void whatASwapComparesWithMayChange() throws Exception {
+    void compareValueMayChangeBetweenPosts() throws Exception {
         List<Long> operands = new ArrayList<>();
         device.beforeSend = () -> {};
         device.fake.answer("ibv_post_send", arguments -> {
@@ -338,7 +338,7 @@ class PreparedOperationTest {
     }
 
     @Test
-    void whatAHandlerOfAFailureThrowsIsKeptBesideIt() throws Exception {
+    void handlerExceptionIsSuppressedInTheFailure() throws Exception {
         PreparedOperation send = connection.prepareSend(region.slice(0, 8), new Ends(operation -> {}, operation -> {
             throw new IllegalStateException("thrown by a test");
         }));
@@ -353,7 +353,7 @@ class PreparedOperationTest {
 
     /** A device that is as fast as the thread that posts leaves it nothing but completions. */
     @Test
-    void handlersThatAlwaysPostAgainDoNotKeepTheThreadFromAnythingElse() throws Exception {
+    void repostingHandlersDoNotStarveTheThread() throws Exception {
         device.fake.answer("ibv_post_send", arguments -> {
             long id = RawMemory.getLong((Long) arguments[1] + ibv_send_wr.wr_id);
             device.complete((Long) arguments[0], id, VerbsConstants.IBV_WC_SUCCESS, VerbsConstants.IBV_WC_RDMA_READ, 0);
@@ -392,7 +392,7 @@ class PreparedOperationTest {
                         operation.post();
                     },
                     operation -> {
-                        // Once more, which is told once more; and not without end.
+                        // Once more, which calls the handler once more, and not endlessly.
                         if (refused.getAndIncrement() < SLOTS) {
                             posts.incrementAndGet();
                             operation.post();

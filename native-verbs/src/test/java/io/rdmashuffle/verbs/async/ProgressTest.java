@@ -24,7 +24,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
 class ProgressTest {
-    /** A queue that was armed with completions in it tells of none of them. */
+    /** A queue that was armed with completions in it reports none of them. */
     @Test
     void eachTurnTakesCompletionsAlsoIfItBeginsWithATask() {
         FakeDevice device = new FakeDevice();

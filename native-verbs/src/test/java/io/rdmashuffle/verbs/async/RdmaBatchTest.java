@@ -229,7 +229,7 @@ class RdmaBatchTest {
 
     /** Those before the malformed one may be the device's already. */
     @Test
-    void malformedRequestEndsTheConnectionAndGivesTheMemoryBackWithIt() throws Exception {
+    void malformedRequestEndsTheConnection() throws Exception {
         refuseSecond(Errno.EINVAL);
         assertThatThrownBy(() -> connection.write(second.slice(0, 8), REMOTE.slice(0, 8)))
                 .hasMessageContaining("EINVAL");

@@ -116,13 +116,13 @@ class RdmaConnectionFailureTest {
     }
 
     @Test
-    void whatFollowsAFailureIsFlushedWithItsCause() throws Exception {
+    void laterRequestsAreFlushedWithTheCause() throws Exception {
         CompletableFuture<ReceivedMessage> receive = pair.client().receive(here.slice(0, 10));
         RemoteRegion wrong = new RemoteRegion(there.describe().address(), LENGTH, 1);
         WorkFailedException first = failure(pair.client().read(here.slice(0, LENGTH), wrong));
         WorkFailedException flushed = failure(receive);
         assertThat(flushed.status()).isEqualTo(CompletionStatus.WORK_REQUEST_FLUSHED);
-        // On iWARP the news that the connection has ended may be there before what is flushed.
+        // On iWARP the end of the connection may be reported before flushed requests.
         Throwable cause = first.getCause() == null ? first : first.getCause();
         assertThat(flushed).hasCause(cause).hasMessageContaining("RECEIVE into 10 bytes at offset 0");
     }

@@ -65,7 +65,7 @@ class RdmaEndpointTest {
     }
 
     @Test
-    void givesUpOnAnAddressThatDoesNotAnswer() throws Exception {
+    void connectTimesOutWithoutAnAnswer() throws Exception {
         try (RdmaEndpoint endpoint = open()) {
             byte[] other = device.address().getAddress();
             other[3] = (byte) 250;

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Memory that a peer gives over a device: written, read, given back. */
+/** Tests of a peer's memory over a device: written, read, released. */
 @Tag("rdma")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)

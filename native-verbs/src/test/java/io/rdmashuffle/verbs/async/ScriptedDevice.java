@@ -38,9 +38,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A fake device with which endpoints run: the test says what happens, and sees what the library asked for.
+ * Fake device for endpoints: the test scripts events, and sees the library's requests.
  *
- * <p>Addresses and routes resolve at once, peers establish what is accepted; requests and completions are the test's.
+ * <p>Addresses and routes resolve at once, and peers establish accepted connections; the test handles requests and
+ * completions.
  *
  * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> the test closes it, after the endpoints.
  */
@@ -78,7 +79,7 @@ final class ScriptedDevice implements AutoCloseable {
     private volatile long lastPair;
     private volatile long lastId;
 
-    /** What the device says of itself. */
+    /** Attributes of the device. */
     static final class Limits {
         volatile int reads = 16;
         volatile boolean atomics = true;
@@ -87,7 +88,7 @@ final class ScriptedDevice implements AutoCloseable {
         volatile int sharedReceives = 4096;
     }
 
-    /** What was given to rdma_connect or rdma_accept. */
+    /** Arguments of rdma_connect or rdma_accept. */
     @SuppressWarnings("ArrayRecordComponent") // a copy, for one test
     record Asked(long id, int initiatorDepth, int responderResources, byte[] privateData) {}
 
@@ -152,7 +153,7 @@ final class ScriptedDevice implements AutoCloseable {
         }
     }
 
-    /** Returns the next of what was noted. */
+    /** Returns the next recorded request. */
     static <T> T next(BlockingQueue<T> noted) throws InterruptedException {
         T next = noted.poll(30, TimeUnit.SECONDS);
         if (next == null) {
@@ -254,7 +255,7 @@ final class ScriptedDevice implements AutoCloseable {
         LibC.load().write(fake.descriptor(), counter.address(), Long.BYTES);
     }
 
-    /** Makes the descriptor unready once all that it tells of was taken. */
+    /** Makes the descriptor unready once all its events were read. */
     private void quiet() {
         boolean quiet = deviceEvents.isEmpty()
                 && cmEvents.values().stream().allMatch(Queue::isEmpty)

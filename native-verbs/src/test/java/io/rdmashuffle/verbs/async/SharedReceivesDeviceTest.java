@@ -89,7 +89,7 @@ class SharedReceivesDeviceTest {
         return new Pair(connection, other);
     }
 
-    /** Has a message of one value sent, and waits until the handler has it: on iWARP it needs a receive. */
+    /** Sends a message of one value, and waits until the handler has it: on iWARP it needs a receive. */
     private void exchange(RdmaConnection connection, byte value, int lengthBytes) throws Exception {
         byte[] bytes = new byte[lengthBytes];
         Arrays.fill(bytes, value);
@@ -127,7 +127,7 @@ class SharedReceivesDeviceTest {
         }
     }
 
-    /** If each connection that ends inside a message took a receive with it, none would be left after so many. */
+    /** If each connection that ends inside a message lost a receive, none would be left afterwards. */
     @Test
     void receivesOutliveConnectionsThatEndInsideAMessage() throws Exception {
         RdmaConnection healthy = connect().client();

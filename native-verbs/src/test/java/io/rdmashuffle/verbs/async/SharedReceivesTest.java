@@ -78,7 +78,7 @@ class SharedReceivesTest {
     }
 
     @Test
-    void eachMessageComesWithItsConnectionAndItsReceiveIsPostedAgain() throws Exception {
+    void messagesReachTheirConnectionAndReceivesRepost() throws Exception {
         Served first = accepted();
         Served second = accepted();
         for (byte round = 1; round < 10; round++) {
@@ -163,7 +163,7 @@ class SharedReceivesTest {
 
     /** What a queue pair has taken comes back before its last receive is reached, and not once it is destroyed. */
     @Test
-    void aReceiveThatWasTakenComesBackBeforeItsConnectionIsOver() throws Exception {
+    void receiveReturnsBeforeItsConnectionEnds() throws Exception {
         Served served = accepted();
         Receive taken = ScriptedDevice.next(device.receives);
         ScriptedDevice.next(device.receives);
@@ -206,7 +206,7 @@ class SharedReceivesTest {
     }
 
     @Test
-    void whatDoesNotFitIsRefusedAndChangesNothing() throws Exception {
+    void oversizedRequestIsRefusedWithoutEffect() throws Exception {
         assertThatThrownBy(() -> endpoint.shareReceives(15, 8, this::keep))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("maxCompletions");

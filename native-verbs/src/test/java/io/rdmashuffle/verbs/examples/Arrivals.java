@@ -47,9 +47,9 @@ final class Arrivals implements AutoCloseable {
     /**
      * Waits for completions.
      *
-     * @param what is waited for, for messages
-     * @return what was taken, at least one, each of which has succeeded
-     * @throws IOException if one has failed, the peer has gone, or nothing came in time
+     * @param what expected completions, for messages
+     * @return polled completions, at least one, all successful
+     * @throws IOException if one has failed, the peer has disconnected, or on timeout
      */
     WorkCompletions await(String what) throws IOException {
         long deadline = System.nanoTime() + timeout.toNanos();
@@ -78,7 +78,7 @@ final class Arrivals implements AutoCloseable {
         return completions;
     }
 
-    /** What had arrived before the peer went is polled once more. */
+    /** Completions that arrived before the peer disconnected are polled once more. */
     private @Nullable IOException peerGone() {
         try {
             link.requirePeer();

@@ -58,7 +58,7 @@ public final class Bandwidth extends Program {
     private @Nullable Integer skipped;
 
     /**
-     * Runs the program and ends the virtual machine with its exit code.
+     * Runs the program and exits with its exit code.
      *
      * @param words options and, on a client, the server; {@code --help} explains them
      */

@@ -9,8 +9,7 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * Messages that go to and fro, one at a time. The server sends back what it receives, and so does ibv_rc_pingpong; the
- * client compares.
+ * Exchange of messages, one at a time. The server echoes each message, as ibv_rc_pingpong does; the client compares.
  *
  * <pre>
  *  0          bytes      2 bytes    3 bytes
@@ -59,7 +58,7 @@ final class Exchange implements AutoCloseable {
         this.arrivals = new Arrivals(link, 1 + SLOTS, timeout, false);
     }
 
-    /** Sends messages and compares what comes back; returns the nanoseconds of each, there and back. */
+    /** Sends messages and compares their echoes; returns the nanoseconds of each round trip. */
     long[] lead(int count) throws IOException {
         Payload payload = new Payload(bytes);
         long[] nanos = new long[count];
@@ -76,7 +75,7 @@ final class Exchange implements AutoCloseable {
         return nanos;
     }
 
-    /** Sends so many messages back. */
+    /** Echoes {@code count} messages. */
     void follow(int count) throws IOException {
         for (int i = 0; i < count; i++) {
             int slot = awaitMessage();

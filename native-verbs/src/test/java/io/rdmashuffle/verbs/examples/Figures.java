@@ -4,7 +4,7 @@ package io.rdmashuffle.verbs.examples;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** What was measured, in words. <b>Threading:</b> stateless. */
+/** Results as text. <b>Threading:</b> stateless. */
 final class Figures {
     private static final double MEBIBYTE = 1 << 20;
     private static final double NANOS = 1e9;

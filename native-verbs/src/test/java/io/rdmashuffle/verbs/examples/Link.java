@@ -21,9 +21,9 @@ interface Link extends AutoCloseable {
     String path();
 
     /**
-     * Does nothing while the peer may be there; what has arrived from it may not have been polled yet.
+     * Verifies that the peer may still be connected; its messages may not have been polled yet.
      *
-     * @throws IOException if it is known to have gone
+     * @throws IOException if it has disconnected
      */
     void requirePeer() throws IOException;
 

@@ -10,7 +10,7 @@ import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The client's side of Bandwidth: keeps so many operations outstanding, each on its own piece of memory.
+ * Client side of Bandwidth: keeps {@code depth} operations outstanding, each on its own piece of memory.
  *
  * <pre>
  *  0                        depth x bytes
@@ -65,7 +65,7 @@ final class Load implements AutoCloseable {
         this.chain = new SendRequests(plan.depth() + 1, 1);
     }
 
-    /** Does so many operations; returns the nanoseconds until the last one was complete. */
+    /** Executes {@code count} operations; returns the nanoseconds until the last completion. */
     long run(int count) throws IOException {
         long started = System.nanoTime();
         int posted = Math.min(count, plan.depth());

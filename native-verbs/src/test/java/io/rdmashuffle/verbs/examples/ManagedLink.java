@@ -55,7 +55,7 @@ final class ManagedLink implements Link {
      *
      * @param source this side's address; null for the one that the routing table gives
      * @param timeout of each step
-     * @param request what the server is told
+     * @param request private data for the server
      * @param prepare is given this side before the peer can send
      */
     static ManagedLink connect(
@@ -104,7 +104,7 @@ final class ManagedLink implements Link {
      *
      * @param events taken over
      * @param timeout of the client's answer
-     * @param prepare is given this side before the peer can send; returns what the client is told
+     * @param prepare receives this side before the peer can send; returns the private data for the client
      */
     static ManagedLink accept(
             ManagerEvents events, CmEvent request, Duration timeout, Side.Needs needs, Function<Side, byte[]> prepare)
@@ -173,7 +173,7 @@ final class ManagedLink implements Link {
         }
     }
 
-    /** Waits for the peer to close, so that nothing of what was sent is lost with this side; not for long. */
+    /** Waits briefly for the peer to close, so that no sent message is lost. */
     void awaitGoodbye() {
         long deadline = System.nanoTime() + GOODBYE.toNanos();
         while (!ended && System.nanoTime() - deadline < 0) {

@@ -90,11 +90,11 @@ final class ManagedListener implements AutoCloseable {
     }
 
     /**
-     * Waits for a client that wants something of this server; others are refused, and told why.
+     * Waits for an acceptable client; refuses others with a reason.
      *
-     * @param wait in all
-     * @param refusal returns why a request is refused, null if it is not
-     * @param out is told of refusals
+     * @param wait total timeout
+     * @param refusal returns the reason of a refusal; null to accept
+     * @param out receives refusals
      */
     CmEvent request(Duration wait, Function<byte[], @Nullable String> refusal, PrintWriter out) throws IOException {
         long deadline = System.nanoTime() + wait.toNanos();

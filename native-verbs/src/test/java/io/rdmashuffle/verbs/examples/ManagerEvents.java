@@ -39,7 +39,7 @@ final class ManagerEvents implements AutoCloseable {
     /**
      * Waits for an event.
      *
-     * @param during what it belongs to, for messages
+     * @param during the current step, for messages
      * @throws IOException if another one comes, or none in time
      */
     CmEvent await(CmEvent.Type type, Duration timeout, String during) throws IOException {

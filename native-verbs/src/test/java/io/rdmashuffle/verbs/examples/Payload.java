@@ -6,8 +6,8 @@ import java.io.IOException;
 import java.util.Arrays;
 
 /**
- * Bytes by the number of their message: no byte is what it was at the same place of the message before, so that one
- * that was not transferred is noticed.
+ * Payload that depends on the message number: each byte differs from the same byte of the previous message, so that a
+ * missing transfer is detected.
  *
  * <p><b>Threading:</b> one thread.
  */

@@ -35,7 +35,7 @@ public final class Pingpong extends Program {
     private static final int MAX_COUNT = 10_000_000;
 
     private static final int MAX_GID_INDEX = 1023;
-    /** Two receives, and what is sent. */
+    /** Two receive buffers and a send buffer. */
     private static final int MAX_BYTES = Plan.MAX_BYTES / 4;
 
     @Option(
@@ -75,7 +75,7 @@ public final class Pingpong extends Program {
     private @Nullable Integer gidIndex;
 
     /**
-     * Runs the program and ends the virtual machine with its exit code.
+     * Runs the program and exits with its exit code.
      *
      * @param words options and, on a client, the server; {@code --help} explains them
      */

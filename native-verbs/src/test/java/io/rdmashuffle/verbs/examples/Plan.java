@@ -72,9 +72,9 @@ record Plan(Work work, int bytes, int depth, int count) {
     }
 
     /**
-     * Reads a request, which anybody may have sent.
+     * Decodes an untrusted request.
      *
-     * @throws IllegalArgumentException whose message says what is wrong with it
+     * @throws IllegalArgumentException with the problem as its message
      */
     static Plan decode(byte[] told) {
         ByteBuffer request = ByteBuffer.wrap(told);

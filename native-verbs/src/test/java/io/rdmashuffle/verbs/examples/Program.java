@@ -75,7 +75,7 @@ abstract class Program implements Callable<Integer> {
     @SuppressWarnings("UnusedVariable") // picocli looks at it
     private boolean help;
 
-    /** Looks at what options mean together, then serves or connects. */
+    /** Validates the options as a whole, then serves or connects. */
     abstract void run() throws IOException, RdmaUnavailableException;
 
     @Override

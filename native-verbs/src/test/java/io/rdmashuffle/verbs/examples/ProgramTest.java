@@ -108,7 +108,7 @@ class ProgramTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"", "x", "k", "1.5", "1g", "99999999999999999999", "9999999999999m"})
-    void whatIsNoNumberOfBytesIsRefused(String text) {
+    void malformedByteCountIsRefused(String text) {
         assertThatThrownBy(() -> new Program.ByteCount().convert(text))
                 .isInstanceOf(TypeConversionException.class)
                 .hasMessage("'" + text + "' is no number of bytes such as 4096, 64k or 1m");

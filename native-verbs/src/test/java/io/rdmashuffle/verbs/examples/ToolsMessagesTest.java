@@ -15,7 +15,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What the programs tell each other, and what they print of it. */
+/** Tests of the programs' messages and output. */
 @Tag("unit")
 class ToolsMessagesTest {
     private static final String SAID_BY_C = "0000:000011:1dc310:00000000000000000000ffff0a4d0001\0";
@@ -41,7 +41,7 @@ class ToolsMessagesTest {
     }
 
     @Test
-    void whatIsNoAddressIsRefused() {
+    void malformedAddressIsRefused() {
         for (String said : List.of("", "GET / HTTP/1.1\r\n", SAID_BY_C.substring(1), SAID_BY_C.replace('\0', '0'))) {
             assertThatThrownBy(() -> WireAddress.decode(bytes(said), 1024))
                     .isInstanceOf(IOException.class)

@@ -27,8 +27,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine.ExitCode;
 
 /**
- * Server and client as two processes, and the C program as one of them. What need not be a process runs here,
- * where what it leaves open is seen.
+ * Tests with server and client as two processes, and the C program as one of them. Parts that need no process run here,
+ * where leaks are detected.
  */
 @Tag("rdma")
 @Tag("nightly")
@@ -146,7 +146,7 @@ class ToolsTest {
         device.assumeInfiniBand("queue pairs that connect without rdma_cm");
         Running server = java("Pingpong", "--listen", ":" + C_PORT, "--connect", "socket", "--device", device.name());
         address(server);
-        Running client = c("127.0.0.1"); // -c: it compares what comes back, too
+        Running client = c("127.0.0.1"); // -c: it compares the echo, too
         assertThat(client.awaitEnd()).isZero();
         assertThat(client.output()).contains("1000 iters in").doesNotContain("invalid data");
         assertThat(server.awaitEnd()).isEqualTo(ExitCode.OK);
