@@ -32,17 +32,14 @@ public abstract class ComparisonOptions {
 
     private static final long MEBIBYTE = 1 << 20;
 
-    @Option(
-            names = "--rounds",
-            paramLabel = "N",
-            description = "How often each is measured, in turn. Default: ${DEFAULT-VALUE}")
+    @Option(names = "--rounds", paramLabel = "N", description = "Rounds, alternating. Default: ${DEFAULT-VALUE}")
     private int rounds = 3;
 
     @Option(
             names = "--fabric",
             converter = ShuffleModeConverter.class,
             paramLabel = "MODE",
-            description = "How our shuffle reaches peers: ${COMPLETION-CANDIDATES}; sort compares sort shuffle with"
+            description = "Transport of our shuffle: ${COMPLETION-CANDIDATES}; sort compares sort shuffle with"
                     + " itself, which shows the noise. Default: ${DEFAULT-VALUE}")
     private ShuffleMode fabric = ShuffleMode.AUTO;
 
@@ -60,7 +57,7 @@ public abstract class ComparisonOptions {
 
     @Option(
             names = "--equal-memory",
-            description = "Give executors with sort shuffle as much more heap as ours have pool")
+            description = "Add the size of our pool to the heap of executors with sort shuffle")
     private boolean equalMemory;
 
     @Option(
@@ -75,26 +72,23 @@ public abstract class ComparisonOptions {
             description = "Spark configuration of our application only; repeatable")
     private Map<String, String> oursConf = new LinkedHashMap<>();
 
-    @Option(
-            names = "--timeout",
-            paramLabel = "SECONDS",
-            description = "What takes longer has failed. Default: ${DEFAULT-VALUE}")
+    @Option(names = "--timeout", paramLabel = "SECONDS", description = "Timeout. Default: ${DEFAULT-VALUE}")
     private int timeoutSeconds = 1800;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Write all figures to a file as JSON, too")
+    @Option(names = "--json", paramLabel = "FILE", description = "Write all figures to a JSON file")
     private @Nullable Path json;
 
     /**
-     * Looks at what picocli cannot: ranges and names.
+     * Validates ranges and names, which picocli cannot.
      *
-     * @throws IllegalArgumentException naming the option, its value and what is allowed
+     * @throws IllegalArgumentException naming the option, its value and valid values
      */
     public void check() {
         atLeast("--rounds", rounds, 1);
         atLeast("--executor-memory", executorMemory, LEAST_MEMORY);
         atLeast("--timeout", timeoutSeconds, 1);
         if (!pool.matches("[0-9]+[kmgtKMGT]?")) {
-            throw new IllegalArgumentException("--pool " + pool + ": a whole number with k, m, g or t is wanted");
+            throw new IllegalArgumentException("--pool " + pool + ": must be an integer with k, m, g or t");
         }
         SparkKeys.check("--conf", conf.keySet());
         SparkKeys.check("--ours-conf", oursConf.keySet());
@@ -126,14 +120,14 @@ public abstract class ComparisonOptions {
         void writeJson(Path file) throws IOException;
     }
 
-    /** Writes what is known so far, if figures are wanted as JSON: a run of hours that is interrupted leaves them. */
+    /** Writes the results so far, if JSON was requested, so that an interrupted run keeps them. */
     public final void keep(Figures figures) throws IOException {
         if (json != null) {
             figures.writeJson(json);
         }
     }
 
-    /** Says where the figures are, if they are anywhere. */
+    /** Prints the path of the JSON file, if there is one. */
     public final void sayWhereKept(PrintStream out) {
         if (json != null) {
             out.println("written: " + json);

@@ -13,7 +13,7 @@ public enum Configuration {
     SORT_TMPFS("sort-tmpfs", true),
     /** Spark's sort shuffle, its files in a tmpfs and not compressed: as many bytes, in memory, as ours has. */
     SORT_BARE("sort-bare", true, "spark.shuffle.compress", "false"),
-    /** Our shuffle; what it spills goes to disk. */
+    /** Our shuffle; it spills to disk. */
     OURS("ours", false);
 
     /** Sort shuffle in each configuration. */
@@ -48,7 +48,7 @@ public enum Configuration {
         return inMemory;
     }
 
-    /** Returns whether it is a sort shuffle that compresses, as Spark's does unless it is told otherwise. */
+    /** Returns whether it is a sort shuffle that compresses, Spark's default. */
     public boolean compresses() {
         return this == SORT_DISK || this == SORT_TMPFS;
     }

@@ -15,14 +15,14 @@ public abstract class FolderOptions extends ComparisonOptions {
             names = "--disk",
             order = FIRST,
             paramLabel = "DIR",
-            description = "Where spark.local.dir of sort-disk and of ours goes. Default: the build's folder")
+            description = "spark.local.dir of sort-disk and of ours. Default: the build's folder")
     private @Nullable Path disk;
 
     @Option(
             names = "--tmpfs",
             order = FIRST,
             paramLabel = "DIR",
-            description = "Where spark.local.dir of sort-tmpfs and sort-bare goes. Default: ${DEFAULT-VALUE}")
+            description = "spark.local.dir of sort-tmpfs and sort-bare. Default: ${DEFAULT-VALUE}")
     private Path tmpfs = Path.of("/dev/shm");
 
     public final @Nullable Path disk() {

@@ -11,9 +11,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Reads what garbage collectors freed from the logs that the virtual machines of executors write of them.
+ * Reader of freed bytes in the GC logs of executors.
  *
- * <p><b>Threading:</b> one thread reads; the virtual machines append.
+ * <p><b>Threading:</b> one thread reads; the JVMs append.
  *
  * <p><b>Source:</b> unified logging of the JDK, tag gc:
  * {@code Pause Young (Normal) (G1 Evacuation Pause) 88M->20M(256M) 3.1ms}.
@@ -25,7 +25,7 @@ public record GarbageLog(Path folder) {
     private static final String SIZES = "BKMG";
     private static final int POWER = 10;
 
-    /** Returns the option that makes a virtual machine write its log. */
+    /** Returns the option that makes a JVM write its log. */
     public String option() {
         return "-Xlog:gc:file=" + folder.resolve("gc-%p.log");
     }

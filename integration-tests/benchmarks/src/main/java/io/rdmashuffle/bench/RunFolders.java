@@ -20,11 +20,11 @@ public final class RunFolders implements AutoCloseable {
     private final Thread atEnd = new Thread(this::removeQuietly, "remove-bench-folders");
 
     /**
-     * Makes them.
+     * Creates the directories.
      *
      * @param bench begins the name of the folder of logs
-     * @param diskParent takes the local directories that are on disk; null for the folder of logs
-     * @param tmpfsParent takes those that are in memory
+     * @param diskParent parent of local directories on disk; null for the folder of logs
+     * @param tmpfsParent parent of local directories in memory
      */
     public RunFolders(Workspace workspace, String bench, @Nullable Path diskParent, Path tmpfsParent)
             throws IOException {
@@ -55,7 +55,7 @@ public final class RunFolders implements AutoCloseable {
         return Files.createDirectories((inMemory ? tmpfs : disk).resolve(application));
     }
 
-    /** Says which file systems the files are on. */
+    /** Describes the file systems of the files. */
     public String fileSystems() throws IOException {
         return "local directories: " + type(disk) + " for sort-disk and ours, " + type(tmpfs)
                 + " for sort-tmpfs and sort-bare";

@@ -11,7 +11,7 @@ import java.util.Locale;
  * <p><b>Threading:</b> immutable.
  */
 public record Spread(double median, double min, double max) {
-    /** Looks at one value or more; of an even number of values the median is the mean of the two in the middle. */
+    /** Summarizes one value or more; of an even number of values the median is the mean of the two in the middle. */
     public static Spread of(Collection<? extends Number> values) {
         double[] sorted = values.stream().mapToDouble(Number::doubleValue).toArray();
         if (sorted.length == 0) {

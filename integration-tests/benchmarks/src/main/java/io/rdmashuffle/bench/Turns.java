@@ -18,7 +18,7 @@ public final class Turns<T> {
     private final List<T> all;
     private int turn;
 
-    /** Begins with the order that is given. */
+    /** Starts with the order that is given. */
     public Turns(Collection<T> all) {
         this.all = List.copyOf(all);
     }

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("unit")
 class GarbageLogTest {
     @Test
-    void whatCollectionsOfAllProcessesFreedIsAddedUp(@TempDir Path folder) throws Exception {
+    void sumsFreedBytesOfAllProcesses(@TempDir Path folder) throws Exception {
         GarbageLog log = new GarbageLog(folder);
         assertThat(log.bytes()).isZero();
         Files.writeString(folder.resolve("gc-1.log"), """

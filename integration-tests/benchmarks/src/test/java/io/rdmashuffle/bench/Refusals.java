@@ -11,7 +11,7 @@ import picocli.CommandLine;
 public final class Refusals {
     private Refusals() {}
 
-    /** Has a command refuse its arguments, and returns what it says of them. */
+    /** Runs a command with invalid arguments, and returns its message. */
     public static String of(CommandLine command, String... arguments) {
         StringWriter err = new StringWriter();
         command.setErr(new PrintWriter(err));

@@ -92,7 +92,7 @@ class ClusterDoctorIT {
         });
     }
 
-    /** No device is called so; executors that have no one-sided path are told why. */
+    /** There is no such device; executors without a one-sided path see the reason. */
     @Test
     void pairsWithoutAOneSidedPathSayWhy() throws Exception {
         Ended ended = run("spark.shuffle.rdma.fabric.mode=verbs", "spark.shuffle.rdma.fabric.verbs.devices=none0");

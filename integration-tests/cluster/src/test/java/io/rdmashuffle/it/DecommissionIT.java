@@ -52,7 +52,7 @@ class DecommissionIT {
         return conf;
     }
 
-    /** What one round showed: the counters of those who stayed, before and after they read. */
+    /** Result of one round: counters of remaining executors, before and after their reads. */
     private record Round(int outputsMoved, ClusterStatistics before, ClusterStatistics after) {
         long read(ShuffleCounter path) {
             return after.total(path) - before.total(path);

@@ -31,7 +31,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Shuffles of bare records: memory that runs short, compression that was asked for, Spark's metrics. */
+/** Tests of direct shuffles: short memory, requested compression, Spark's metrics. */
 @Tag("system")
 @Timeout(value = 4, unit = TimeUnit.MINUTES)
 class DirectIT {

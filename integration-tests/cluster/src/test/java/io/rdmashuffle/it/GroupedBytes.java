@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.Tuple2;
 
 /**
- * A job that brings records of random bytes together by key and sums them up, record by record as they are read; a map
- * output has about 800 KB. What it has to come to is known without a shuffle.
+ * Job that groups records of random bytes by key and sums them as they are read; a map output has about 800 KB. The
+ * expected result is known without a shuffle.
  *
  * @param maps map tasks
  * @param reduces reduce tasks
@@ -44,7 +44,7 @@ public record GroupedBytes(int maps, int reduces, int readMillis, int series) {
         return new GroupedBytes(maps, reduces, readMillis, other);
     }
 
-    /** Prepares the job as users' defaults have it, on bare rows. */
+    /** Prepares the job with users' defaults, on uncompressed rows. */
     public JavaPairRDD<Integer, Long> prepare(SparkSession spark) {
         return prepare(spark, ShuffleKind.IN_PLACE);
     }

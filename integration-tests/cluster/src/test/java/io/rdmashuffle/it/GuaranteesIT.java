@@ -25,7 +25,7 @@ import org.xml.sax.SAXException;
  * others and reads their reports.
  *
  * <p>Tests that {@code bin/nightly} runs may be missing; where they ran, they passed. Tests that need an RDMA device or
- * many endpoints run in {@code bin/rxe-test}, which fails itself where one is skipped. Those that need root, rdma-core
+ * many endpoints run in {@code bin/rxe-test}, which fails itself where one is skipped. Tests that need root, rdma-core
  * or a C compiler may be skipped unless {@code REQUIRE_ROOT=1}, which the gate sets.
  */
 @Tag("system")

@@ -31,7 +31,7 @@ class GuaranteesTest {
 
     /** {@link GuaranteesIT} reads the reports of all modules, and would find none of one that is built later. */
     @Test
-    void modulesWithNamedTestsAreBuiltBeforeTheirReportsAreRead() throws IOException {
+    void modulesOfNamedTestsAreBuiltFirst() throws IOException {
         Path root = Workspace.find().root();
         String pom = Files.readString(root.resolve("integration-tests/pom.xml"));
         List<String> late = Pattern.compile("<module>(.+)</module>")

@@ -38,7 +38,7 @@ class HeldShufflesIT {
 
     @Test
     @Tag("nightly")
-    void theOldestAreReadOnDiskAndMemoryGoesBackWhenAllAreDropped() throws Exception {
+    void oldestAreDemotedAndMemoryIsFreedAtTheEnd() throws Exception {
         Map<String, String> conf = pools.conf(
                 "spark.shuffle.rdma.pool.maxSize", "128m",
                 "spark.shuffle.rdma.pool.initialSize", "16m",
@@ -75,7 +75,7 @@ class HeldShufflesIT {
 
             observer.assertAllComesBack();
             ShuffleObserver.await(
-                    "idle regions are given back",
+                    "idle regions are released",
                     () -> observer.statistics().total(ShuffleCounter.POOL_CAPACITY_BYTES) == EXECUTORS * INITIAL_BYTES);
             assertThat(pools.files()).hasSize(EXECUTORS);
         }
@@ -96,7 +96,7 @@ class HeldShufflesIT {
 
     @Test
     @Tag("nightly")
-    void whatMovedToDiskMovesOnWhenItsExecutorLeaves() throws Exception {
+    void demotedOutputsMigrateWhenTheirExecutorLeaves() throws Exception {
         Map<String, String> conf = smallPool(
                 "spark.shuffle.compress", "false",
                 "spark.decommission.enabled", "true",

@@ -76,7 +76,7 @@ class LargeBlocksIT {
 
             assertThat(sums).containsExactly(crcs(0, LARGE_ROWS), crcs(LARGE_ROWS, ROWS), 0L);
             ClusterStatistics after = observer.statistics();
-            // A block that is to be copied and too large for memory is brought to a file by Spark's block transfer.
+            // Spark's block transfer fetches a copied block that is too large for memory to a file.
             long overNetty = after.total(ShuffleCounter.NETTY_BYTES);
             assertThat(overNetty > 0).isEqualTo(kind == ShuffleKind.COPIED || kind == ShuffleKind.OVER_TCP);
             assertThat(after.total(kind.bytesOfPeers()) + overNetty).isGreaterThan((long) ROWS * ROW_BYTES);

@@ -19,7 +19,7 @@ import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
 
 /**
- * Job that shuffles records of one size in a JVM of its own and prints a digest of what came out.
+ * Job that shuffles records of one size in a separate JVM and prints a digest of the result.
  *
  * <p>Arguments: kind, bytes of a record, records, partitions, then {@code key=value} for Spark.
  */

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import scala.Tuple2;
 
-/** From start to stop and beyond: what is registered, what a killed executor leaves, what is refused at start. */
+/** Tests from start to stop: registrations, remains of killed executors, refused settings. */
 @Tag("system")
 @Timeout(value = 6, unit = TimeUnit.MINUTES)
 class LifecycleIT {

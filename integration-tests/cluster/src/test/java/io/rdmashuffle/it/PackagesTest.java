@@ -130,6 +130,6 @@ class PackagesTest {
                 others.removeAll(free);
             }
         } while (!free.isEmpty());
-        assertThat(left).as("packages in cycles, and what they use").isEmpty();
+        assertThat(left).as("packages in cycles, and their dependencies").isEmpty();
     }
 }

@@ -114,7 +114,7 @@ class PathsIT {
 
     @Test
     @Tag("nightly")
-    void openBytesStayOffTcpWhereSparkEncryptsItsConnections() throws Exception {
+    void encryptedRpcKeepsPlainBytesOffTcp() throws Exception {
         Map<String, String> conf = Map.of(
                 "spark.authenticate", "true",
                 "spark.authenticate.secret", "for this test",
@@ -156,13 +156,13 @@ class PathsIT {
     }
 
     @Test
-    void whatMemoryCannotHoldLiesOnDiskAndIsReadThereByPeers() throws Exception {
+    void peersReadSpilledOutputsInTheDiskTier() throws Exception {
         runJobsOnDisk(true);
     }
 
     @Test
     @Tag("nightly")
-    void whatMemoryCannotHoldIsCopiedFromDisk() throws Exception {
+    void spilledOutputsAreCopiedFromTheDiskTier() throws Exception {
         runJobsOnDisk(false);
     }
 

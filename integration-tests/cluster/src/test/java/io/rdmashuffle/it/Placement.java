@@ -20,7 +20,7 @@ import scala.reflect.ClassTag$;
 final class Placement {
     private Placement() {}
 
-    /** Waits until there are so many executors, and returns them. */
+    /** Waits for {@code count} executors, and returns them. */
     static List<BlockManagerId> awaitExecutors(int count) throws InterruptedException {
         ShuffleObserver.await(count + " executors", () -> executors().size() == count);
         return executors();
@@ -37,7 +37,7 @@ final class Placement {
     }
 
     /** Returns elements, a partition each, of tasks that run at one executor. */
-    @SuppressWarnings("unchecked") // Of what goes in.
+    @SuppressWarnings("unchecked") // The array has the elements' type.
     static JavaRDD<Integer> at(SparkCluster cluster, BlockManagerId executor, int partitions) {
         List<Tuple2<Integer, Seq<String>>> elements = IntStream.range(0, partitions)
                 .mapToObj(i -> new Tuple2<>(i, place(executor)))

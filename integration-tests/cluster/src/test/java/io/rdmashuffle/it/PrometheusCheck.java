@@ -103,7 +103,7 @@ class PrometheusCheck {
                 .start();
     }
 
-    /** Returns the expressions of the dashboard, of all drivers, and the names of what the rules record. */
+    /** Returns the expressions of the dashboard, for all drivers, and the recorded rules. */
     private static List<String> expressions() throws IOException {
         Path root = Workspace.find().root();
         List<String> expressions = new ArrayList<>();
@@ -120,7 +120,7 @@ class PrometheusCheck {
             if (line.strip().startsWith("- record: ")) {
                 expressions.add(line.strip().substring("- record: ".length()));
             } else if (line.strip().startsWith("expr: ") && line.endsWith(" > 0")) {
-                // An alert that is not raised has no data; what it compares has.
+                // An inactive alert has no data; its compared expression has.
                 expressions.add(line.strip().replaceAll("^expr: | > 0$", ""));
             }
         }

@@ -18,7 +18,7 @@ import org.apache.spark.deploy.history.HistoryServer$;
 final class ReportPages {
     static final String POOL_KEY = "spark.shuffle.rdma.pool.maxSize";
 
-    /** Counters that stand still once jobs have ended. */
+    /** Counters that are constant once jobs have ended. */
     private static final List<ShuffleCounter> SETTLED = List.of(
             ShuffleCounter.LOCAL_BYTES,
             ShuffleCounter.SHM_BYTES,

@@ -122,7 +122,7 @@ class ReportsIT {
     /** The numbers must be in the log although the user interface is off, and the jobs shorter than the intervals. */
     @Test
     @Tag("nightly")
-    void theEventLogHasTheLastWordOfAShortApplicationWithoutAUserInterface() throws Exception {
+    void eventLogHasTheLastReportOfAShortApplication() throws Exception {
         Map<String, String> conf = ReportPages.conf(pools.path(), logs);
         conf.put("spark.shuffle.rdma.metrics.interval", "1h");
         Map<String, Long> totals;

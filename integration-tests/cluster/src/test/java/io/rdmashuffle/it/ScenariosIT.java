@@ -112,7 +112,7 @@ class ScenariosIT {
         }
     }
 
-    /** What was begun and is not wanted any more is let go of with its task. */
+    /** Unneeded prefetches are released with their task. */
     @ParameterizedTest
     @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED})
     void aFewRecordsOfEachPartitionAreEnough(ShuffleKind kind) throws Exception {
@@ -137,8 +137,7 @@ class ScenariosIT {
     }
 
     /**
-     * Executors without work go, those whose outputs are needed stay; where an output went with its executor it is
-     * written again.
+     * Idle executors end, executors with needed outputs stay; lost outputs are written again.
      */
     @Tag("long")
     @ParameterizedTest

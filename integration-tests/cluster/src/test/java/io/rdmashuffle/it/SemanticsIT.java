@@ -119,7 +119,7 @@ class SemanticsIT {
 
     /** Spark stops the manager when the context stops; it may have been stopped before. */
     @Test
-    void aManagerIsStoppedTwiceAndTheNextContextStartsAfresh() throws Exception {
+    void stoppingTwiceLeavesTheNextContextUnaffected() throws Exception {
         for (int round = 0; round < 3; round++) {
             try (SparkSession spark = LocalSpark.start(pools.conf())) {
                 assertGroups(pairs(spark).groupByKey(5));
@@ -163,7 +163,7 @@ class SemanticsIT {
         }
     }
 
-    /** Above 2000 Spark keeps an average for sizes, and a bitmap of what is empty. */
+    /** Above 2000 partitions Spark keeps an average size, and a bitmap of empty blocks. */
     private static void moreThanTwoThousandPartitionsMostOfThemEmpty(SparkSession spark) {
         assertGroups(pairs(spark).groupByKey(2_003).coalesce(6).mapToPair(pair -> pair));
     }

@@ -23,7 +23,7 @@ public enum ShuffleKind {
             Map.of(
                     "spark.serializer", "org.apache.spark.serializer.KryoSerializer",
                     "spark.shuffle.rdma.fabric.shm.inPlace", "false")),
-    /** Bare rows of which memory holds next to nothing. */
+    /** Uncompressed rows, almost none of them in memory. */
     ON_DISK(
             ShuffleMode.AUTO,
             true,
@@ -49,7 +49,7 @@ public enum ShuffleKind {
         this.conf = conf;
     }
 
-    /** Returns what a cluster is to be started with. */
+    /** Returns the settings of a cluster. */
     public ShuffleMode fabric() {
         return fabric;
     }
@@ -66,7 +66,7 @@ public enum ShuffleKind {
         return all;
     }
 
-    /** Asserts that what was read meanwhile, by executors that are still there, was read in this way. */
+    /** Asserts that remaining executors have read over this path since then. */
     public void assertRead(ClusterStatistics before, ClusterStatistics after) {
         assertThat(bytesOfPeers(before, after)).as("bytes of peers").isPositive();
         assertThat(grown(before, after, ShuffleCounter.DIRECT_BYTES) > 0)
@@ -80,7 +80,7 @@ public enum ShuffleKind {
                 .isEqualTo(this == ON_DISK);
     }
 
-    /** Returns what was read of other executors meanwhile, by executors that are still there. */
+    /** Returns the bytes that remaining executors have read from others since then. */
     public long bytesOfPeers(ClusterStatistics before, ClusterStatistics after) {
         return grown(before, after, bytesOfPeers());
     }

@@ -50,7 +50,7 @@ class StandaloneIT {
         }
     }
 
-    /** Starts master and worker; options are those of the worker's virtual machine. Returns the master's address. */
+    /** Starts master and worker; options are for the worker's JVM. Returns the master's address. */
     private String startDaemons(String... workerOptions) throws IOException {
         Path logs = Files.createDirectories(Workspace.find().target("cluster").resolve("it"));
         String port = String.valueOf(freePort());

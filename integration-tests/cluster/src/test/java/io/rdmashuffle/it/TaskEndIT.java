@@ -32,8 +32,8 @@ import org.junit.jupiter.api.io.TempDir;
 import scala.Tuple2;
 
 /**
- * What tasks leave that end in the middle of writing or reading a direct shuffle: nothing. Those that are killed are in
- * {@code ExecutorFaultsIT}.
+ * Tests that tasks which fail while writing or reading a direct shuffle leave nothing. {@code ExecutorFaultsIT} has
+ * killed tasks.
  */
 @Tag("system")
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
@@ -42,7 +42,7 @@ class TaskEndIT {
     private static final int RECORD_BYTES = 4_000;
     private static final int TASKS = 2;
 
-    /** Tasks of a local application run in this virtual machine. */
+    /** Tasks of a local application run in this JVM. */
     private static final AtomicInteger TEMPORARY_FILES = new AtomicInteger();
 
     private static final AtomicInteger FAILED = new AtomicInteger();

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class Application implements AutoCloseable {
     private static final String DRIVER_OPTIONS = "spark.driver.extraJavaOptions";
 
-    /** Queries of a few seconds are mostly compilation otherwise, which takes the cores from what is to be shown. */
+    /** Otherwise queries of a few seconds are mostly JIT compilation, which competes for the cores. */
     private static final String FIRST_COMPILER = "-XX:TieredStopAtLevel=1";
 
     private final String name;
@@ -53,7 +53,7 @@ public final class Application implements AutoCloseable {
     }
 
     /**
-     * What the applications share.
+     * Settings that the applications share.
      *
      * @param data the folder of tables
      * @param folder takes logs and results
@@ -61,7 +61,7 @@ public final class Application implements AutoCloseable {
      */
     public record Setting(Workspace workspace, Path data, Path folder, Duration timeout) {}
 
-    /** What the applications have in common; small enough for two cores, shuffling enough to be of interest. */
+    /** Common settings: small enough for two cores, with enough to shuffle. */
     public static Map<String, String> commonConf(int executors, boolean fullJit) {
         Map<String, String> conf = new LinkedHashMap<>();
         if (!fullJit) {
@@ -89,7 +89,7 @@ public final class Application implements AutoCloseable {
         return run(query, QueryRequest.Operation.RUN);
     }
 
-    /** Drops the shuffles of all queries so far, so that they are not in the way of the next. */
+    /** Drops the shuffles of all previous queries. */
     public QueryReply dropShuffles() throws IOException, InterruptedException {
         return ask(new QueryRequest(QueryRequest.Operation.DRAIN, "", ""));
     }

@@ -15,7 +15,7 @@ public final class Comparison implements AutoCloseable {
     private final ResultJudge judge;
     private int turn;
 
-    /** Takes over both applications; they are started when they are needed. */
+    /** Assumes ownership of both applications; they are started when they are needed. */
     public Comparison(Application sort, Application ours, QueryCatalogue catalogue) {
         this.sort = sort;
         this.ours = ours;

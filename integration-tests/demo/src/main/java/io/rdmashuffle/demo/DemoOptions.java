@@ -27,7 +27,7 @@ final class DemoOptions {
             names = "--fabric",
             converter = ShuffleModeConverter.class,
             paramLabel = "MODE",
-            description = "How our shuffle reaches peers: ${COMPLETION-CANDIDATES}; sort compares sort shuffle with"
+            description = "Transport of our shuffle: ${COMPLETION-CANDIDATES}; sort compares sort shuffle with"
                     + " itself. Default: ${DEFAULT-VALUE}")
     private ShuffleMode fabric = ShuffleMode.AUTO;
 
@@ -75,7 +75,7 @@ final class DemoOptions {
     @Option(
             names = "--data",
             paramLabel = "DIR",
-            description = "Where generated tables are kept. Default: .data in the repository")
+            description = "Folder for generated tables. Default: .data in the repository")
     private @Nullable Path data;
 
     @Option(names = "--json", paramLabel = "FILE", description = "Write the report to a file as JSON, too")
@@ -94,9 +94,9 @@ final class DemoOptions {
     private int timeoutSeconds = 600;
 
     /**
-     * Looks at what picocli cannot: ranges.
+     * Validates ranges, which picocli cannot.
      *
-     * @throws IllegalArgumentException naming the option, its value and what is allowed
+     * @throws IllegalArgumentException naming the option, its value and valid values
      */
     void check() {
         if (scale.compareTo(new BigDecimal("0.01")) < 0 || scale.compareTo(LARGEST_SCALE) > 0) {

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What the doctor says of this host and an application's settings, in one line.
+ * The doctor's verdict on this host and an application's settings, in one line.
  *
  * <p><b>Threading:</b> one thread.
  */

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
  * <p><b>Threading:</b> safe for any number of threads.
  */
 final class Protocol {
-    /** What a line begins with that is a reply. */
+    /** Prefix of lines that are replies. */
     static final String PREFIX = "@@reply ";
 
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -4,12 +4,12 @@ package io.rdmashuffle.demo;
 import java.util.Map;
 
 /**
- * What a {@link QueryServer} answers, one JSON object a line.
+ * Reply of a {@link QueryServer}, one JSON object per line.
  *
  * @param query the query's name, or empty
  * @param rows number of rows of the result
  * @param millis wall clock time from the query's text to the last row in the driver
- * @param cpuMillis processor time of the executors meanwhile, all their threads
+ * @param cpuMillis CPU time of the executors meanwhile, all threads
  * @param shuffleReadBytes bytes that tasks read through shuffles, as Spark's own task metrics count them
  * @param counters what the shuffle manager counted during the query, by label; empty with sort shuffle
  * @param work what its tasks did

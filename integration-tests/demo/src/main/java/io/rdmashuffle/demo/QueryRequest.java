@@ -2,7 +2,7 @@
 package io.rdmashuffle.demo;
 
 /**
- * What the demo asks of a {@link QueryServer}, one JSON object a line.
+ * Request to a {@link QueryServer}, one JSON object per line.
  *
  * @param operation what to do
  * @param query the query's name, or empty
@@ -14,7 +14,7 @@ record QueryRequest(Operation operation, String query, String resultFile) {
         RUN,
         /** Runs a query without the LIMIT at its end, so that ties decide nothing. */
         RUN_UNLIMITED,
-        /** Drops what past queries left and reports what is still held. */
+        /** Drops shuffles of past queries and reports remaining resources. */
         DRAIN
     }
 }

@@ -34,7 +34,7 @@ final class QuerySession implements AutoCloseable {
         }
     }
 
-    /** Returns the innermost cause that the log names last, or what is known otherwise. */
+    /** Returns the last innermost cause in the log, or another known reason. */
     private static String reason(Path log, String otherwise) throws IOException {
         return Files.readAllLines(log).stream()
                 .filter(line -> line.startsWith("Caused by: ") || line.startsWith("Exception in thread"))
@@ -51,7 +51,7 @@ final class QuerySession implements AutoCloseable {
         }
     }
 
-    /** Returns whether the server can still be asked; after a time-out or a crash it cannot. */
+    /** Returns whether the server accepts requests; not after a timeout or a crash. */
     boolean isAlive() {
         return process.isAlive();
     }

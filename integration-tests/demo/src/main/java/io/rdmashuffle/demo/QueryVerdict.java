@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.demo;
 
-/** What comparing one query's two results came to. */
+/** Result of comparing one query's two results. */
 public enum QueryVerdict {
     /** The same multiset of rows. */
     EQUAL("yes", true),

@@ -2,7 +2,7 @@
 package io.rdmashuffle.demo;
 
 /**
- * What a query had its executors do, with any shuffle.
+ * Work of a query's executors, with any shuffle.
  *
  * @param reduceTasks tasks of stages that read a shuffle
  * @param shuffleWrittenBytes bytes that tasks wrote to shuffles, compressed where they are

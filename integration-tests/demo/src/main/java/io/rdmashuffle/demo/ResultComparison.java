@@ -9,11 +9,11 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compares two results as multisets of rows: order does not matter, the number of equal rows does.
+ * Comparison of two results as multisets of rows: order does not matter, the number of equal rows does.
  *
  * <p>Strings, integers, decimals and dates must be the same. Floating point numbers may differ by {@value #TOLERANCE}
  * of the larger one, because a sum depends on the order in which a shuffle delivers its rows. Rows are first grouped by
- * their exact cells; within a group identical rows are paired off, and what is left must pair up within the tolerance.
+ * their exact cells; within a group identical rows are paired off, and the rest must pair up within the tolerance.
  *
  * <p><b>Threading:</b> stateless.
  */

@@ -72,9 +72,9 @@ public final class SubmitCommand {
                 .description(
                         "What spark-submit does, without a Spark installation and with the RDMA shuffle on.",
                         "Default master: " + DEFAULT_MASTER + ".",
-                        "-Dspark.line=LINE takes another line of Spark than 4.1: 3.5_2.12, 3.5_2.13, 4.0 or 4.2.",
+                        "-Dspark.line=LINE selects another Spark version than 4.1: 3.5_2.12, 3.5_2.13, 4.0 or 4.2.",
                         "")
-                .footer("", "All other options are spark-submit's own. What it says of them:")
+                .footer("", "All other options are spark-submit's own. Its help:")
                 .synopsisHeading("Usage: ")
                 .customSynopsis("submit [-Dspark.line=LINE] [--fabric MODE] [--cds | --cds-folder DIR]"
                         + " [options of spark-submit] --class CLASS APP.jar [ARGUMENT...]")
@@ -224,7 +224,7 @@ public final class SubmitCommand {
                 : folder.toAbsolutePath();
     }
 
-    /** A virtual machine does without an archive that is not of its classes. What the user sets for Java is added. */
+    /** A JVM ignores an archive of other classes. The user's Java options are added. */
     private static List<String> archiveSettings(@Nullable Path archives) {
         List<String> settings = new ArrayList<>();
         if (archives != null) {

@@ -127,7 +127,7 @@ class ArchivesIT {
     /** The commands of docs/performance.md with another folder and another job. */
     @Test
     @Tag("nightly")
-    void whatTheDocumentationSaysMakesAnArchiveThatIsUsed() throws Exception {
+    void documentedCommandsMakeAUsableArchive() throws Exception {
         List<List<String>> documented = documentedSettings();
         assertThat(documented).hasSize(2);
         Path noConf = Files.createDirectories(folder.resolve("no-conf"));
@@ -172,7 +172,7 @@ class ArchivesIT {
         return found.group(1);
     }
 
-    /** Nothing of jnr-ffi is needed for shared memory: it would be a fifth of what is loaded at an executor's start. */
+    /** Shared memory does not need jnr-ffi, which would be a fifth of the classes loaded at an executor's start. */
     private void assertNothingOfJnrWasLoaded() throws IOException {
         String[] devices = new File("/sys/class/infiniband").list();
         if (devices == null || devices.length == 0) {

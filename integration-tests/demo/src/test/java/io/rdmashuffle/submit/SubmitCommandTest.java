@@ -81,7 +81,7 @@ class SubmitCommandTest {
     }
 
     @Test
-    void archivesOfClassesAreDefaultsSoThatJavaOptionsOfTheUserStay() {
+    void classArchivesAreDefaultsNextToJavaOptions() {
         for (String[] given : List.of(
                 new String[] {"--cds-folder", "/archives", "--class", "C"},
                 new String[] {"--class", "C", "--cds", "--cds-folder=/archives"})) {
@@ -102,7 +102,7 @@ class SubmitCommandTest {
     }
 
     @Test
-    void whatFollowsTheApplicationIsItsOwn() {
+    void argumentsAfterTheJarBelongToTheApplication() {
         assertThat(arguments("--class", "C", app, "--fabric", "sort", "--nonsense", "-v"))
                 .contains("spark.shuffle.rdma.fabric.mode=auto")
                 .endsWith(app, "--fabric", "sort", "--nonsense", "-v");

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A virtual machine of its own, with this one's {@code java}.
+ * Builder of a separate JVM process, with this one's {@code java}.
  *
  * <p><b>Threading:</b> build it in one thread. <b>Ownership:</b> the caller that starts the process waits for it or
  * destroys it.
@@ -28,7 +28,7 @@ public final class JavaProcess {
         this.arguments = List.of(arguments);
     }
 
-    /** Adds options of the virtual machine. */
+    /** Adds JVM options. */
     public JavaProcess options(String... more) {
         options.addAll(List.of(more));
         return this;
@@ -41,7 +41,7 @@ public final class JavaProcess {
     }
 
     /**
-     * Adds what Spark wants of a Java 17 virtual machine.
+     * Adds Spark's module options for Java 17.
      *
      * @param options a blank between two, as {@code JavaModuleOptions.defaultModuleOptions()} of every Spark has them
      */
@@ -64,7 +64,7 @@ public final class JavaProcess {
         return classPath(added).options("-Dspark.executor.extraClassPath=" + added);
     }
 
-    /** Adds a Spark home: its jars, its environment, and what Spark wants of a Java 17 virtual machine. */
+    /** Adds a Spark home: its jars, its environment, and Spark's module options for Java 17. */
     public JavaProcess spark(SparkHome home, String moduleOptions) {
         environment.putAll(home.environment());
         return moduleOptions(moduleOptions).classPath(home.classPath());

@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What a process holds of things that leak.
+ * Resources of a process that can leak.
  *
  * <p><b>Source:</b> proc(5).
  *
@@ -35,7 +35,7 @@ public record ProcessFootprint(long descriptors, long poolMappings, SortedMap<St
     private static final String OWN_THREADS = "rdma-";
     private static final String POOL_FILE = "/rdma-shuffle-";
 
-    /** Looks at processes; those that are gone are left out. */
+    /** Measures processes; ended ones are skipped. */
     public static Map<Long, ProcessFootprint> of(List<ProcessHandle> processes) {
         Map<Long, ProcessFootprint> byPid = new HashMap<>();
         processes.forEach(process -> of(process).ifPresent(footprint -> byPid.put(process.pid(), footprint)));
@@ -77,7 +77,7 @@ public record ProcessFootprint(long descriptors, long poolMappings, SortedMap<St
                 || count(threads) > count(earlier.threads) + SLACK;
     }
 
-    /** Says what there is more of than earlier. */
+    /** Describes the growth since an earlier measurement. */
     public String growthSince(ProcessFootprint earlier) {
         String more = threads.entrySet().stream()
                 .filter(named -> named.getValue() > earlier.threads.getOrDefault(named.getKey(), 0))

@@ -9,8 +9,8 @@ import java.nio.file.Path;
 import java.util.stream.Stream;
 
 /**
- * Processor time, user and system together, that processes have used: every thread counts, those of the compiler and
- * the garbage collector too, which the time of Spark's task metrics leaves out.
+ * CPU time of processes, user and system: all threads count, including JIT compilers and GC, which Spark's task metrics
+ * omit.
  *
  * <p><b>Source:</b> proc(5), fields utime and stime of {@code /proc/PID/stat}.
  */

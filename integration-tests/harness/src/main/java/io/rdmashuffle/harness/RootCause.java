@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.harness;
 
-/** What a failure comes down to, in one line. */
+/** Root cause of a failure, in one line. */
 public final class RootCause {
     private RootCause() {}
 

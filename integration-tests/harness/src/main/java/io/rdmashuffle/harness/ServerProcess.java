@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A virtual machine that answers: one line in, one line out. Replies carry a prefix, because libraries print to
- * standard output too; the rest of what it prints goes to its log or is dropped.
+ * JVM that answers requests: one line in, one line out. Replies have a prefix, because libraries print to standard
+ * output, too; other output goes to its log or is dropped.
  *
  * <p><b>Threading:</b> one request at a time; a thread of its own reads what the server prints. <b>Ownership:</b> owns
  * the process and ends it on close, the server's children too.
@@ -29,7 +29,7 @@ public final class ServerProcess implements AutoCloseable {
     private final BufferedWriter requests;
     private final BlockingQueue<Reply> replies = new LinkedBlockingQueue<>();
 
-    /** What came: a line without its prefix, or else the reason why none came. */
+    /** Result: a line without its prefix, or the reason why none came. */
     public record Reply(String line, String error) {
         /** Returns whether there is a line. */
         public boolean came() {
@@ -96,7 +96,7 @@ public final class ServerProcess implements AutoCloseable {
         }
     }
 
-    /** Returns whether the server can still be asked; after a time-out or a crash it cannot. */
+    /** Returns whether the server accepts requests; not after a timeout or a crash. */
     public boolean isAlive() {
         return process.isAlive();
     }
@@ -111,7 +111,7 @@ public final class ServerProcess implements AutoCloseable {
         return process.descendants();
     }
 
-    /** Lets the server end by closing its input; if it does not, ends it and its children. */
+    /** Closes the server's input so that it ends; if it does not, ends it and its children. */
     @Override
     public void close() {
         try {

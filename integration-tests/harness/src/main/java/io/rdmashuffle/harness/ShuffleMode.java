@@ -5,7 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 
-/** How shuffle bytes travel; the names are those of {@code spark.shuffle.rdma.fabric.mode}, and Spark's own. */
+/** Transport of shuffle bytes; the names are those of {@code spark.shuffle.rdma.fabric.mode}, and Spark's own. */
 public enum ShuffleMode {
     /** The best path to each peer: shared memory on the same host, RDMA, TCP, else Netty. */
     AUTO,

@@ -36,7 +36,7 @@ public record SparkHome(Path folder, SparkLine line) {
         assemble(new Workspace(Path.of(args[0])), new SparkLine(args[1]));
     }
 
-    /** Returns the home of the line that this virtual machine was started for. */
+    /** Returns the home of the Spark version that this JVM was started for. */
     public static SparkHome of(Workspace workspace) {
         SparkHome home = of(workspace, SparkLine.current());
         if (!Files.isRegularFile(home.folder.resolve("RELEASE"))) {

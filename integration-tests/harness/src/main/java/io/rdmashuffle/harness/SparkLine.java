@@ -2,24 +2,23 @@
 package io.rdmashuffle.harness;
 
 /**
- * A line of Spark that the plugin runs on, by the name that the build has for it: a profile of the root pom says which
- * version of Spark and of Scala it stands for.
+ * Supported Spark version, by its name in the build: a profile of the root pom has its versions of Spark and Scala.
  *
  * <p><b>Threading:</b> immutable.
  *
  * @param name such as {@code 4.1}, or {@code 3.5_2.12} where there are several versions of Scala
  */
 public record SparkLine(String name) {
-    /** Names the line in commands of {@code bin}, in Maven, and in the virtual machines that they start. */
+    /** Property with the version in commands of {@code bin}, in Maven, and in their JVMs. */
     public static final String KEY = "spark.line";
 
     private static final String SINCE_SPARK_4 = "2.13";
 
-    /** Returns the line that this virtual machine was started for: by a command of {@code bin}, or by Maven. */
+    /** Returns the Spark version that this JVM was started for, by a command of {@code bin} or by Maven. */
     public static SparkLine current() {
         String name = System.getProperty(KEY);
         if (name == null) {
-            throw new IllegalStateException("no line of Spark is named; set -D" + KEY);
+            throw new IllegalStateException("no Spark version is set; set -D" + KEY);
         }
         return new SparkLine(name);
     }
@@ -38,7 +37,7 @@ public record SparkLine(String name) {
         return !name.startsWith("3.");
     }
 
-    /** Returns the option that starts another virtual machine for the same line. */
+    /** Returns the option for another JVM of the same Spark version. */
     public String option() {
         return "-D" + KEY + "=" + name;
     }

@@ -12,7 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Where the repository keeps what is built, generated and logged.
+ * Paths of build results, generated data and logs in the repository.
  *
  * <p><b>Threading:</b> immutable.
  *

@@ -99,7 +99,7 @@ class ExecutorPodTest {
         long heap = JavaUtils.byteStringAsBytes(conf.get("spark.executor.memory"));
         long usual = Math.max(heap / 10, 384L << 20);
         assertThat(bytes(executor.getResources().getLimits().get("memory")))
-                .as("what is in the volume counts against the container's limit")
+                .as("the volume counts towards the container's limit")
                 .isGreaterThanOrEqualTo(heap + usual + pool);
     }
 

@@ -22,7 +22,7 @@ record EventFile(Path path) {
     private static final String PROPERTY = "rdmashuffle.suites.events";
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** Returns the file that the command named for this virtual machine. */
+    /** Returns the file that the command named for this JVM. */
     static EventFile ofThisProcess() {
         String named = System.getProperty(PROPERTY);
         if (named == null) {
@@ -31,7 +31,7 @@ record EventFile(Path path) {
         return new EventFile(Path.of(named));
     }
 
-    /** Returns the option that names this file to a virtual machine. */
+    /** Returns the JVM option with this file. */
     String option() {
         return "-D" + PROPERTY + "=" + path;
     }

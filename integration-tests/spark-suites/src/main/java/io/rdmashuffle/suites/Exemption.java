@@ -4,8 +4,8 @@ package io.rdmashuffle.suites;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A test of Spark that fails with this shuffle for a good reason. Something else shows what it is to show: a test of
- * ours, or the test itself where it can pass.
+ * Test of Spark that fails with this shuffle for a good reason. Another test verifies the same: one of ours, or the
+ * test itself in another configuration.
  *
  * @param suite the suite of Spark, fully qualified
  * @param test the test's whole name
@@ -19,7 +19,7 @@ record Exemption(
         String reason,
         @Nullable String equivalent,
         @Nullable String runsIn) {
-    /** Says where else to look. */
+    /** Names the other test. */
     String instead() {
         return runsIn == null ? String.valueOf(equivalent) : equivalent == null ? runsIn : equivalent + ", " + runsIn;
     }

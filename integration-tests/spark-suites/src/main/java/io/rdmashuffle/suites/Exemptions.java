@@ -9,8 +9,7 @@ import java.io.UncheckedIOException;
 import java.util.List;
 
 /**
- * All that is left out of what Spark's suites ask of a shuffle, from one committed file. What is listed and not needed
- * is an error.
+ * All exemptions of Spark's suites, from one committed file. Unneeded entries are errors.
  *
  * @param tests that fail
  * @param otherManagers suites some of whose shuffles another manager takes
@@ -48,7 +47,7 @@ record Exemptions(List<Exemption> tests, List<OtherManager> otherManagers) {
         }
     }
 
-    /** Returns those that count for a shuffle: a test that is run elsewhere, too, is exempt only where it is. */
+    /** Returns the exemptions for a shuffle: a test with another configuration is exempt only outside it. */
     Exemptions of(ShuffleMode fabric) {
         if (fabric == ShuffleMode.SORT) {
             return none();

@@ -11,8 +11,7 @@ import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
 
 /**
- * Runs one class of JUnit tests in this virtual machine: Spark's suites that are written in Java, and ours that replace
- * suites of Spark.
+ * Runs one class of JUnit tests in this JVM: Spark's Java suites, and our replacements of suites.
  *
  * <p><b>Threading:</b> JUnit calls it from one thread.
  */

@@ -15,12 +15,12 @@ import picocli.CommandLine.Mixin;
 @Command(
         name = "spark-suites",
         description = {
-            "Runs Spark's own test suites, from its tests jars, with the RDMA shuffle, each in a virtual machine of its"
-                    + " own, and shows what passed, what failed, and how many shuffles went through which manager.",
+            "Runs Spark's own test suites, from its tests jars, with the RDMA shuffle, each in a separate JVM, and"
+                    + " shows passed and failed tests, and the number of shuffles by manager.",
             ""
         },
         exitCodeList = {
-            "0:every suite ran tests with the chosen shuffle, and none failed but those that are exempt",
+            "0:every suite ran tests with the chosen shuffle, and none failed without an exemption",
             "1:a test failed, a suite aborted, was killed or ran no test, or its shuffles went elsewhere",
             "2:an option was wrong or there is no such suite"
         })

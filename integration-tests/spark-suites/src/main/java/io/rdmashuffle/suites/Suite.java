@@ -16,7 +16,7 @@ import java.util.Map;
  */
 record Suite(
         String name, String origin, String className, Engine engine, List<String> tests, Map<String, String> conf) {
-    /** What a suite is written for. */
+    /** Spark line that a suite is written for. */
     enum Engine {
         SCALATEST,
         JUNIT
@@ -42,7 +42,7 @@ record Suite(
     }
 
     /**
-     * Says whether exemptions count: not for tests of our own, nor for those that run on purpose where they can pass.
+     * Returns whether exemptions apply: not to our own tests, nor to configurations in which exempt tests pass.
      */
     boolean mayBeExempt() {
         return tests.isEmpty() && (engine == Engine.SCALATEST || !isReplacement());

@@ -21,7 +21,7 @@ import org.scalatest.DoNotDiscover;
 /**
  * The suites in Spark's tests jars, by simple and by fully qualified name, or by the end of that.
  *
- * <p>Classes are loaded without being initialised, and only those that are asked for.
+ * <p>Only requested classes are loaded, without initialization.
  *
  * <p><b>Threading:</b> immutable.
  */

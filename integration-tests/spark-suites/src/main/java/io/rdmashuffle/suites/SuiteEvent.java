@@ -4,7 +4,7 @@ package io.rdmashuffle.suites;
 import java.util.Map;
 
 /**
- * One line of what a suite's virtual machine tells.
+ * Event line of a suite's JVM.
  *
  * @param kind what happened
  * @param test the test's name; empty if the event is of the suite
@@ -13,7 +13,7 @@ import java.util.Map;
  * @param evidence of {@link Kind#COMPLETED} only: which shuffle manager was used, how often
  */
 record SuiteEvent(Kind kind, String test, long millis, String message, Map<String, Long> evidence) {
-    /** What can happen. A suite that did not say {@link #COMPLETED} did not end by itself. */
+    /** Kind of an event. A suite that did not say {@link #COMPLETED} did not end by itself. */
     enum Kind {
         STARTED,
         PASSED,

@@ -24,7 +24,7 @@ record SuiteFiles(Path folder, String name) {
         return new SuiteFiles(folder(setting.workspace()), suite.name() + "-" + setting.label());
     }
 
-    /** Returns the folder of all suites of the line that this virtual machine was started for. */
+    /** Returns the folder of all suites of this JVM's Spark version. */
     static Path folder(Workspace workspace) {
         return workspace
                 .target("spark-suites")
@@ -39,12 +39,12 @@ record SuiteFiles(Path folder, String name) {
         }
     }
 
-    /** What the suite printed, and warnings of Spark. */
+    /** Output of the suite, and warnings of Spark. */
     Path log() {
         return folder.resolve(name + ".log");
     }
 
-    /** What Spark logged, the last of it. */
+    /** End of Spark's log. */
     Path sparkLog() {
         return folder.resolve(name + "-spark.log");
     }

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Runs one suite in a virtual machine of its own, to its end or to a time limit.
+ * Runs one suite in a separate JVM, to its end or to a time limit.
  *
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> when {@link #run} returns or throws, no process is left of it.
  */
@@ -29,7 +29,7 @@ final class SuiteProcess {
     }
 
     /**
-     * What all suites of a run share.
+     * Settings that all suites of a run share.
      *
      * @param conf what every application of a suite gets
      * @param label of the shuffle, for names of files
@@ -38,7 +38,7 @@ final class SuiteProcess {
      */
     record Setting(Workspace workspace, Map<String, String> conf, String label, String test, Duration timeout) {}
 
-    /** How a virtual machine ended: seconds, and what was wrong about it. */
+    /** End of a JVM: seconds, and its problem. */
     record Ending(long seconds, Optional<String> problem) {}
 
     /**
@@ -66,7 +66,7 @@ final class SuiteProcess {
         }
     }
 
-    /** What cannot be deleted is no reason to lose the result. */
+    /** Files that cannot be deleted must not lose the result. */
     private void removeScratch() {
         try {
             files.removeScratch();

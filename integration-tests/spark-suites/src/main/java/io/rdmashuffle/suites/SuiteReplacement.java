@@ -6,7 +6,7 @@ import io.rdmashuffle.suites.Suite.Engine;
 import java.util.List;
 import java.util.Map;
 
-/** What of ours runs in place of suites of Spark, and why. */
+/** Tests of ours that replace suites of Spark, with the reason. */
 final class SuiteReplacement {
     private static final String SHUFFLE = "org.apache.spark.ShuffleSuite";
     private static final String DECOMMISSION = "org.apache.spark.storage.BlockManagerDecommissionIntegrationSuite";
@@ -17,7 +17,7 @@ final class SuiteReplacement {
 
     /** Tests that look at files of the shuffle, where there are some: no map output has room in the pool. */
     private static final Map<String, String> FULL_POOL = Map.of(
-            // The directory takes 1,024,064 of 1,048,576 bytes; what is left is less than the smallest part of a chunk.
+            // The directory uses 1,024,064 of 1,048,576 bytes; the rest is smaller than the smallest part of a chunk.
             "spark.shuffle.rdma.pool.maxSize", "1m",
             "spark.shuffle.rdma.directory.maxShuffles", "16000",
             "spark.shuffle.rdma.pool.chunkSize", "1m",

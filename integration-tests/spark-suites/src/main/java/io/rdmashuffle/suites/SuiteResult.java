@@ -11,18 +11,18 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What became of one suite.
+ * Result of one suite.
  *
  * <p><b>Threading:</b> immutable.
  *
  * @param suite which
- * @param seconds from start to end of its virtual machine
+ * @param seconds from start to end of its JVM
  * @param passed tests that passed
  * @param failed failures that no exemption covers
  * @param exempt failures that one covers
  * @param skipped tests that were ignored, canceled or pending
  * @param stale names of tests that passed though an exemption says they cannot
- * @param problems what was wrong with the suite as a whole; with one of them nothing is acceptable
+ * @param problems problems of the whole suite; with any of them it is not acceptable
  * @param evidence see {@link ShuffleEvidence}
  */
 record SuiteResult(
@@ -39,8 +39,8 @@ record SuiteResult(
     /**
      * Judges a suite.
      *
-     * @param ending what was wrong with how the virtual machine ended; empty if nothing
-     * @param exemptions those that count for this shuffle
+     * @param ending problem of the JVM's end; empty if none
+     * @param exemptions exemptions for this shuffle
      */
     static SuiteResult of(
             Suite suite,

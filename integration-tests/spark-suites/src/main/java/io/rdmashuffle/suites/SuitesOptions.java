@@ -40,7 +40,7 @@ final class SuitesOptions {
             names = "--fabric",
             converter = ShuffleModeConverter.class,
             paramLabel = "MODE",
-            description = "How our shuffle reaches peers: ${COMPLETION-CANDIDATES}; sort is the same as --manager sort."
+            description = "Transport of our shuffle: ${COMPLETION-CANDIDATES}; sort is the same as --manager sort."
                     + " Default: ${DEFAULT-VALUE}")
     private ShuffleMode fabric = ShuffleMode.AUTO;
 
@@ -69,9 +69,9 @@ final class SuitesOptions {
     private int timeoutSeconds = 3600;
 
     /**
-     * Looks at what picocli cannot.
+     * Validates combinations, which picocli cannot.
      *
-     * @throws IllegalArgumentException naming the option, its value and what is allowed
+     * @throws IllegalArgumentException naming the option, its value and valid values
      */
     void check() {
         if (manager != null && !manager.equals(RDMA) && !manager.equals(SORT)) {

@@ -10,7 +10,7 @@ import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says which suite and test is running: a bar on a terminal; elsewhere a line when a suite starts and ends, and one a
+ * Shows which suite and test is running: a bar on a terminal; elsewhere a line when a suite starts and ends, and one a
  * minute.
  *
  * <p><b>Threading:</b> one thread; the bar redraws itself on its own. <b>Ownership:</b> closing removes the bar.

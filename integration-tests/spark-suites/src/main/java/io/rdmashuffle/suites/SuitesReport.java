@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.function.ToLongFunction;
 
-/** The results as text: a table, then the names of what did not pass. */
+/** Text report: a table, then the names of failed tests. */
 final class SuitesReport {
     private SuitesReport() {}
 
@@ -17,7 +17,7 @@ final class SuitesReport {
             PrintStream out, ShuffleMode fabric, List<SuiteResult> results, Exemptions exemptions, Path logs) {
         out.println(table(results));
         out.println(
-                "shuffles: by the manager that took them; 'fell back' are those that a setting of the suite gives to"
+                "shuffles: by the manager that served them; 'fell back': shuffles that a setting of the suite moves to"
                         + " sort shuffle. Map outputs: of executors that lived when their application stopped.");
         for (SuiteResult result : results) {
             details(out, result, exemptions);

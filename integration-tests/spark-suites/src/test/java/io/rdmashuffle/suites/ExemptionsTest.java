@@ -40,7 +40,7 @@ class ExemptionsTest {
     }
 
     @Test
-    void whatIsSaidToRunElsewhereDoes() {
+    void replacementTestsExist() {
         for (Exemption exemption : all.tests()) {
             if (exemption.runsIn() != null) {
                 assertThat(SuiteReplacement.of(exemption.suite(), ShuffleMode.AUTO))

@@ -148,7 +148,7 @@ class SortShuffleEquivalentsIT {
     }
 
     @Test
-    void filesAreCleanedUpWhereTheOutputDidNotFitIntoThePool() {
+    void filesOfOversizedOutputsAreCleanedUp() {
         String[] smallPool = {
             "spark.shuffle.compress", "false",
             "spark.shuffle.rdma.disk.enabled", "false",

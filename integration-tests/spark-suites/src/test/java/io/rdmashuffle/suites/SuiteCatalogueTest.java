@@ -65,7 +65,7 @@ class SuiteCatalogueTest {
     }
 
     @Test
-    void saysWhyASuiteCannotRun() {
+    void reportsTheReasonForASuiteThatCannotRun() {
         assertRefused("SuiteCatalogueTest$AbstractSuite", "is abstract", "SuiteCatalogueTest$RunnableSuite");
         assertRefused("SuiteCatalogueTest$NeedsArgumentSuite", "no constructor without parameters");
         assertRefused("SuiteCatalogueTest$NoTestsSuite", "neither a ScalaTest suite nor has it JUnit tests");

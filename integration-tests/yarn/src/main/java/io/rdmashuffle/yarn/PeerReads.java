@@ -27,7 +27,7 @@ import scala.Tuple2;
  * <p><b>Threading:</b> one request at a time.
  */
 public final class PeerReads {
-    /** What a line on standard output begins with that answers: the bytes that were read, and how many were wrong. */
+    /** Prefix of the answer on standard output: the bytes that were read, and how many were wrong. */
     public static final String PREFIX = "@@read ";
 
     private static final int CHUNK_BYTES = 32 << 10;

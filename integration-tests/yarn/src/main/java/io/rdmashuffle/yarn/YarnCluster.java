@@ -134,7 +134,7 @@ public final class YarnCluster implements AutoCloseable {
                 .resolve("yarn-jars-" + SparkHome.of(workspace).line());
     }
 
-    /** Returns the virtual machines of executors that live now, not the shells around them. */
+    /** Returns the JVMs of running executors, not their shells. */
     List<ProcessHandle> executors() {
         return containers()
                 .filter(process -> process.info().command().orElse("").endsWith("/java")

@@ -14,7 +14,7 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * What the event log of one application says of its executors and stages, up to now.
+ * Executors and stages in an application's event log so far.
  *
  * <p><b>Threading:</b> immutable.
  *

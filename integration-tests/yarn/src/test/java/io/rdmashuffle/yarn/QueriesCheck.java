@@ -98,7 +98,7 @@ class QueriesCheck {
                 QueryCatalogue.load());
     }
 
-    /** Returns where the bytes of a query went, those of which there are any. */
+    /** Returns the bytes of a query by path, without zeros. */
     private static String moved(Map<String, Long> counters) {
         return Stream.of(
                         ShuffleCounter.LOCAL_BYTES,

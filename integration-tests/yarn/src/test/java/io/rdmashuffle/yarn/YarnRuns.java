@@ -8,11 +8,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
 
-/** What runs on YARN have in common: where they write, what they say, and a node that kills. */
+/** Shared parts of runs on YARN: paths, messages, and a node that kills containers. */
 final class YarnRuns {
     /**
-     * Has the monitor of containers kill what is above its limit, which by default is left to control groups, whether
-     * there are any or not. Virtual memory of a virtual machine is always above it.
+     * Makes the container monitor kill containers above their limit, which by default is left to control groups, even
+     * if there are none. Virtual memory of a JVM is always above the limit.
      */
     static final Map<String, String> MONITOR_KILLS = Map.of(
             "yarn.nodemanager.resource.memory.enforced", "false", "yarn.nodemanager.vmem-check-enabled", "false");

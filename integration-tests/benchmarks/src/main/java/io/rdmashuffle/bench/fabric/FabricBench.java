@@ -56,13 +56,13 @@ public final class FabricBench extends Tool {
 
     @Option(
             names = "--shm",
-            description = "reads of the shared-memory fabric beside memcpy instead; of the other options, --sizes,"
+            description = "measure reads of the shared-memory fabric and memcpy; of the other options, --sizes,"
                     + " --rounds, --bytes and --json are for it, too")
     private boolean shm;
 
     @Option(
             names = "--tcp",
-            description = "reads of the TCP fabric over the loopback device beside a C program instead; of the other"
+            description = "measure reads of the TCP fabric over loopback and a C program; of the other"
                     + " options, --rounds, --bytes and --json are for it, too")
     private boolean tcp;
 
@@ -79,13 +79,13 @@ public final class FabricBench extends Tool {
     @Option(names = "--depths", split = ",", defaultValue = "1,16,64", description = "READs outstanding")
     private List<Integer> depths = List.of();
 
-    @Option(names = "--rounds", defaultValue = "3", description = "how often each pair is measured, in turn")
+    @Option(names = "--rounds", defaultValue = "3", description = "rounds of each pair, alternating")
     private int rounds;
 
     @Option(
             names = "--bytes",
             showDefaultValue = Visibility.NEVER,
-            description = "bytes to read in each measurement, at least 50 READs; 16 MiB by default, with --shm 512 MiB")
+            description = "bytes per measurement, at least 50 READs; 16 MiB by default, with --shm 512 MiB")
     private long bytes;
 
     @Option(names = "--latency-reads", defaultValue = "500", description = "READs timed one by one")
@@ -94,13 +94,13 @@ public final class FabricBench extends Tool {
     @Option(
             names = "--poll-micros",
             defaultValue = "20",
-            description = "how long our data thread looks for completions before it sleeps; perftest never sleeps")
+            description = "time for which our data thread polls before it sleeps; perftest never sleeps")
     private long pollMicros;
 
-    @Option(names = "--profile", description = "also tell where our data thread spends its time, by samples")
+    @Option(names = "--profile", description = "also sample where our data thread spends its time")
     private boolean profile;
 
-    @Option(names = "--json", description = "write all figures to a file as JSON, too")
+    @Option(names = "--json", description = "write all figures to a JSON file")
     private @Nullable Path json;
 
     private final ThreadProfile dataThread = new ThreadProfile("rdma-read-0");
@@ -151,7 +151,7 @@ public final class FabricBench extends Tool {
 
     private void checkOptions() {
         if (rounds <= 0 || bytes < 0 || sizes.stream().anyMatch(size -> size <= 0)) {
-            throw new IllegalArgumentException("--rounds, --bytes and --sizes: must be whole numbers above 0");
+            throw new IllegalArgumentException("--rounds, --bytes and --sizes: must be integers above 0");
         }
     }
 

@@ -138,7 +138,7 @@ final class FabricReader implements AutoCloseable {
                 toStart--;
             }
             if (!peer.read(new ReadRequest(slices, target, deadline, this))) {
-                throw new IllegalStateException("the bound on bytes in flight is below what is measured");
+                throw new IllegalStateException("the limit of bytes in flight is below the measured depth");
             }
         }
 

@@ -23,7 +23,7 @@ final class ShmReads {
     static final double GOAL = 0.8;
 
     static final int LARGE_BYTES = 1 << 20;
-    /** A call and a change of threads are a large part of what is smaller. */
+    /** Below this size calls and thread switches dominate. */
     static final List<Integer> SIZES = List.of(4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20);
 
     private static final int LEAST_READS = 20;
@@ -34,7 +34,7 @@ final class ShmReads {
     private final long bytes;
 
     /**
-     * Says what to measure.
+     * Configures the measurement.
      *
      * @param rounds how often both are measured, in turn
      * @param bytes of each measurement, at least some reads
@@ -106,7 +106,7 @@ final class ShmReads {
                         GOAL);
     }
 
-    /** Copies between two buffers outside the heap, by the virtual machine's own routine. */
+    /** Copies between two buffers outside the heap, with the JVM's own routine. */
     private static final class PrivateCopies {
         private final ByteBuffer source;
         private final ByteBuffer target;

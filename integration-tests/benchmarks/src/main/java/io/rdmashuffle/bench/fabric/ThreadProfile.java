@@ -19,7 +19,7 @@ import jdk.jfr.consumer.RecordedMethod;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * Where one thread spends its time, by samples of the virtual machine's own flight recorder.
+ * Profile of one thread, by samples of the JVM's flight recorder.
  *
  * <p>A sample in a native method stands for the call out of Java: the kernel, libibverbs, a wait.
  *
@@ -40,7 +40,7 @@ final class ThreadProfile {
         this.threadName = threadName;
     }
 
-    /** What is measured. */
+    /** Measured work. */
     interface Measured {
         double run() throws Exception;
     }

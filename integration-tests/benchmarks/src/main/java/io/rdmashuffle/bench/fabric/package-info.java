@@ -4,7 +4,7 @@
  * memcpy.
  *
  * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.bench.perftest}, {@code io.rdmashuffle.harness.cli},
- * and the plugin. Must never use Spark: what is measured is the fabric alone.
+ * and the plugin. Must never use Spark: it measures the fabric alone.
  */
 @NullMarked
 package io.rdmashuffle.bench.fabric;

@@ -30,7 +30,7 @@ public final class BenchApplication implements AutoCloseable {
     private final ServerProcess process;
 
     /**
-     * What a server is started with.
+     * Settings of a server.
      *
      * @param name for messages
      * @param conf Spark's configuration
@@ -97,7 +97,7 @@ public final class BenchApplication implements AutoCloseable {
         }
     }
 
-    /** Returns whether it can still be asked; after a time-out or a crash it cannot. */
+    /** Returns whether it accepts requests; not after a timeout or a crash. */
     public boolean isAlive() {
         return process.isAlive();
     }

@@ -15,7 +15,7 @@ public record BenchCase(String name, Kind kind, int partitions, int payloadBytes
     /** Rows of the floor that is scheduling alone. */
     static final long FEW_ROWS = 2_000;
 
-    /** Returns the rows of this case for those that are asked for. */
+    /** Returns the rows of this case for the requested rows. */
     public long rows(long asked) {
         return Math.max(1, Math.round(asked * rowShare));
     }

@@ -2,16 +2,16 @@
 package io.rdmashuffle.bench.jobs;
 
 /**
- * One job, as an application is asked to run it.
+ * Request of a job for an application.
  *
- * @param kind what it does
+ * @param kind kind of the job
  * @param rows that go in, over all map tasks
  * @param partitions map tasks and reduce tasks, as many of each
  * @param payloadBytes length of the payload of a row, for kinds that have one
  * @param form the whole job, or which part of it
  */
 public record BenchJob(Kind kind, long rows, int partitions, int payloadBytes, Form form) {
-    /** What a job does. */
+    /** Kind of a job. */
     public enum Kind {
         /** Rows of the DataFrame API by the hash of a column without skew. */
         REPARTITION,
@@ -27,7 +27,7 @@ public record BenchJob(Kind kind, long rows, int partitions, int payloadBytes, F
         SKEW
     }
 
-    /** How much of a job is run. */
+    /** Share of a job that is run. */
     public enum Form {
         /** The job. */
         FULL,

@@ -4,7 +4,7 @@ package io.rdmashuffle.bench.jobs;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link BenchServer} answers.
+ * Reply of a {@link BenchServer}.
  *
  * @param measurement of a job; null after anything else
  * @param error why it failed, or empty

@@ -4,7 +4,7 @@ package io.rdmashuffle.bench.jobs;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link BenchServer} is asked to do.
+ * Request to a {@link BenchServer}.
  *
  * @param job to run and measure; null asks to drop the shuffles of the jobs so far
  */

@@ -22,7 +22,7 @@ import org.apache.spark.sql.SparkSession;
  * <p><b>Threading:</b> one request at a time.
  */
 public final class BenchServer {
-    /** What a line begins with that is a reply. */
+    /** Prefix of lines that are replies. */
     static final String PREFIX = "@@bench ";
 
     private static final ObjectMapper JSON = new ObjectMapper();

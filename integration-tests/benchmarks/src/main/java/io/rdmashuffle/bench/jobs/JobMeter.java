@@ -26,7 +26,7 @@ public final class JobMeter {
     private final GarbageLog garbage;
 
     /**
-     * Begins to listen to an application.
+     * Starts to listen to an application.
      *
      * @param garbage of its executors
      */
@@ -49,12 +49,12 @@ public final class JobMeter {
         }
     }
 
-    /** Has shuffles that are not used any more dropped; returns whether nothing of them is held after a while. */
+    /** Drops shuffles that nothing uses any more; returns whether all of their memory is free in time. */
     public boolean drain() throws InterruptedException {
         return !ShuffleMeter.isHeld(counters.drain());
     }
 
-    /** Runs a job, and says what it took; its shuffle is there until it is collected as garbage. */
+    /** Runs and measures a job; its shuffle exists until it is collected as garbage. */
     public Measurement run(BenchJob job) throws IOException {
         spark.sparkContext().setJobGroup(job.kind().name(), job.toString(), true);
         spark.conf().set("spark.sql.shuffle.partitions", (long) job.partitions());

@@ -24,7 +24,7 @@ public abstract class JobOptions extends FolderOptions {
                     "Rows of 100 B of a case, over all map tasks; of 1 KB rows a tenth. Default: ${DEFAULT-VALUE}")
     private long rows;
 
-    /** Begins with the defaults, of which that of the rows is given. */
+    /** Starts with the defaults, of which that of the rows is given. */
     protected JobOptions(long defaultRows) {
         this.rows = defaultRows;
     }

@@ -5,11 +5,11 @@ import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
 
 /**
- * What one run of one job took.
+ * Cost of one run of a job.
  *
  * @param millis wall clock time of the action
  * @param executorCpuMillis user and system time of the executors' processes
- * @param linkCpuMillis what of it is a modelled link's, which a device would do without a processor
+ * @param linkCpuMillis CPU time of a modelled link, which a device would do without a CPU
  * @param driverCpuMillis the same of the driver
  * @param tasks from task metrics
  * @param memoryBytes that the executors' processes hold after the job, before its shuffle is dropped
@@ -34,7 +34,7 @@ public record Measurement(
         gained = Map.copyOf(gained);
     }
 
-    /** Returns the processor time of executors but for that of a modelled link. */
+    /** Returns the CPU time of executors without that of a modelled link. */
     public long processorMillis() {
         return executorCpuMillis - linkCpuMillis;
     }

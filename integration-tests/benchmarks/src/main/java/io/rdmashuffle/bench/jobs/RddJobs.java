@@ -18,7 +18,7 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.util.LongAccumulator;
 import scala.Tuple2;
 
-/** The jobs of the RDD API; reduce tasks look at every record and add up what they saw. */
+/** Jobs of the RDD API; reduce tasks read every record and compute a checksum. */
 final class RddJobs {
     private static final int KEY_BYTES = 10;
     /** Combining halves what a map task of 20,000 rows writes; few keys would leave no shuffle to measure. */
@@ -35,7 +35,7 @@ final class RddJobs {
         this.job = job;
     }
 
-    /** Runs the job to its end and returns a checksum of what came out, which does not depend on the order. */
+    /** Runs the job and returns an order-independent checksum of its results. */
     long run() {
         return switch (job.kind()) {
             case TERASORT -> terasort();

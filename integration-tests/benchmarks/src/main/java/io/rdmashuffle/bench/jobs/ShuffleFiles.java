@@ -10,7 +10,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** Looks for files of Spark's sort shuffle. */
+/** Searches for files of Spark's sort shuffle. */
 final class ShuffleFiles {
     private ShuffleFiles() {}
 

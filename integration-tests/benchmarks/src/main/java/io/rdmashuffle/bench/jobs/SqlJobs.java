@@ -9,7 +9,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.functions;
 
-/** The jobs of the DataFrame API; what they yield goes to the data source that drops all rows. */
+/** Jobs of the DataFrame API; results go to the {@code noop} data source. */
 final class SqlJobs {
     private static final int HASH_DIGITS = 16;
 

@@ -2,7 +2,7 @@
 package io.rdmashuffle.bench.jobs;
 
 /**
- * What Spark's task metrics add up to.
+ * Sums of Spark's task metrics.
  *
  * @param recordsWritten to shuffles
  * @param bytesWritten to shuffles, compressed as they are

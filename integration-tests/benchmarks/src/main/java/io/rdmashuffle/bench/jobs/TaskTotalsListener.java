@@ -13,7 +13,7 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 final class TaskTotalsListener extends SparkListener {
     private volatile TaskTotals totals = TaskTotals.NONE;
 
-    /** Returns what has arrived; wait for the listener bus first. */
+    /** Returns the totals; wait for the listener bus first. */
     TaskTotals totals() {
         return totals;
     }

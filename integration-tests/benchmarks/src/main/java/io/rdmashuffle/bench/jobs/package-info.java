@@ -5,8 +5,8 @@
  * bench's own process starts no Spark and asks it over its standard streams ({@link BenchApplication}).
  *
  * <p>May use {@code io.rdmashuffle.bench}, {@code io.rdmashuffle.bench.link}, {@code io.rdmashuffle.harness},
- * {@code io.rdmashuffle.harness.spark}, Spark, and the plugin's counters. Must never report a ratio: that is for the
- * benches, who know what is alike.
+ * {@code io.rdmashuffle.harness.spark}, Spark, and the plugin's counters. Must never report a ratio: only benches know
+ * comparable runs.
  */
 @NullMarked
 package io.rdmashuffle.bench.jobs;

@@ -50,7 +50,7 @@ public record LinkModel(double gigabits, double delayMicros) {
         return Math.round(delayMicros * TimeUnit.MICROSECONDS.toNanos(1));
     }
 
-    /** Returns for how long so many bytes occupy the link. */
+    /** Returns the time that {@code bytes} occupy the link. */
     long transferNanos(long bytes) {
         return Math.round(bytes * BITS_OF_BYTE / gigabits);
     }

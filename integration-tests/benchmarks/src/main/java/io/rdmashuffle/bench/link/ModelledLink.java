@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe; one thread, named {@link LinkModel#THREAD}, copies and completes.
  *
- * <p><b>Ownership:</b> owns that thread. Closing fails what has not been handed over.
+ * <p><b>Ownership:</b> owns that thread. Closing fails pending reads.
  */
 final class ModelledLink implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ModelledLink.class);
@@ -114,7 +114,7 @@ final class ModelledLink implements AutoCloseable {
         }
     }
 
-    /** Ends what is due, or takes a request, or waits for either. */
+    /** Completes due reads, or starts a request, or waits for either. */
     private void step() throws InterruptedException {
         Arrival first = underWay.peek();
         long wait = first == null ? IDLE_NANOS : first.nanos() - nanoClock.getAsLong();

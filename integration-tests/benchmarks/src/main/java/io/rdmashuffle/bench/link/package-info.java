@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The model of a network: a fabric whose reads take as long as a stated link would take for them. It brings bytes of
- * executors of the same host, by copying, on a thread of its own whose processor time can be told apart.
+ * Model of a network: a fabric whose reads take as long as over a given link. It copies bytes of executors of the same
+ * host, on a separate thread whose CPU time is measured.
  *
  * <p>May use the plugin. Must never be faster than the link that it models.
  */

@@ -24,12 +24,12 @@ final class MembershipCluster {
     static final Duration SWEEP_INTERVAL = Duration.ofMinutes(1);
 
     private static final long SECOND = Duration.ofSeconds(1).toNanos();
-    /** How often to look whether all know all. */
+    /** Interval between checks that all members know all. */
     private static final long LOOK_NANOS = SECOND / 50;
-    /** Some times what it should take; then something is wrong. */
+    /** Several times the expected duration; afterwards the run has failed. */
     private static final long GIVE_UP_NANOS = 300 * SECOND;
 
-    /** Where members pass nothing on, others find out at their next sweep: an interval more. */
+    /** Extra time where members pass nothing on: others find out at their next sweep. */
     private static final double KNOWN_GOAL_SECONDS = 10;
 
     private static final int COMPARED = 50;
@@ -50,14 +50,14 @@ final class MembershipCluster {
     /**
      * Creates a cluster without executors.
      *
-     * @param losingEach one in so many executors passes nothing on; 0 if all do
+     * @param losingEach one of this many executors forwards nothing; 0 if all do
      */
     MembershipCluster(long seed, int losingEach) {
         this.random = new Random(seed);
         this.losingEach = losingEach;
     }
 
-    /** Who asked whom for a snapshot: peers that had it, peers that were behind, the driver. */
+    /** Counts of snapshot requests: to peers that had it, to peers that were behind, to the driver. */
     record Snapshots(long fromPeers, long peersBehind, long fromDriver) {
         Snapshots since(Snapshots before) {
             return new Snapshots(
@@ -148,7 +148,7 @@ final class MembershipCluster {
     }
 
     /**
-     * Lets time pass until every executor knows every other.
+     * Advances time until every executor knows every other.
      *
      * @return when the last one did
      * @throws IllegalStateException if they never do, or think so wrongly
@@ -170,7 +170,7 @@ final class MembershipCluster {
                 .orElse(began);
     }
 
-    /** Looks at all executors whether they know as many as they should, and at some whether it is these. */
+    /** Checks that every executor knows the right number of members, and that some know the right ones. */
     private void compare() {
         Set<Member> all = new HashSet<>(server.members());
         int looked = 0;

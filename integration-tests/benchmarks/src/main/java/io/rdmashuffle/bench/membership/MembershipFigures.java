@@ -5,18 +5,18 @@ import io.rdmashuffle.bench.membership.Endpoint.Totals;
 import io.rdmashuffle.bench.membership.MembershipCluster.Snapshots;
 
 /**
- * What one scenario came to.
+ * Results of one scenario.
  *
  * @param scenario its name
- * @param executors how many there are in the end
+ * @param executors number at the end
  * @param changes joins and removals
  * @param memberBytes of one executor's entry in a message
  * @param driver what the driver sent and received
  * @param mostMessages sent and received by any one executor
  * @param mostBytes sent and received by any one executor, not necessarily that one
- * @param snapshots who asked whom for one
+ * @param snapshots counts of requests
  * @param seconds from the last change until every executor knew every other
- * @param goalSeconds what that should be at most
+ * @param goalSeconds goal for these seconds
  */
 record MembershipFigures(
         String scenario,

@@ -19,10 +19,10 @@ import java.util.Map;
 import java.util.function.Function;
 
 /**
- * Everything that a simulation of the membership found out: one column for each scenario, one line for each figure.
+ * Results of a membership simulation: one column per scenario, one line per figure.
  *
- * @param executors how many were asked for
- * @param seed of what is random
+ * @param executors requested number
+ * @param seed random seed
  */
 public record MembershipReport(int executors, long seed, List<MembershipFigures> figures) {
     /** Copies. */

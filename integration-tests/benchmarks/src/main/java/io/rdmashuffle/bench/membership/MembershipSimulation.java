@@ -11,12 +11,12 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * What happens to clusters: executors join, half of them are lost, and members fail to pass on what they should.
+ * Scenarios: executors join, half of them are lost, and members do not forward updates.
  *
  * <p><b>Threading:</b> one thread.
  */
 public final class MembershipSimulation {
-    /** How many scenarios {@link #run} goes through. */
+    /** Scenarios of {@link #run}. */
     public static final int SCENARIOS = 4;
 
     private static final long SECOND = Duration.ofSeconds(1).toNanos();
@@ -29,7 +29,7 @@ public final class MembershipSimulation {
     private final long seed;
     private final Consumer<String> progress;
 
-    /** Prepares; {@code progress} hears of each scenario when it is done. */
+    /** Prepares the scenarios; {@code progress} is called after each one. */
     public MembershipSimulation(int executors, long seed, Consumer<String> progress) {
         this.executors = executors;
         this.seed = seed;

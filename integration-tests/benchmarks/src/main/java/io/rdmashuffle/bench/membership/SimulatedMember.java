@@ -19,12 +19,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * One executor: the plugin's agent on the modelled network. It repairs itself 100 ms after it finds that something is
- * missing and asks the driver once a minute, as {@code io.rdmashuffle.spark} does.
+ * One executor: the plugin's agent on the modelled network. It repairs itself 100 ms after it detects a gap, and
+ * queries the driver once a minute, as {@code io.rdmashuffle.spark} does.
  *
- * <p>A question is answered with what is known at the moment it is asked; how long that takes is added to {@link
- * #knowsAt()}. Messages are encoded for their length; what is delivered is the object, so that executors share it, and
- * every thousandth is what was decoded.
+ * <p>A query is answered with the current state; its duration is added to {@link #knowsAt()}. Messages are encoded for
+ * their length; the object itself is delivered, so that executors share it, and every thousandth is decoded.
  *
  * <p><b>Threading:</b> one thread.
  */
@@ -49,7 +48,7 @@ final class SimulatedMember implements DriverChannel, PeerChannel, MemberChannel
     /**
      * Creates one that has not joined yet.
      *
-     * @param loses whether it takes what it should pass on, and does not pass it on
+     * @param loses whether it accepts relays without forwarding them
      */
     SimulatedMember(MembershipCluster cluster, Member member, boolean loses) {
         this.cluster = cluster;
@@ -171,13 +170,13 @@ final class SimulatedMember implements DriverChannel, PeerChannel, MemberChannel
         return receiver.takeFrom(endpoint, delivered, bytes.length);
     }
 
-    /** What the driver sends and forgets. */
+    /** One-way messages of the driver. */
     @Override
     public void send(byte[] bytes) {
         var unused = takeFrom(cluster.driver(), cluster.sizes().codec().decode(bytes), bytes.length);
     }
 
-    /** What the driver sends and hears of. */
+    /** Channel to the driver. */
     @Override
     public CompletableFuture<Void> deliver(byte[] bytes) {
         return takeFrom(cluster.driver(), cluster.sizes().codec().decode(bytes), bytes.length)

@@ -5,7 +5,7 @@ import java.util.Comparator;
 import java.util.PriorityQueue;
 
 /**
- * Runs what is due, in the order of virtual time; nothing waits.
+ * Event loop in virtual time; nothing waits.
  *
  * <p><b>Threading:</b> one thread.
  */

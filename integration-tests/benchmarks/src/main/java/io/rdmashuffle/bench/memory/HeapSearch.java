@@ -41,7 +41,7 @@ final class HeapSearch {
     record Attempt(int heapMb, boolean completed, long millis, String failure) {}
 
     /**
-     * What a search came to.
+     * Result of a search.
      *
      * @param smallestMb nothing if the largest heap was not enough
      * @param attempts in their order
@@ -75,7 +75,7 @@ final class HeapSearch {
     /**
      * Searches.
      *
-     * @param guess a heap near which the result is to be expected, if there is one
+     * @param guess an expected heap, if there is one
      */
     Found search(OptionalInt guess, Probe probe) throws IOException, InterruptedException {
         Run run = new Run(probe);

@@ -7,7 +7,7 @@ import java.util.OptionalDouble;
 import java.util.OptionalInt;
 
 /**
- * What came out for one job.
+ * Result of one job.
  *
  * @param error why a search was given up, or empty
  */

@@ -15,7 +15,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 
-/** {@code bin/bench memory}: the smallest heap with which jobs complete, on sort shuffle and on ours. */
+/** {@code bin/bench memory}: the smallest heap with which jobs complete, with sort shuffle and with ours. */
 @Command(
         name = "bench memory",
         description = {
@@ -24,8 +24,8 @@ import picocli.CommandLine.Mixin;
                     + " task that fails ends it. Tasks hold memory for an operator and for the shuffle's writer at"
                     + " once, and for less than they have.",
             "",
-            "Heaps this small need spark.testing.reservedMemory, which Spark's own tests use: of the heap less what is"
-                    + " reserved, tasks get 60 percent, as ever. Our pool lies outside of the heap and is not counted."
+            "Heaps this small need spark.testing.reservedMemory, which Spark's own tests use: of the heap without the"
+                    + " reserved part, tasks get 60 percent. Our pool is outside of the heap and is not counted."
                     + " A goal that is missed does not change the exit code.",
             ""
         },

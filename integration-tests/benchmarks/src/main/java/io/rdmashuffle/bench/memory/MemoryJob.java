@@ -33,7 +33,7 @@ enum MemoryJob {
         return label;
     }
 
-    /** Returns what it consists of. */
+    /** Returns a description of its operators. */
     String description() {
         return description;
     }

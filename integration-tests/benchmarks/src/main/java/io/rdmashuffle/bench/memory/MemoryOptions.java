@@ -50,27 +50,27 @@ final class MemoryOptions {
     @Option(
             names = "--reserved",
             paramLabel = "MB",
-            description = "What Spark sets aside of a heap before it gives 60 percent of the rest to tasks, in place of"
+            description = "Memory that Spark reserves of a heap before tasks have 60 percent of the rest, instead of"
                     + " its 300 MB; about what an executor holds that does nothing. Default: ${DEFAULT-VALUE}")
     private int reserved = 48;
 
     @Option(
             names = "--repeats",
             paramLabel = "N",
-            description = "How often in a row a heap must be enough. Default: ${DEFAULT-VALUE}")
+            description = "Consecutive successes that a heap needs. Default: ${DEFAULT-VALUE}")
     private int repeats = 3;
 
     @Option(
             names = "--timeout",
             paramLabel = "SECONDS",
-            description = "What takes longer, with the application's start, has failed. Default: ${DEFAULT-VALUE}")
+            description = "Timeout, including the application's start. Default: ${DEFAULT-VALUE}")
     private int timeoutSeconds = 60;
 
     @Option(
             names = "--fabric",
             converter = ShuffleModeConverter.class,
             paramLabel = "MODE",
-            description = "How our shuffle reaches peers: ${COMPLETION-CANDIDATES}; sort compares sort shuffle with"
+            description = "Transport of our shuffle: ${COMPLETION-CANDIDATES}; sort compares sort shuffle with"
                     + " itself, which shows the noise. Default: ${DEFAULT-VALUE}")
     private ShuffleMode fabric = ShuffleMode.AUTO;
 
@@ -92,13 +92,13 @@ final class MemoryOptions {
             description = "Spark configuration of our applications only; repeatable")
     private Map<String, String> oursConf = new LinkedHashMap<>();
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Write all attempts to a file as JSON, too")
+    @Option(names = "--json", paramLabel = "FILE", description = "Write all attempts to a JSON file")
     private @Nullable Path json;
 
     /**
-     * Looks at what picocli cannot: ranges and names.
+     * Validates ranges and names, which picocli cannot.
      *
-     * @throws IllegalArgumentException naming the option, its value and what is allowed
+     * @throws IllegalArgumentException naming the option, its value and valid values
      */
     void check() {
         jobs();
@@ -109,7 +109,7 @@ final class MemoryOptions {
         within("--repeats", repeats, 1, 100);
         within("--timeout", timeoutSeconds, 1, 100_000);
         if (!pool.matches("[0-9]+[kmgtKMGT]?")) {
-            throw new IllegalArgumentException("--pool " + pool + ": a whole number with k, m, g or t is wanted");
+            throw new IllegalArgumentException("--pool " + pool + ": must be an integer with k, m, g or t");
         }
         SparkKeys.check("--conf", conf.keySet());
         SparkKeys.check("--ours-conf", oursConf.keySet());
@@ -165,7 +165,7 @@ final class MemoryOptions {
         all.put("spark.executor.extraClassPath", folders.classPath());
         // Spark's tests set this; its value is in bytes.
         all.put("spark.testing.reservedMemory", Long.toString((long) reserved << 20));
-        // Spark wants 200 MB of it, and the virtual machine allows as much as the heap has.
+        // Spark needs 200 MB of it, and the JVM allows as much as the heap has.
         all.put("spark.executor.extraJavaOptions", "-XX:MaxDirectMemorySize=1g");
         all.put("spark.task.maxFailures", "1");
         all.put("spark.stage.maxConsecutiveAttempts", "1");

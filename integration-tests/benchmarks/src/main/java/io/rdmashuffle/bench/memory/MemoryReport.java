@@ -63,7 +63,7 @@ record MemoryReport(Map<String, Object> settings, List<JobResult> results) {
         return smallest.isPresent() ? Integer.toString(smallest.getAsInt()) : "-";
     }
 
-    /** Shortens what Spark says to what has failed. */
+    /** Extracts the failure from Spark's message. */
     static String reason(String failure) {
         if (failure.contains("OutOfMemoryError: Java heap space")) {
             return "Java heap space";

@@ -33,7 +33,7 @@ record ProbeFolders(String classPath, Path logs, Path local, Path pools) impleme
         return folders;
     }
 
-    /** Removes what is in them, but for the logs; when no executor runs. */
+    /** Removes their contents except the logs; when no executor runs. */
     void clear() throws IOException {
         for (Path folder : List.of(local, pools)) {
             List<Path> left;

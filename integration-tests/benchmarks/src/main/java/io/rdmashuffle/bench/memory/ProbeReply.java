@@ -2,13 +2,13 @@
 package io.rdmashuffle.bench.memory;
 
 /**
- * What a {@link ProbeServer} answers.
+ * Reply of a {@link ProbeServer}.
  *
  * @param completed whether the job came to its end
  * @param millis how long the application took, its start included
  * @param failure what Spark said if not, in one line; else empty
  */
 record ProbeReply(boolean completed, long millis, String failure) {
-    /** Says that a server is ready. */
+    /** Announces that a server is ready. */
     static final ProbeReply READY = new ProbeReply(true, 0, "");
 }

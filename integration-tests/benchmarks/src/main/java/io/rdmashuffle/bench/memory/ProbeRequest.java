@@ -4,7 +4,7 @@ package io.rdmashuffle.bench.memory;
 import java.util.Map;
 
 /**
- * What a {@link ProbeServer} is asked to do: run a job once, in an application of its own.
+ * Request to a {@link ProbeServer}: run a job once, in an application of its own.
  *
  * @param job what to run
  * @param rows how large it is

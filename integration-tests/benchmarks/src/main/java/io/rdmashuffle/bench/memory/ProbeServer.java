@@ -26,7 +26,7 @@ import org.apache.spark.sql.SparkSession;
  * <p><b>Threading:</b> one request at a time; a thread of its own ends what takes too long.
  */
 public final class ProbeServer {
-    /** What a line begins with that is a reply. */
+    /** Prefix of lines that are replies. */
     static final String PREFIX = "@@memory ";
 
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -99,7 +99,7 @@ final class CountedDriver implements PeerChannel {
         return codec.decode(bytes);
     }
 
-    /** Sends what has changed, as the driver does a little after a change. */
+    /** Flushes changes, as the driver does shortly after a change. */
     void flush() {
         registry.flush();
     }

@@ -4,7 +4,7 @@ package io.rdmashuffle.bench.metadata;
 import io.rdmashuffle.bench.Spread;
 
 /**
- * What one scale came to.
+ * Results of one scale.
  *
  * @param join registry messages until every executor knew every other
  * @param life registry messages of two shuffles: written, read, removed
@@ -13,7 +13,7 @@ import io.rdmashuffle.bench.Spread;
  * @param publishAgain the same where an earlier shuffle was
  * @param coldNanos where one partition of every map output is, for an executor's first reduce task
  * @param warmNanos the same for its later tasks
- * @param memory what it takes
+ * @param memory memory use
  */
 record Figures(
         Scale scale,
@@ -31,7 +31,7 @@ record Figures(
      * @param tableBytes the directory's slots, whatever the shuffles
      * @param segmentBytes the directory's entries, outgrown segments among them
      * @param indexBytes indexes of its own map outputs
-     * @param cachedBytes heap of a reader for what it remembers of all map outputs
+     * @param cachedBytes heap of a reader's cache of all map outputs
      */
     record Memory(long tableBytes, long segmentBytes, long indexBytes, long cachedBytes) {}
 }

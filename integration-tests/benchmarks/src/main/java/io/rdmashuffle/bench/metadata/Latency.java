@@ -5,7 +5,7 @@ import java.util.Arrays;
 
 /** Median and 99th percentile of nanoseconds. */
 record Latency(double medianNanos, double p99Nanos) {
-    /** Looks at one value or more. */
+    /** Summarizes one value or more. */
     static Latency of(long[] nanos) {
         if (nanos.length == 0) {
             throw new IllegalArgumentException("a median needs at least one value");

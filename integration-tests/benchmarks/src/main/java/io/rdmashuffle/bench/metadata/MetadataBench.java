@@ -30,12 +30,12 @@ import picocli.CommandLine.Mixin;
             "",
             "With --membership: executors join, are lost and are replaced on a modelled network, and the driver's and"
                     + " the busiest executor's messages are counted. 10,000 executors take a quarter of an hour of"
-                    + " processor time, and were tried with JAVA_TOOL_OPTIONS=-Xmx8g.",
+                    + " CPU time, and were tried with JAVA_TOOL_OPTIONS=-Xmx8g.",
             ""
         },
         exitCodeList = {"0:all was simulated", "1:something failed, or the pools do not fit", "2:an option was wrong"})
 public final class MetadataBench extends Tool {
-    /** Enough for the compilers to be done before what is reported. */
+    /** Enough for the JIT compilers before the measurement. */
     private static final Scale WARM_UP = new Scale(1_000, 1_000, 10);
 
     private static final Simulation.Effort WARM_UP_EFFORT = new Simulation.Effort(10, 20, 0);

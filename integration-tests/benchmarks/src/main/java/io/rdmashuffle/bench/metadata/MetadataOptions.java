@@ -14,7 +14,7 @@ import picocli.CommandLine.Option;
  * <p><b>Threading:</b> filled by picocli, then only read.
  */
 final class MetadataOptions {
-    /** How a reader sees peers' memory. */
+    /** View of peers' memory that a reader has. */
     enum Reads {
         /** Mapped, as on one host. */
         IN_PLACE,
@@ -41,7 +41,7 @@ final class MetadataOptions {
             description = "Simulated executors that share the map outputs. Default: ${DEFAULT-VALUE}")
     private int executors = 100;
 
-    @Option(names = "--no-growth", description = "Only that scale, not also a tenth of each dimension in turn")
+    @Option(names = "--no-growth", description = "Only that scale, without a tenth of each dimension in turn")
     private boolean noGrowth;
 
     @Option(
@@ -56,34 +56,28 @@ final class MetadataOptions {
     @Option(
             names = "--reads",
             paramLabel = "WAY",
-            description = "How peers' memory is read: in-place, or copy. Default: ${DEFAULT-VALUE}")
+            description = "Access to peers' memory: in-place or copy. Default: ${DEFAULT-VALUE}")
     private String reads = Reads.IN_PLACE.toString();
 
-    @Option(
-            names = "--directory",
-            paramLabel = "DIR",
-            description = "Where the pools lie, a tmpfs. Default: ${DEFAULT-VALUE}")
+    @Option(names = "--directory", paramLabel = "DIR", description = "tmpfs of the pools. Default: ${DEFAULT-VALUE}")
     private Path directory = Path.of("/dev/shm");
 
     @Option(
             names = "--membership",
-            description = "Simulates, in virtual time, only how executors come to know each other, as many as"
-                    + " --executors says; --maps and what concerns map outputs is not used")
+            description = "Only simulate, in virtual time, how executors discover each other, for"
+                    + " --executors executors; --maps and other options of map outputs are ignored")
     private boolean membership;
 
-    @Option(
-            names = "--seed",
-            paramLabel = "N",
-            description = "Of what is random with --membership. Default: ${DEFAULT-VALUE}")
+    @Option(names = "--seed", paramLabel = "N", description = "Random seed of --membership. Default: ${DEFAULT-VALUE}")
     private long seed = 1;
 
-    @Option(names = "--json", paramLabel = "FILE", description = "Write all figures to a file as JSON, too")
+    @Option(names = "--json", paramLabel = "FILE", description = "Write all figures to a JSON file")
     private @Nullable Path json;
 
     /**
-     * Looks at what picocli cannot.
+     * Validates combinations, which picocli cannot.
      *
-     * @throws IllegalArgumentException naming the option, its value and what is allowed
+     * @throws IllegalArgumentException naming the option, its value and valid values
      */
     void check() {
         within("--maps", maps, 1, 1_000_000);
@@ -116,7 +110,7 @@ final class MetadataOptions {
         return new Scale(maps, partitions, executors);
     }
 
-    /** Returns what is to be simulated, the scale that was asked for first. */
+    /** Returns the scales to simulate, the requested one first. */
     List<Scale> scales() {
         return noGrowth ? List.of(scale()) : scale().growth();
     }

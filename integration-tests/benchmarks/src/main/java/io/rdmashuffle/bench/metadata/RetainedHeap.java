@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.concurrent.Callable;
 
 /**
- * How much heap something holds, by what is left after a collection with it and without.
+ * Measurement of retained heap, by collections with and without an object.
  *
- * <p>Several copies are made so that what else the virtual machine does is small beside them.
+ * <p>Several copies are created, so that other allocations of the JVM are small compared to them.
  */
 final class RetainedHeap {
     private static final int COLLECTIONS = 3;
@@ -25,7 +25,7 @@ final class RetainedHeap {
             return 0;
         }
         List<Object> kept = new ArrayList<>(copies);
-        // Once outside of the measurement, for what is only made the first time.
+        // Once before the measurement, for one-time initialization.
         kept.add(maker.call());
         long before = used();
         for (int i = 0; i < copies; i++) {

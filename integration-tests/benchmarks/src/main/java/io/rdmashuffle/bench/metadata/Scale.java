@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** How large a shuffle is, and on how many executors. */
+/** Size of a shuffle, and its executors. */
 record Scale(int maps, int partitions, int executors) {
     private static final int STEP = 10;
 

@@ -87,7 +87,7 @@ final class SimulatedExecutor implements AutoCloseable {
         long segments = 4 * maps * RECORD_BYTES;
         long table = RECORD_BYTES * (1L + SLOTS);
         long wanted = table + segments + maps * (index + data) + MEGABYTE;
-        // What is left at the end of a region holds no index.
+        // The rest of a region is too small for an index.
         long ends = (wanted / REGION_BYTES + 1) * (index + data);
         return (wanted + ends + MEGABYTE - 1) / MEGABYTE * MEGABYTE;
     }
@@ -108,7 +108,7 @@ final class SimulatedExecutor implements AutoCloseable {
         return store;
     }
 
-    /** Tells the driver, as the plugin does when an executor starts. */
+    /** Announces itself to the driver, as the plugin does when an executor starts. */
     void join() {
         Member member = new Member(
                 id,
@@ -141,7 +141,7 @@ final class SimulatedExecutor implements AutoCloseable {
     /**
      * Publishes a map output of one byte for each partition.
      *
-     * @return nanoseconds of what comes after the data: the index, then the directory's entry
+     * @return nanoseconds of index and directory entry
      */
     long publish(int shuffleId, long mapId) throws IOException, InterruptedException {
         long dataBytes = lengths.length;

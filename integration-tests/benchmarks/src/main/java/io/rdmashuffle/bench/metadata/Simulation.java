@@ -28,7 +28,7 @@ final class Simulation implements AutoCloseable {
     private final Random random = new Random(1);
 
     /**
-     * How much is measured.
+     * Extent of a measurement.
      *
      * @param rounds fresh readers
      * @param tasks later tasks of each

@@ -23,7 +23,7 @@ record Traffic(Flow requests, Flow replies, Flow pushes, Flow passedOn) {
         }
     }
 
-    /** Returns what has come since. */
+    /** Returns the difference to an earlier reading. */
     Traffic since(Traffic before) {
         return new Traffic(
                 requests.minus(before.requests),

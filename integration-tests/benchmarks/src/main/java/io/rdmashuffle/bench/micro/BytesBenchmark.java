@@ -60,7 +60,7 @@ public class BytesBenchmark {
     private final byte[] content = new byte[PARTITION_BYTES];
     private final byte[] buffer = new byte[READ_BUFFER];
 
-    /** Writes what is read. */
+    /** Writes the data for reads. */
     @Setup
     public void writeOnce() throws IOException {
         new Random(1).nextBytes(content);

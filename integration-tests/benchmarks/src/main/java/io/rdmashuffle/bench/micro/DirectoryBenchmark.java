@@ -41,7 +41,7 @@ public class DirectoryBenchmark {
     private final RemoteDirectory reader = executor.reader();
     private int partition;
 
-    /** Publishes what is looked up. */
+    /** Publishes outputs for lookups. */
     @Setup
     public void publishOnce() throws IOException, InterruptedException {
         for (int mapId = 0; mapId < OUTPUTS; mapId++) {

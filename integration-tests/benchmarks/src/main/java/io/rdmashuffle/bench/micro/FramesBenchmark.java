@@ -66,7 +66,7 @@ public class FramesBenchmark {
     private final List<byte[]> stored = new ArrayList<>();
     private final byte[] buffer = new byte[64 << 10];
 
-    /** Makes blocks of about the wanted size, and says how small they become. */
+    /** Creates blocks of about the requested size, and prints their compressed sizes. */
     @Setup
     public void fill() throws IOException {
         long bytes = 0;

@@ -28,7 +28,7 @@ import org.openjdk.jmh.annotations.Warmup;
 public class PoolBenchmark {
     private static final int LEASE_BYTES = 4096;
 
-    /** How many leases are out. */
+    /** Leases outstanding. */
     @Param({"0", "1000"})
     public int leases;
 
@@ -43,7 +43,7 @@ public class PoolBenchmark {
         }
     }
 
-    /** Gives all back. */
+    /** Releases all. */
     @TearDown
     public void close() {
         out.forEach(Lease::close);

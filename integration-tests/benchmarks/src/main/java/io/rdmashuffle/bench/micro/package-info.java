@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * {@code bin/bench micro}: small pieces of the plugin under JMH, what one call costs apart from everything around it.
+ * {@code bin/bench micro}: the cost of single calls of the plugin under JMH.
  *
  * <p>May use JMH, Spark and the plugin. Must never be compared with figures of another machine.
  */

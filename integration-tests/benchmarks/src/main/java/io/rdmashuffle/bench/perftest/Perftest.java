@@ -27,7 +27,7 @@ public final class Perftest {
         this.device = device;
     }
 
-    /** What is measured, with the names that perftest has for it. */
+    /** Measured operation, with its name in perftest. */
     public enum Operation {
         READ("read"),
         WRITE("write"),

@@ -23,7 +23,7 @@ import java.util.Objects;
  */
 public record TestedDevice(String name, InetAddress address, boolean iwarp, boolean atomics) {
     /**
-     * Looks at a device.
+     * Examines a device.
      *
      * @throws IOException if there is no such device, or none of its active ports has an address
      */

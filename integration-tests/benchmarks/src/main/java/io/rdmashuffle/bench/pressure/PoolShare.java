@@ -17,7 +17,7 @@ record PoolShare(String label, double share) {
     private static final Pattern WRITTEN = Pattern.compile("(\\d{1,4})(?:/(\\d{1,4}))?");
 
     /**
-     * Reads a whole number or a fraction.
+     * Parses an integer or a fraction.
      *
      * @throws IllegalArgumentException if it is neither
      */
@@ -25,13 +25,13 @@ record PoolShare(String label, double share) {
         Matcher parts = WRITTEN.matcher(written.strip());
         if (!parts.matches() || (parts.group(2) != null && Integer.parseInt(parts.group(2)) == 0)) {
             throw new IllegalArgumentException(
-                    "--sizes " + written + ": wanted are whole numbers and fractions, such as 2,1,1/10,0");
+                    "--sizes " + written + ": must be integers and fractions, such as 2,1,1/10,0");
         }
         double divisor = parts.group(2) == null ? 1 : Integer.parseInt(parts.group(2));
         return new PoolShare(written.strip(), Integer.parseInt(parts.group(1)) / divisor);
     }
 
-    /** Returns the bytes of a pool for so much data, in whole KiB; never fewer than a pool must have. */
+    /** Returns the bytes of a pool for an amount of data, in KiB steps; at least the minimum of a pool. */
     long bytes(long dataBytes) {
         return Math.max(SMALLEST_POOL_BYTES, Math.round(share * dataBytes) >> 10 << 10);
     }

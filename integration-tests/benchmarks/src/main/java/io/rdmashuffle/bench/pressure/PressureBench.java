@@ -21,8 +21,8 @@ import picocli.CommandLine.Mixin;
                     + " beside Spark's sort shuffle with files on disk and in a tmpfs, in turn. Ratios are sort"
                     + " shuffle's median over ours: above 1, ours is faster.",
             "",
-            "Waits are the time for which tasks waited for room in the pool, of the time they ran. What lies in memory"
-                    + " and on disk is read off after a job; the bytes by path are those that it read. How much an"
+            "Waits are the share of task time spent waiting for room in the pool. Bytes in memory"
+                    + " and on disk are read after a job; the bytes by path are the job's reads. How much an"
                     + " executor writes is measured first, with the pool that --pool says.",
             ""
         },

@@ -34,7 +34,7 @@ final class PressureOptions extends JobOptions {
             order = FIRST,
             paramLabel = "SIZES",
             split = ",",
-            description = "Pools as shares of what an executor writes; 0 is the smallest pool there can be, 1 MB."
+            description = "Pools as shares of an executor's output; 0 is the smallest possible pool, 1 MB."
                     + " Default: ${DEFAULT-VALUE}")
     private List<String> sizes = List.of("2", "1", "1/2", "1/10", "1/100", "0");
 
@@ -60,7 +60,7 @@ final class PressureOptions extends JobOptions {
             names = "--report",
             order = FIRST,
             paramLabel = "DIR",
-            description = "Write pressure.md and pressure.svg to this folder, too")
+            description = "Write pressure.md and pressure.svg to this folder")
     private @Nullable Path report;
 
     PressureOptions() {
@@ -129,6 +129,6 @@ final class PressureOptions extends JobOptions {
         return conf;
     }
 
-    /** Where an application's files go. */
+    /** Folder of an application's files. */
     record Folders(Path local, Path warehouse, GarbageLog garbage) {}
 }

@@ -107,7 +107,7 @@ final class PressurePlot {
         for (int i = 0; i < sizes.size(); i++) {
             text(x(i), HEIGHT - BOTTOM + LINE_HEIGHT, "middle", sizes.get(i));
         }
-        text((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 10, "middle", "pool, as a share of what an executor writes");
+        text((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 10, "middle", "pool, as a share of an executor's output");
     }
 
     private void rule(double ratio, String colour) throws XMLStreamException {

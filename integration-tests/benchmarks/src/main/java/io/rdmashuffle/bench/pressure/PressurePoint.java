@@ -16,7 +16,7 @@ import java.util.TreeSet;
 import java.util.function.ToLongFunction;
 
 /**
- * What a case came to with a pool of one size.
+ * Result of a case with a pool of one size.
  *
  * @param poolBytes of each executor
  * @param runs of all configurations, or of none if it failed

@@ -48,7 +48,7 @@ final class PressureRun implements AutoCloseable {
         this.progress = progress;
     }
 
-    /** How many steps a run of so many sizes has. */
+    /** Returns the number of steps of a run. */
     static int steps(PressureOptions options) {
         int runs = options.warmups() + options.rounds();
         return options.transfers().size()

@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.pressure;
 
 import java.util.Map;
 
-/** How blocks come from another executor. */
+/** Transport of blocks from another executor. */
 enum Transfer {
     /** As on one host: ours reads a peer's memory and files where they lie, and so does sort shuffle with files. */
     IN_PLACE("in-place"),

@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
         description = {
             "Simulates executors that report to a driver in one process, with the plugin's own messages,"
                     + " metrics, store, events and page. All their counters change between two reports, as in a"
-                    + " busy application. Spark's RPC around a message, and what is written to a file, are not"
+                    + " busy application. Spark's RPC around a message, and writes to a file, are not"
                     + " counted.",
             ""
         },
@@ -27,7 +27,7 @@ public final class ReportBench extends Tool {
             names = "--executors",
             paramLabel = "N",
             defaultValue = "1000",
-            description = "how many report (${DEFAULT-VALUE})")
+            description = "executors that report (${DEFAULT-VALUE})")
     int executors;
 
     /** Called by {@code bin/bench reports}. */
@@ -80,7 +80,7 @@ public final class ReportBench extends Tool {
         out.printf("all metrics at once: %.0f us; every 15 s: %.4f %% of a core%n", metrics, metrics / 15e4);
         out.printf("the tab, once: %.0f us%n", page);
         out.printf(
-                "sum of what goes on by itself: %.3f %% of a core (goal: below 1)%n",
+                "sum of background work: %.3f %% of a core (goal: below 1)%n",
                 report * perSecond / 1e4 + event / 1e4 + metrics / 15e4);
         return 0;
     }

@@ -69,7 +69,7 @@ final class SimulatedReports {
                 REASON);
     }
 
-    /** Has each executor report once. */
+    /** Reports once for each executor. */
     void round() {
         odd = !odd;
         for (byte[] message : odd ? messages : later) {

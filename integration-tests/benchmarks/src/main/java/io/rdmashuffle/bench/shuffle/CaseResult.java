@@ -19,7 +19,7 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * What a case came to.
+ * Result of a case.
  *
  * @param rows that went in
  * @param results of all configurations, or of none if the case failed

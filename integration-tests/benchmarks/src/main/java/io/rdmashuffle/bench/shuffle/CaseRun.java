@@ -96,7 +96,7 @@ final class CaseRun {
         progress.finished(benchCase.name() + ", " + what + ": " + times(results));
     }
 
-    /** Says what the last runs of the whole job took. */
+    /** Prints the times of the last runs of the whole job. */
     private static String times(Map<Configuration, ConfigurationResult> results) {
         return results.entrySet().stream()
                 .map(entry -> {

@@ -33,7 +33,7 @@ final class Comparison {
      * Prepares to run.
      *
      * @param bench its name, in folders and the report
-     * @param out is shown progress and what was found
+     * @param out receives progress and results
      */
     Comparison(String bench, ShuffleOptions options, PrintStream out) {
         this.bench = bench;
@@ -41,7 +41,7 @@ final class Comparison {
         this.out = out;
     }
 
-    /** Runs all cases, shows where they run, and returns what was found. */
+    /** Runs all cases, prints their environment, and returns the results. */
     ShuffleReport run() throws IOException, InterruptedException {
         Workspace workspace = Workspace.find();
         try (RunFolders folders = new RunFolders(workspace, bench, options.disk(), options.tmpfs())) {

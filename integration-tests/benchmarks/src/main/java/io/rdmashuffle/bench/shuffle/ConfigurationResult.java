@@ -25,7 +25,7 @@ final class ConfigurationResult {
     private final long poolPeakBefore;
 
     /**
-     * Begins without a run.
+     * Starts without a run.
      *
      * @param poolPeakBefore the greatest use of the pool before this case, of the application's whole life
      */

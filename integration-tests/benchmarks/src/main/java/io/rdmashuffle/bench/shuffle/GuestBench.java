@@ -37,7 +37,7 @@ import picocli.CommandLine.Option;
 @Command(
         name = "bench remote --guests",
         description = {
-            "Runs jobs across two virtual machines with soft-RoCE on the same emulated network: sort shuffle over"
+            "Runs jobs across two QEMU machines with soft-RoCE on the same emulated network: sort shuffle over"
                     + " Netty and ours over RDMA READ, in turn, each time in new executors that have run the job once"
                     + " before. Both are emulated, and soft-RoCE has no hardware to save a processor's work, so only"
                     + " ratios mean something, and they say nothing of a network card.",
@@ -57,13 +57,13 @@ public final class GuestBench extends Tool {
     @Option(names = "--master", paramLabel = "URL", hidden = true, description = "The cluster's master")
     private String master = "";
 
-    @Option(names = "--garbage", paramLabel = "DIR", hidden = true, description = "Takes the executors' logs")
+    @Option(names = "--garbage", paramLabel = "DIR", hidden = true, description = "Folder for the executors' logs")
     private Path garbage = Path.of("/tmp/garbage");
 
     @Option(
             names = "--link",
             paramLabel = "NETEM",
-            description = "How each host's link is shaped, in words of tc-netem(8), such as 'rate 1gbit delay 50us'."
+            description = "Shape of each host's link, as tc-netem(8) options, such as 'rate 1gbit delay 50us'."
                     + " Default: not at all")
     private String link = "";
 
@@ -82,7 +82,7 @@ public final class GuestBench extends Tool {
     @Option(
             names = "--rounds",
             paramLabel = "N",
-            description = "How often each job is measured with each shuffle, in turn. Default: ${DEFAULT-VALUE}")
+            description = "Rounds of each job with each shuffle, alternating. Default: ${DEFAULT-VALUE}")
     private int rounds = 3;
 
     @Option(
@@ -98,7 +98,7 @@ public final class GuestBench extends Tool {
             description = "Spark configuration of all applications; repeatable")
     private Map<String, String> conf = new LinkedHashMap<>();
 
-    /** Who is compared. */
+    /** Shuffles that are compared. */
     private enum Way {
         NETTY("sort shuffle over Netty", ShuffleMode.SORT),
         READ("ours over RDMA READ", ShuffleMode.VERBS);
@@ -112,7 +112,7 @@ public final class GuestBench extends Tool {
         }
     }
 
-    /** What was measured of one job. */
+    /** Measurements of one job. */
     private record Line(Kind kind, Map<Way, List<Measurement>> runs) {
         Spread figure(Way way, ToLongFunction<Measurement> figure) {
             return Spread.of(runs.getOrDefault(way, List.of()).stream()

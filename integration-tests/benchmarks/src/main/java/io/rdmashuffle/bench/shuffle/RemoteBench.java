@@ -18,7 +18,7 @@ import picocli.CommandLine.Mixin;
                     + " its CPU time is shown apart and is in no ratio of CPU time, but"
                     + " on a machine with few processors it is in the ratios of time.",
             "",
-            "bin/bench remote --guests --help tells of jobs across two virtual machines.",
+            "bin/bench remote --guests --help describes jobs across two QEMU machines.",
             "",
             "Netty is not modelled: it has what the loopback device gives, with no link's delay or limit.",
             ""

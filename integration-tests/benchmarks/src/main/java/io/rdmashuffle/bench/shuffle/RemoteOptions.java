@@ -23,14 +23,14 @@ final class RemoteOptions extends ShuffleOptions {
             names = "--gigabits",
             order = FIRST,
             paramLabel = "N",
-            description = "What the link of each executor carries in a second, in Gb. Default: ${DEFAULT-VALUE}")
+            description = "Bandwidth of each executor's link, in Gb/s. Default: ${DEFAULT-VALUE}")
     private double gigabits = 100;
 
     @Option(
             names = "--delay",
             order = FIRST,
             paramLabel = "MICROSECONDS",
-            description = "From posting a READ to its first byte, when the link is idle. Default: ${DEFAULT-VALUE}")
+            description = "Latency from posting a READ to its first byte on an idle link. Default: ${DEFAULT-VALUE}")
     private double delayMicros = 5;
 
     @Option(
@@ -44,7 +44,7 @@ final class RemoteOptions extends ShuffleOptions {
     @Option(
             names = "--unmodelled",
             order = FIRST,
-            description = "Copy as fast as this machine does, without the model of a link")
+            description = "Copy at the speed of this machine, without the model of a link")
     private boolean unmodelled;
 
     @Override

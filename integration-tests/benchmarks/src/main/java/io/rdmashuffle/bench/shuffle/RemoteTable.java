@@ -7,7 +7,7 @@ import io.rdmashuffle.store.ShuffleCounter;
 import java.util.List;
 import java.util.Locale;
 
-/** What reading from others cost, for each reduce task. */
+/** Cost of reading from other executors, for each reduce task. */
 final class RemoteTable {
     private RemoteTable() {}
 

@@ -21,7 +21,7 @@ import picocli.CommandLine.Option;
 class ShuffleOptions extends JobOptions {
     private static final long ROWS = 8_000_000;
     private static final int WARMUPS = 5;
-    /** A round of so many tasks warms up as much as several rounds of the others do. */
+    /** Number of tasks of which one round warms up as much as several rounds of the others. */
     private static final int MANY_PARTITIONS = 2_000;
 
     private static final List<String> COLD_CASES = List.of("repartition-64-100B", "repartition-400-100B");
@@ -41,8 +41,8 @@ class ShuffleOptions extends JobOptions {
             names = "--warmups",
             order = FIRST,
             paramLabel = "N",
-            description = "Rounds of a case that are not counted, before those that are. Default: " + WARMUPS
-                    + ", which the virtual machines' compilers need, but 1 with 2000 partitions")
+            description = "Warm-up rounds of a case, which do not count. Default: " + WARMUPS
+                    + ", for the JIT compilers, but 1 with 2000 partitions")
     private @Nullable Integer warmups;
 
     @Option(
@@ -79,7 +79,7 @@ class ShuffleOptions extends JobOptions {
                     throw new IllegalArgumentException("--floors " + name + ": not among the cases that run: " + names);
                 });
         if (cold && warmups != null && warmups > 0) {
-            throw new IllegalArgumentException("--warmups " + warmups + ": what has warmed up is not measured --cold");
+            throw new IllegalArgumentException("--warmups " + warmups + ": --cold excludes warm-ups");
         }
     }
 

@@ -14,7 +14,7 @@ import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 
-/** The report as text for a terminal: times and their ratios, then what they cost. */
+/** Text report: times and ratios, then costs. */
 final class ShuffleTables {
     private ShuffleTables() {}
 

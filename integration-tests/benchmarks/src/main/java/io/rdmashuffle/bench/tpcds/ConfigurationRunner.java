@@ -24,7 +24,7 @@ final class ConfigurationRunner implements QueryRunner, AutoCloseable {
     private final Turns<Configuration> turns;
 
     /**
-     * Takes over applications that are started when they are needed.
+     * Assumes ownership of applications that are started when they are needed.
      *
      * @param applications ours among them
      * @param reference whose rows ours must have

@@ -14,7 +14,7 @@ import java.util.OptionalDouble;
 import java.util.function.ToLongFunction;
 
 /**
- * What all rounds of one query came to. Every round counts, those from before a repetition, too.
+ * Result of all rounds of one query. Rounds from before a repetition count too.
  *
  * @param rounds at least one
  */
@@ -86,7 +86,7 @@ record QueryResult(String name, List<QueryRound> rounds) {
         return fastestSort().flatMap(this::ratio);
     }
 
-    /** Returns the same for the processor time of the executors. */
+    /** Returns the same for the CPU time of the executors. */
     Optional<Spread> cpuRatio() {
         return fastestSort().flatMap(sort -> spread(ratios(sort, QueryReply::cpuMillis)));
     }
@@ -144,7 +144,7 @@ record QueryResult(String name, List<QueryRound> rounds) {
         return (long) figure(configuration, reply -> reply.work().memoryBytes()).median();
     }
 
-    /** Says who failed and why, in the last round; empty if all came to their end. */
+    /** Returns the failures of the last round with their causes; empty if all runs ended well. */
     String errors() {
         return rounds.get(rounds.size() - 1).errors();
     }

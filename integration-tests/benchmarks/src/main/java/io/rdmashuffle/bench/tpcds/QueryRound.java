@@ -8,9 +8,9 @@ import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
- * One round of one query: what each configuration answered, and whether ours has the rows of sort shuffle.
+ * One round of one query: replies of all configurations, and whether our rows equal sort shuffle's.
  *
- * @param replies of all that take part, those that failed, too
+ * @param replies of all configurations, including failed ones
  */
 record QueryRound(QueryVerdict verdict, Map<Configuration, QueryReply> replies) {
     QueryRound {
@@ -35,7 +35,7 @@ record QueryRound(QueryVerdict verdict, Map<Configuration, QueryReply> replies) 
         return replies.values().stream().allMatch(QueryReply::ok);
     }
 
-    /** Says who failed and why; empty if all came to their end. */
+    /** Returns the failures with their causes; empty if all runs ended well. */
     String errors() {
         return replies.entrySet().stream()
                 .filter(entry -> !entry.getValue().ok())

@@ -13,7 +13,7 @@ import java.util.OptionalDouble;
  * @param queries that both ran, with equal rows
  */
 record ReduceTasks(List<OfQuery> queries) {
-    /** What adaptive execution may make of our sizes: ten percent more or fewer tasks than of sort shuffle's. */
+    /** Tolerance for adaptive execution: ten percent more or fewer tasks than with sort shuffle's sizes. */
     static final double TOLERANCE = 0.1;
 
     /** The tasks of one query. */

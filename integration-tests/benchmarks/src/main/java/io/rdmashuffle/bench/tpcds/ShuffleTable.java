@@ -68,7 +68,7 @@ record ShuffleTable(List<Row> rows) {
     }
 
     /**
-     * Returns the queries that shuffle most for the processor time that they take, in the order in which all are run.
+     * Returns the queries that shuffle most per CPU time, in the order of all queries.
      *
      * @param count how many
      */

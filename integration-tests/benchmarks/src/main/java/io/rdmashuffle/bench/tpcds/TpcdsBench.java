@@ -34,7 +34,7 @@ import picocli.CommandLine.Mixin;
                     + " the first configuration that compresses.",
             "",
             "As in bin/demo there are 16 shuffle partitions and tables are broadcast up to 256 KB; --conf changes that."
-                    + " CPU is user and system time of the executors' processes, memory what they hold after a query,"
+                    + " CPU is user and system time of the executors' processes, memory their usage after a query,"
                     + " each page once; files of a tmpfs are not in it.",
             ""
         },
@@ -78,7 +78,7 @@ public final class TpcdsBench extends Tool {
         }
     }
 
-    /** What the applications of a run are made of. */
+    /** Parts of the applications of a run. */
     private record Applications(Workspace workspace, Path data, RunFolders folders) {}
 
     private Application application(Applications of, Configuration configuration) throws IOException {

@@ -23,7 +23,7 @@ import picocli.CommandLine.Option;
  * <p><b>Threading:</b> filled by picocli, then only read.
  */
 final class TpcdsOptions extends FolderOptions {
-    /** How many queries a subset has. */
+    /** Queries in a subset. */
     static final int SUBSET = 20;
 
     private static final String SHUFFLE_HEAVY = "shuffle-heavy";
@@ -43,7 +43,7 @@ final class TpcdsOptions extends FolderOptions {
             order = FIRST,
             paramLabel = "NAMES",
             split = ",",
-            description = "Names such as q3,q14a,q5a-v2.7, or all for the 99 of version 1.4, which are 103 with their"
+            description = "Names such as q3,q14a,q5a-v2.7, or all: the 99 of version 1.4, which are 103 with their"
                     + " variants. Default: all")
     private @Nullable List<String> queries;
 
@@ -52,7 +52,7 @@ final class TpcdsOptions extends FolderOptions {
             order = FIRST,
             paramLabel = "NAME",
             description = SHUFFLE_HEAVY + ": instead of --queries, the " + SUBSET + " that write most bytes to"
-                    + " shuffles, compressed, for each second of processor time, with sort-disk, by the table"
+                    + " shuffles, compressed, per second of CPU time, with sort-disk, by the table"
                     + " shuffle-table.csv of the sources, which --shuffle-table writes")
     private @Nullable String subset;
 
@@ -61,8 +61,8 @@ final class TpcdsOptions extends FolderOptions {
             order = FIRST,
             paramLabel = "NAMES",
             split = ",",
-            description = "Configurations of sort shuffle that run beside ours: sort-disk, sort-tmpfs, sort-bare, or"
-                    + " all. Each takes as long as ours. The default has what Spark does unless it is told otherwise,"
+            description = "Configurations of sort shuffle to compare with: sort-disk, sort-tmpfs, sort-bare, or"
+                    + " all. Each takes as long as ours. The default has Spark's default configuration,"
                     + " and what shares with ours both memory and the lack of a codec; between these two sort-tmpfs is"
                     + " seldom the fastest. Default: sort-disk,sort-bare")
     private List<String> configurations = List.of(Configuration.SORT_DISK.label(), Configuration.SORT_BARE.label());
@@ -71,7 +71,7 @@ final class TpcdsOptions extends FolderOptions {
             names = "--warmups",
             order = FIRST,
             paramLabel = "N",
-            description = "Rounds of a query that are not counted, before those that are; three more of the first"
+            description = "Warm-up rounds of a query, which do not count; three more of the first"
                     + " query after applications start. Default: ${DEFAULT-VALUE}")
     private int warmups = 1;
 
@@ -87,7 +87,7 @@ final class TpcdsOptions extends FolderOptions {
             names = "--data",
             order = FIRST,
             paramLabel = "DIR",
-            description = "Where generated tables are kept. Default: .data in the repository, which a clean build"
+            description = "Folder for generated tables. Default: .data in the repository, which a clean build"
                     + " leaves alone")
     private @Nullable Path data;
 
@@ -95,7 +95,7 @@ final class TpcdsOptions extends FolderOptions {
             names = "--shuffle-table",
             order = FIRST,
             paramLabel = "FILE",
-            description = "Compare nothing: measure with sort-disk alone what --subset goes by, and write it")
+            description = "Only measure with sort-disk the figures that --subset uses, and write them")
     private @Nullable Path shuffleTable;
 
     @Override
@@ -127,7 +127,7 @@ final class TpcdsOptions extends FolderOptions {
     /**
      * Returns the names of the queries, in the order in which they are run.
      *
-     * @throws IllegalArgumentException naming those that there are, if one is unknown
+     * @throws IllegalArgumentException naming all queries, if one is unknown
      */
     List<String> queries(QueryCatalogue catalogue, ShuffleTable table) {
         if (subset != null) {

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * @param configurations who took part
  */
 record TpcdsReport(Map<String, Object> settings, Set<Configuration> configurations, List<QueryResult> queries) {
-    /** No query is to be below it, judged by all of its rounds: below, ours counts as slower than sort shuffle. */
+    /** Minimum ratio of every query over all of its rounds; below, ours counts as slower than sort shuffle. */
     static final double GOAL = 0.97;
 
     private static final double MILLIS = 1_000;
@@ -139,7 +139,7 @@ record TpcdsReport(Map<String, Object> settings, Set<Configuration> configuratio
         json.put("fastestSort", query.fastestSort().map(Configuration::label).orElse(null));
         json.put("totalRatio", query.ratio().map(Spread::median).orElse(null));
         json.put("totalRatioOfRounds", query.ratio().orElse(null));
-        // A query is many stages; what it would take without its shuffles cannot be run.
+        // A query has many stages, and cannot run without its shuffles.
         json.put("overheadRatio", null);
         json.put("cpuRatio", query.cpuRatio().map(Spread::median).orElse(null));
         json.put("rounds", query.rounds().size());

@@ -15,7 +15,7 @@ import java.util.Locale;
  * <p><b>Threading:</b> one thread. <b>Ownership:</b> the runner is the bench's.
  */
 final class TpcdsRun {
-    /** After a start the virtual machines have yet to compile Spark itself, which one round does not make up for. */
+    /** After a start the JVMs must compile Spark itself, for which one round is not enough. */
     private static final int WARMUPS_AFTER_START = 3;
 
     private final QueryRunner runner;
@@ -24,7 +24,7 @@ final class TpcdsRun {
     private final Results kept;
 
     /**
-     * How often a query is run.
+     * Repetitions of a query.
      *
      * @param warmups that are not counted
      * @param rounds that each query has

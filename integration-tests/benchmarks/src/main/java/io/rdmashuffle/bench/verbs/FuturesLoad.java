@@ -35,7 +35,7 @@ final class FuturesLoad implements Load {
         return Measured.of(new FutureFlow(operation, bytes, depth, count));
     }
 
-    /** Keeps so many operations outstanding until enough have been started. */
+    /** Keeps {@code depth} operations outstanding until enough have been started. */
     @SuppressWarnings("FutureReturnValueIgnored") // what fails is kept by ended()
     private final class FutureFlow implements Flow {
         private final Operation operation;

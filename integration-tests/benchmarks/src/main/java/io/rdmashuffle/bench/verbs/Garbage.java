@@ -4,7 +4,7 @@ package io.rdmashuffle.bench.verbs;
 import com.sun.management.ThreadMXBean;
 import java.lang.management.ManagementFactory;
 
-/** Bytes that threads allocate on the heap, between two looks, without those that a look allocates itself. */
+/** Bytes that threads allocate on the heap between two readings, without the bytes of the readings. */
 final class Garbage {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
@@ -26,17 +26,17 @@ final class Garbage {
         return THREADS.getThreadAllocatedBytes(threads);
     }
 
-    /** Looks at all threads that live now. */
+    /** Examines all threads that live now. */
     static Garbage ofAllThreads() {
         return new Garbage(THREADS.getAllThreadIds());
     }
 
-    /** Looks at the calling thread. */
+    /** Examines the calling thread. */
     static Garbage ofThisThread() {
         return new Garbage(new long[] {Thread.currentThread().getId()});
     }
 
-    /** Returns what they have allocated since; threads that have ended meanwhile count nothing. */
+    /** Returns the bytes allocated since then, without threads that have ended. */
     long bytes() {
         long[] now = look();
         long sum = 0;

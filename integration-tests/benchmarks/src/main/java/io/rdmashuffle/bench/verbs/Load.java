@@ -9,7 +9,7 @@ import io.rdmashuffle.bench.perftest.Perftest.Operation;
  * <p><b>Threading:</b> one thread measures.
  */
 interface Load extends AutoCloseable {
-    /** Longest wait for what was started. */
+    /** Timeout of started operations. */
     long LIMIT_SECONDS = 120;
 
     /**
@@ -22,8 +22,8 @@ interface Load extends AutoCloseable {
     Measured run(Operation operation, int bytes, int depth, int count) throws Exception;
 
     /**
-     * Returns the nanoseconds of each of so many operations, one after another: there and back, or half of there and
-     * back. Each is a run of its own, unless a level has a faster way.
+     * Returns the nanoseconds of {@code count} sequential operations: round trips, or half of them. Each is a separate
+     * run, unless a level has a faster way.
      */
     default long[] latencies(Operation operation, int bytes, int count) throws Exception {
         long[] nanos = new long[count];
@@ -37,7 +37,7 @@ interface Load extends AutoCloseable {
     void close();
 
     /**
-     * What a run took.
+     * Cost of a run.
      *
      * @param nanos until the last operation was complete
      * @param garbageBytes what this process's threads allocated on the heap meanwhile

@@ -46,7 +46,7 @@ final class PingPong implements AutoCloseable {
         own.pair().post(receives);
     }
 
-    /** Sends; what is sent comes from the second half of the memory. */
+    /** Sends from the second half of the memory. */
     void send(int turn) {
         // The request before has left: its completion may come after the peer's answer.
         awaitSent();

@@ -80,7 +80,7 @@ final class PreparedLoad implements Load {
         }
     }
 
-    /** Keeps so many operations outstanding until enough have been posted. */
+    /** Keeps {@code depth} operations outstanding until enough have been posted. */
     private final class PreparedFlow implements Flow {
         private final Operation operation;
         private final Again posting;

@@ -55,7 +55,7 @@ final class QueuePairLoad implements Load {
         }
     }
 
-    /** Keeps the chain's capacity of operations outstanding until so many are complete. */
+    /** Keeps the chain's capacity of operations outstanding until {@code count} are complete. */
     private void drive(Operation operation, int bytes, int count, SendRequests chain, WorkCompletions completions) {
         QueuePairs.Side client = pairs.client;
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(LIMIT_SECONDS);
@@ -176,8 +176,8 @@ final class QueuePairLoad implements Load {
     }
 
     /**
-     * Returns the nanoseconds of each of so many operations: a round trip of READ and FETCH_AND_ADD, half of one there
-     * and one back of WRITE and SEND.
+     * Returns the nanoseconds of {@code count} operations: a round trip of READ and FETCH_AND_ADD, half a round trip of
+     * WRITE and SEND.
      */
     @Override
     public long[] latencies(Operation operation, int bytes, int count) throws Exception {

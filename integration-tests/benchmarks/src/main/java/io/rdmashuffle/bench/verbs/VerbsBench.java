@@ -49,7 +49,7 @@ public final class VerbsBench extends Tool {
     @Option(names = "--depths", split = ",", defaultValue = "1,16", description = "operations outstanding")
     private List<Integer> depths = List.of();
 
-    @Option(names = "--rounds", defaultValue = "3", description = "how often each is measured, in turn")
+    @Option(names = "--rounds", defaultValue = "3", description = "rounds, alternating")
     private int rounds;
 
     @Option(
@@ -61,7 +61,7 @@ public final class VerbsBench extends Tool {
     @Option(names = "--latency-operations", defaultValue = "500", description = "operations timed one by one")
     private int latencyOperations;
 
-    @Option(names = "--json", description = "write all figures to a file as JSON, too")
+    @Option(names = "--json", description = "write all figures to a JSON file")
     private @Nullable Path json;
 
     VerbsBench() {}
@@ -80,7 +80,7 @@ public final class VerbsBench extends Tool {
         }
     }
 
-    /** What one way did in all rounds. */
+    /** Results of one level in all rounds. */
     private static final class Rounds {
         private final List<Double> bandwidths = new ArrayList<>();
         private double garbage = Double.MAX_VALUE;
@@ -115,7 +115,7 @@ public final class VerbsBench extends Tool {
                     out.println(operation + " is left out: " + hindrance);
                     continue;
                 }
-                // What is measured is compiled code.
+                // Measures compiled code.
                 loads.warmUp(operation);
                 for (int size : operation == Operation.FETCH_AND_ADD ? List.of(ATOMIC_BYTES) : sizes) {
                     for (int depth : depths) {
@@ -143,7 +143,7 @@ public final class VerbsBench extends Tool {
     private void checkOptions() {
         if (rounds <= 0 || bytes <= 0 || latencyOperations <= 0 || sizes.isEmpty() || depths.isEmpty()) {
             throw new IllegalArgumentException(
-                    "--rounds, --bytes, --latency-operations, --sizes and --depths: must be whole numbers above 0");
+                    "--rounds, --bytes, --latency-operations, --sizes and --depths: must be integers above 0");
         }
         if (sizes.stream().anyMatch(size -> size < ATOMIC_BYTES)
                 || depths.stream().anyMatch(depth -> depth < 1)) {

@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * What {@code bin/bench verbs} has measured, as tables.
+ * Results of {@code bin/bench verbs}, as tables.
  *
  * @param bandwidths a row for each operation, size and depth
  * @param latencies a row for each operation

@@ -33,7 +33,7 @@ class CaseCatalogueTest {
     }
 
     @Test
-    void whatSelectsNothingIsRefusedWithAllNames() {
+    void unknownCaseIsRefusedWithAllNames() {
         for (String wrong : List.of("sort", "*-3", "", "repartition-400-100B-x")) {
             assertThatIllegalArgumentException()
                     .isThrownBy(() -> select("skew-400", wrong))

@@ -36,7 +36,7 @@ class HeapSearchTest {
     }
 
     @Test
-    void theSmallestHeapIsFoundWhereverItIsAndWhateverTheGuess() throws Exception {
+    void findsTheSmallestHeapFromAnyGuess() throws Exception {
         List<Integer> scale = HeapSearch.scale(LEAST, MOST);
         for (int wanted : scale) {
             for (OptionalInt guess : List.of(

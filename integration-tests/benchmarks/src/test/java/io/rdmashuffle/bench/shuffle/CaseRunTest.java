@@ -48,7 +48,7 @@ class CaseRunTest {
 
     /** Each of these is an application of its own. */
     @Test
-    void ofFirstJobsEachConfigurationRunsOneARoundAndAnotherOneBegins() throws Exception {
+    void firstJobsRotateTheConfigurations() throws Exception {
         CaseResult result = run(List.of(Form.FULL), 2, 0, job -> measured());
         assertThat(result.ok()).isTrue();
         assertThat(result.of(Configuration.OURS).runs(Form.FULL)).hasSize(2);

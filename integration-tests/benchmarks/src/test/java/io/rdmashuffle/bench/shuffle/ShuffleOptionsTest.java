@@ -36,7 +36,7 @@ class ShuffleOptionsTest {
     }
 
     @Test
-    void casesWarmUpUntilTheyAreCompiledUnlessTheUserSaysHowOften() {
+    void warmUpsDefaultToTheCompiledState() {
         assertThat(warmups()).containsEntry("skew-400", 5).containsEntry("repartition-2000-1KB", 1);
         assertThat(warmups("--warmups", "0")).hasSize(11).containsValue(0).doesNotContainValue(1);
     }
@@ -52,7 +52,8 @@ class ShuffleOptionsTest {
         assertThat(bench.options.cold()).isTrue();
         assertThat(bench.options.settings()).containsEntry("cold", true);
         assertThat(warmups("--cold", "--cases", "join-400", "--warmups", "0")).containsOnly(entry("join-400", 0));
-        assertThat(Refusals.of(commandLine, "--cold", "--warmups", "1")).contains("--warmups 1: what has warmed up");
+        assertThat(Refusals.of(commandLine, "--cold", "--warmups", "1"))
+                .contains("--warmups 1: --cold excludes warm-ups");
     }
 
     @Test

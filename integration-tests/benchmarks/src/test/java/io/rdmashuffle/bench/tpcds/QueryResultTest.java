@@ -69,7 +69,7 @@ class QueryResultTest {
     }
 
     @Test
-    void unclearIsWhatLiesOnBothSidesWhicheverSideLooksRight() {
+    void resultOnBothSidesOfTheLimitIsUnclear() {
         assertThat(query(round(1_000, 1_000), round(1_000, 1_000), round(900, 1_000))
                         .isUnclear(TpcdsReport.GOAL))
                 .isTrue();

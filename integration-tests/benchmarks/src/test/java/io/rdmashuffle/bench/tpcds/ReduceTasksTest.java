@@ -28,7 +28,7 @@ class ReduceTasksTest {
     }
 
     @Test
-    void oursAreHeldAgainstTheShuffleThatCompressesThoughAnotherIsFaster() {
+    void tasksAreComparedToTheCompressingSortShuffle() {
         ReduceTasks tasks = ReduceTasks.of(List.of(
                 query("q1", QueryVerdict.EQUAL, 100, 200, 110),
                 query("q2", QueryVerdict.EQUAL_BUT_TIES, 100, 200, 89),
@@ -40,7 +40,7 @@ class ReduceTasksTest {
     }
 
     @Test
-    void withoutACompressingShuffleThereIsNothingToHoldThemAgainst() {
+    void noComparisonWithoutACompressingSortShuffle() {
         QueryResult failed = new QueryResult(
                 "q1",
                 List.of(new QueryRound(

@@ -28,7 +28,7 @@ class ShuffleTableTest {
     }
 
     @Test
-    void whatIsWrittenIsRead(@TempDir Path folder) throws Exception {
+    void roundTrip(@TempDir Path folder) throws Exception {
         Path file = folder.resolve("table.csv");
         TABLE.write(file, Map.of("scale", 1));
         String text = Files.readString(file);

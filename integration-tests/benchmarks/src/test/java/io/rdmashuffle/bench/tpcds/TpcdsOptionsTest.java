@@ -30,7 +30,7 @@ class TpcdsOptionsTest {
 
     /** Runs what must end before anything starts. */
     @Test
-    void defaultsAreAllQueriesAtScaleOneThreeTimesBesideDiskAndBare() throws Exception {
+    void defaultsAreAllQueriesAtScaleOne() throws Exception {
         assertThat(queries()).hasSize(103);
         assertThat(bench.options.scale()).isEqualByComparingTo("1");
         assertThat(bench.options.counts()).isEqualTo(new TpcdsRun.Counts(1, 3, 2));

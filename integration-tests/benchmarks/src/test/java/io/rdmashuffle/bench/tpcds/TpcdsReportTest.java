@@ -67,7 +67,7 @@ class TpcdsReportTest {
     }
 
     @Test
-    void whatSortShuffleCannotRunSaysNothingAboutOurs() {
+    void queryThatSortShuffleCannotRunIsNotRated() {
         TpcdsReport report = report(query("q1", round(QueryVerdict.NOT_RUN, 0, 0, 0)));
         assertThat(report.acceptable()).isTrue();
         assertThat(report.geometricMean()).isEmpty();

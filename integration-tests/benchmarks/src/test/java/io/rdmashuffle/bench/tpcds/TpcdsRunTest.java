@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 @Tag("unit")
 class TpcdsRunTest {
-    /** Answers with rounds that are given, and remembers what was asked. */
+    /** Fake that answers with given rounds, and records requests. */
     private static final class Scripted implements QueryRunner {
         final Map<String, Deque<QueryRound>> script = new TreeMap<>();
         final List<String> asked = new ArrayList<>();

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is measured of garbage is that of the work, and none of the measurement. */
+/** Tests that only the garbage of the work is measured. */
 @Tag("unit")
 class GarbageTest {
     @SuppressWarnings("UnusedVariable") // keeps the compiler from leaving an allocation out
@@ -19,7 +19,7 @@ class GarbageTest {
     }
 
     @Test
-    void whatIsAllocatedMeanwhileCounts() {
+    void countsAllocationsOfTheMeasuredSection() {
         for (Garbage garbage : new Garbage[] {Garbage.ofThisThread(), Garbage.ofAllThreads()}) {
             kept = new byte[100_000];
             assertThat(garbage.bytes()).isGreaterThanOrEqualTo(100_000);

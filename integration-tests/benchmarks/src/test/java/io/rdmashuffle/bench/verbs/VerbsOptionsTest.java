@@ -13,7 +13,7 @@ class VerbsOptionsTest {
 
     @Test
     void wrongOptionsSayWhatIsAllowed() {
-        assertThat(Refusals.of(bench.commandLine(), "--rounds", "0")).contains("must be whole numbers above 0");
+        assertThat(Refusals.of(bench.commandLine(), "--rounds", "0")).contains("must be integers above 0");
         assertThat(Refusals.of(bench.commandLine(), "--sizes", "7")).contains("--sizes: must be 8 and more");
         assertThat(Refusals.of(bench.commandLine(), "--depths", "0")).contains("--depths: must be 1 and more");
     }

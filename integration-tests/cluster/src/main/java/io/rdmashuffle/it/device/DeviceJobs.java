@@ -56,13 +56,13 @@ public final class DeviceJobs extends Tool {
             names = "--fabric",
             converter = ShuffleModeConverter.class,
             defaultValue = "verbs",
-            description = "which way bytes must take; sort is Spark's own shuffle")
+            description = "required transport; sort is Spark's own shuffle")
     private ShuffleMode fabric = ShuffleMode.VERBS;
 
     @Option(
             names = "--path",
             converter = ShuffleModeConverter.class,
-            description = "what every remote byte must have taken: shm, verbs or netty; verbs with --fabric verbs")
+            description = "required transport of every remote byte: shm, verbs or netty; verbs with --fabric verbs")
     private @Nullable ShuffleMode path;
 
     @Option(names = "--libraries", description = "folder from which executors must have loaded a library of rdma-core")
@@ -70,11 +70,10 @@ public final class DeviceJobs extends Tool {
 
     @Option(
             names = "--removal",
-            description =
-                    "devices are taken away and given back meanwhile: regions are registered again, for other threads")
+            description = "devices are removed and added meanwhile: regions are registered again, for other threads")
     private boolean removal;
 
-    @Option(names = "--jobs", split = ",", defaultValue = "groupBy,teraSort,q3,q7", description = "which jobs")
+    @Option(names = "--jobs", split = ",", defaultValue = "groupBy,teraSort,q3,q7", description = "jobs to run")
     private List<String> jobs = List.of();
 
     @Option(
@@ -89,7 +88,7 @@ public final class DeviceJobs extends Tool {
     @Option(names = "--executors", defaultValue = "2", description = "executors to wait for")
     private int executors;
 
-    @Option(names = "--conf", description = "further configuration of Spark, key=value; may come several times")
+    @Option(names = "--conf", description = "Spark configuration, key=value; repeatable")
     private Map<String, String> conf = new LinkedHashMap<>();
 
     @Option(names = "--on-disk", description = "check that most of the map outputs lay in the disk tier")

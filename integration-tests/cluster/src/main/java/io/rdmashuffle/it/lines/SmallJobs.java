@@ -19,8 +19,8 @@ import org.apache.spark.sql.functions;
 import scala.Tuple2;
 
 /**
- * Shuffles of RDDs and of SQL on two cores, with the settings that the virtual machine's properties have; prints how
- * many map outputs the pool took, and fails unless every result is right.
+ * Shuffles of RDDs and of SQL on two cores, with the settings in the JVM's properties; prints the number of map outputs
+ * in the pool, and fails unless every result is right.
  */
 public final class SmallJobs {
     private static final int ROWS = 20_000;

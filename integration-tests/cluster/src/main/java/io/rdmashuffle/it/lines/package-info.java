@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * An application for a virtual machine of its own, with whatever Spark and Java a test has put together.
+ * Application for a separate JVM, with any Spark and Java version.
  *
- * <p>May use Spark, and the plugin's counters. Must never name anything that some line of Spark lacks.
+ * <p>May use Spark, and the plugin's counters. Must never use a member that some Spark version lacks.
  */
 @NullMarked
 package io.rdmashuffle.it.lines;

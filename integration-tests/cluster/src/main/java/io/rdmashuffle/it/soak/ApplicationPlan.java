@@ -98,8 +98,7 @@ record ApplicationPlan(int number, Way way, int executors, Map<String, String> c
     }
 
     private static void spark(Random random, Map<String, String> conf) {
-        // Set to true it is the user's wish, and Spark's streams carry it; unset, direct shuffles compress what goes to
-        // files.
+        // Set to true, Spark's streams are used; unset, direct shuffles compress files only.
         String compress = pick(random, "true", "false", "unset", "unset");
         if (!compress.equals("unset")) {
             conf.put("spark.shuffle.compress", compress);

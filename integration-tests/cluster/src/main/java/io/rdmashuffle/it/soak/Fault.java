@@ -5,17 +5,17 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 
-/** What a soak does to an application. */
+/** Fault that a soak injects. */
 enum Fault {
     /** An executor gets SIGKILL. */
     KILLED(true),
     /** An executor is asked to end. */
     TERMINATED(true),
-    /** An executor stands still for a second. */
+    /** An executor pauses for a second. */
     PAUSED(true),
-    /** An executor stands still for longer than a read may take, shorter than Spark waits for its heartbeat. */
+    /** An executor pauses for longer than a read's deadline, shorter than Spark's heartbeat timeout. */
     PAUSED_LONG(true),
-    /** An executor is told to hand over what it has and to go, which it does while the next job runs. */
+    /** An executor is decommissioned while the next job runs. */
     DECOMMISSIONED(false),
     /**
      * Bytes that are in use in pools are overwritten; only while nothing reads, since a byte that was checked is

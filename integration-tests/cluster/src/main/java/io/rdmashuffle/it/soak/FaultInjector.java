@@ -22,11 +22,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * Does faults to one application, and counts those that met something.
+ * Injector of faults into one application, with counts of effective ones.
  *
- * <p><b>Threading:</b> the caller's thread for what happens between jobs; a thread of its own for the rest.
+ * <p><b>Threading:</b> the caller's thread between jobs; a separate thread otherwise.
  *
- * <p><b>Ownership:</b> owns its thread; closing lets go on what it paused.
+ * <p><b>Ownership:</b> owns its thread; closing resumes paused processes.
  */
 final class FaultInjector implements AutoCloseable {
     private static final Duration PAUSE = Duration.ofSeconds(1);

@@ -18,7 +18,7 @@ import java.util.Random;
 record JobSpec(Kind kind, long seed, int rows, int maps, int partitions, int payloadBytes) implements Serializable {
     private static final int MOST_BYTES = 24 << 20;
 
-    /** What shuffles, and in which way. */
+    /** Kind of a shuffle. */
     enum Kind {
         /** Partial and final aggregation with many groups. */
         AGGREGATE,
@@ -42,7 +42,7 @@ record JobSpec(Kind kind, long seed, int rows, int maps, int partitions, int pay
         STREAMING
     }
 
-    /** Those that combine nothing before the shuffle. */
+    /** Kinds without map-side combine. */
     private static final List<Kind> WHOLE_ROWS = List.of(
             Kind.REPARTITION, Kind.ROUND_ROBIN, Kind.SKEWED_JOIN, Kind.ORDER_BY, Kind.GROUP_BY_KEY, Kind.SORT_BY_KEY);
 

@@ -10,8 +10,7 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * What executors hold once they have run for a whole step of an application, and what they hold more later. One that is
- * just starting holds next to nothing, which says nothing.
+ * Growth of executors after a whole step of an application. Starting executors hold almost nothing, and are ignored.
  *
  * <p><b>Threading:</b> one thread.
  */
@@ -19,7 +18,7 @@ final class SettledExecutors {
     private final Set<Long> seen = new HashSet<>();
     private final Map<Long, ProcessFootprint> settled = new HashMap<>();
 
-    /** Looks at the end of a step. */
+    /** Examines the end of a step. */
     void look(List<ProcessHandle> executors) {
         ProcessFootprint.of(executors).forEach((pid, footprint) -> {
             if (!seen.add(pid)) {
@@ -28,7 +27,7 @@ final class SettledExecutors {
         });
     }
 
-    /** Returns how those that are there still have grown, by process; empty if none has. */
+    /** Returns the growth of remaining executors by process; empty if none has grown. */
     Map<Long, String> grown(List<ProcessHandle> executors) {
         Map<Long, String> grown = new TreeMap<>();
         ProcessFootprint.of(executors).forEach((pid, now) -> {

@@ -44,7 +44,7 @@ public final class Soak extends Tool {
 
     private static final Duration SHORTEST = Duration.ofSeconds(40);
 
-    /** How many applications run after the end, at most, where a way has less than its least share. */
+    /** Most applications that run after the end for a transport with less than its least share. */
     private static final int MOST_AFTER_END = 3;
 
     @Option(
@@ -78,8 +78,8 @@ public final class Soak extends Tool {
     @Option(
             names = "--way",
             paramLabel = "WAY",
-            description = "How the bytes of the first application go, instead of the way that has had least: what was"
-                    + " printed for the one to see again. One of: ${COMPLETION-CANDIDATES}")
+            description = "Path of the first application's bytes, instead of the least used one: the value that was"
+                    + " printed for the application to repeat. One of: ${COMPLETION-CANDIDATES}")
     private @Nullable Way way;
 
     private Soak() {}

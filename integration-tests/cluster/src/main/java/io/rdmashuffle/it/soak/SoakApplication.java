@@ -82,7 +82,7 @@ final class SoakApplication implements AutoCloseable {
                 .toList();
     }
 
-    /** Ends the application; what it started is ended with it. */
+    /** Ends the application and its child processes. */
     @Override
     public void close() {
         List<ProcessHandle> children = process.descendants().toList();

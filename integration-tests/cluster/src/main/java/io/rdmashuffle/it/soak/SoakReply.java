@@ -4,7 +4,7 @@ package io.rdmashuffle.it.soak;
 import java.util.Map;
 
 /**
- * What a {@link SoakServer} answers.
+ * Reply of a {@link SoakServer}.
  *
  * @param lines of the result
  * @param millis that the action took

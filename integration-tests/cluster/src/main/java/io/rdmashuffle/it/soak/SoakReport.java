@@ -12,7 +12,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 
 /**
- * What a soak did and found.
+ * Result of a soak.
  *
  * <p><b>Threading:</b> one thread.
  */
@@ -25,7 +25,7 @@ final class SoakReport {
             ShuffleCounter.NETTY_BYTES,
             ShuffleCounter.FILE_BYTES);
 
-    /** Each way's of all bytes; less than what is planned, since faults and chance move it. */
+    /** Minimum share of each path; below the plan, because faults and chance affect it. */
     private static final double LEAST_SHARE = 0.25;
 
     /** Of shorter runs chance decides: what an executor read in the job in which it was killed is not counted. */
@@ -60,10 +60,10 @@ final class SoakReport {
         jobs++;
     }
 
-    /** Adds what one application moved. */
+    /** Adds the bytes of one application. */
     void moved(Map<String, Long> byLabel) {
         byLabel.forEach((label, value) -> counters.merge(label, value, Long::sum));
-        // What was copied from the disk tier is taken off twice, so this is the least that it can have been.
+        // Copies from the disk tier are subtracted twice, so this is a lower bound.
         inPlaceBytes += Math.max(
                 0,
                 counted(byLabel, ShuffleCounter.DIRECT_BYTES)
@@ -114,8 +114,7 @@ final class SoakReport {
     }
 
     /**
-     * Returns which share of all bytes went each way that has to have one. What was copied from the disk tier counts
-     * as both.
+     * Returns the share of all bytes of each required path. Copies from the disk tier count as both.
      */
     Map<Way, Double> shares() {
         double total = Math.max(1, PATHS.stream().mapToLong(this::counted).sum());

@@ -4,7 +4,7 @@ package io.rdmashuffle.it.soak;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a {@link SoakServer} is asked to do.
+ * Request to a {@link SoakServer}.
  *
  * @param operation which of its abilities
  * @param job for RUN; null otherwise
@@ -16,9 +16,9 @@ record SoakRequest(Operation operation, @Nullable JobSpec job, String resultFile
         RUN,
         /** Run the last job again, reading what its map stages left. */
         AGAIN,
-        /** Drop all shuffles and tell what is still held. */
+        /** Drop all shuffles and report remaining resources. */
         DRAIN,
-        /** Have one executor hand over what it has and go. */
+        /** Decommission one executor. */
         DECOMMISSION
     }
 

@@ -56,7 +56,7 @@ final class SoakRun {
         this.report = report;
     }
 
-    /** Runs the application's jobs, as far as they begin before {@code end}, then looks for what it holds. */
+    /** Runs the application's jobs that start before {@code end}, then checks for leaks. */
     void run(long end) throws IOException, InterruptedException {
         Path log = folder.resolve("application-" + plan.number() + ".log");
         Files.writeString(log, plan + "\n");
@@ -152,7 +152,7 @@ final class SoakRun {
     private void drained(SoakApplication application, SettledExecutors settled) throws InterruptedException {
         SoakReply held = application.ask(SoakRequest.of(Operation.DRAIN), DRAIN);
         if (!held.ok()) {
-            report.failure(name() + " did not report what it holds: " + held.error());
+            report.failure(name() + " did not report its resources: " + held.error());
             return;
         }
         report.moved(held.counters());

@@ -29,7 +29,7 @@ import scala.Option;
  * <p><b>Threading:</b> one request at a time.
  */
 public final class SoakServer {
-    /** What a line begins with that is a reply. */
+    /** Prefix of lines that are replies. */
     static final String PREFIX = "@@soak ";
 
     private static final ObjectMapper JSON = new ObjectMapper();

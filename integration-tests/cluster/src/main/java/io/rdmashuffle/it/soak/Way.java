@@ -4,21 +4,21 @@ package io.rdmashuffle.it.soak;
 import java.util.List;
 import java.util.Map;
 
-/** How the bytes of an application of a soak go, as far as that is settled. */
+/** Transport of an application of a soak, as far as it is settled. */
 enum Way {
-    /** Bare records, read where they are. */
+    /** Uncompressed records, read in place. */
     IN_PLACE("direct in place"),
-    /** Bare records, copied ahead of tasks. */
+    /** Uncompressed records, copied ahead of tasks. */
     COPIED("copied"),
-    /** Bare records in the disk tier: an executor's own read there, the others' copied, so that they count as both. */
+    /** Uncompressed records in the disk tier: an executor's own are read there, others are copied and count as both. */
     ON_DISK("from the disk tier"),
     /** Any that there is: Spark's block transfer, streams, compressed and encrypted blocks. */
     DRAWN("drawn");
 
-    /** Those that have to have a share of the bytes. */
+    /** Paths that need a share of the bytes. */
     static final List<Way> OWED = List.of(IN_PLACE, COPIED, ON_DISK);
 
-    /** One application in so many has what is drawn for it. */
+    /** One of this many applications has a random path. */
     private static final int DRAWN_EVERY = 8;
 
     private final String label;

@@ -14,7 +14,7 @@ final class Commands {
 
     private Commands() {}
 
-    /** Runs a command to its end; fails with what it printed. */
+    /** Runs a command; fails with its output. */
     static void run(String... command) throws IOException {
         Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
         try {

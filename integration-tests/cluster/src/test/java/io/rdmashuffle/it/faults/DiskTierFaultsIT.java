@@ -61,9 +61,9 @@ class DiskTierFaultsIT {
                 "64m"));
     }
 
-    /** A file system with less free than is to be left so holds none of the outputs; the other directory does. */
+    /** A file system with less free space than {@code disk.minFree} gets no outputs; the other directory does. */
     @Test
-    void whatOneLocalDirectoryCannotHoldGoesToTheOther() throws Exception {
+    void fullLocalDirectoryIsReplacedByAnother() throws Exception {
         try (SmallMemory small = SmallMemory.mount("32m");
                 SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf(small.path(), disk))) {
             ShuffleObserver observer = new ShuffleObserver(cluster.context());

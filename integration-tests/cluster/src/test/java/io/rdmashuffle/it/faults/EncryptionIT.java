@@ -21,7 +21,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What another process of the user, or whoever gets hold of a disk, can see of a shuffle. */
+/** Tests of the data visible to other processes of the user, and on disks. */
 @Tag("system")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 class EncryptionIT {

@@ -34,8 +34,8 @@ import org.junit.jupiter.params.ParameterizedClass;
 import scala.Tuple2;
 
 /**
- * Executors that die, stand still, run out of memory, are told to drop what they do, or whose memory is overwritten,
- * for every kind of shuffle: invariants I3, I6 and I7.
+ * Tests of executors that die, pause, run out of memory, cancel tasks, or have overwritten memory, for every kind of
+ * shuffle: invariants I3, I6 and I7.
  */
 @Tag("system")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
@@ -129,7 +129,7 @@ class ExecutorFaultsIT {
         watched.assertReadSoAndAllComesBack();
     }
 
-    /** Half of what it had is elsewhere then, the other half is nowhere. */
+    /** Half of its outputs have moved then, the other half is lost. */
     @Test
     void killedWhileItDecommissions() throws Exception {
         Watched watched = cluster.watch();
@@ -168,7 +168,7 @@ class ExecutorFaultsIT {
 
     /** A fetch failure makes the driver take the owner for lost, and tell it nothing until its next heartbeat. */
     @Test
-    void aShuffleRemovedWhileSparkTakesItsExecutorForLostGoesThereToo() throws Exception {
+    void removalReachesAnOwnerThatWasTakenForLost() throws Exception {
         Watched watched = cluster.watch();
         assertThat(GroupedBytes.sums(watched.prepare(JOB))).isEqualTo(EXPECTED);
         String lost = watched.observer().executorWithMostOutputs();
@@ -178,7 +178,7 @@ class ExecutorFaultsIT {
 
     /** One that has no map output of it has only read it, and remembers where from. */
     @Test
-    void aShuffleRemovedWhileSparkTakesOneOfItsReadersForLostGoesThereToo() throws Exception {
+    void removalReachesAReaderThatWasTakenForLost() throws Exception {
         Watched watched = cluster.watch();
         GroupedBytes oneOutput = new GroupedBytes(1, 12, 0);
         assertThat(GroupedBytes.sums(watched.prepare(oneOutput))).isEqualTo(oneOutput.expected());
@@ -209,7 +209,7 @@ class ExecutorFaultsIT {
         watched.assertReadSoAndAllComesBack();
     }
 
-    /** A reader that is told to stop gives back what it was reading into, and nothing is written there later: I7. */
+    /** A cancelled reader releases its targets, and nothing is written there later: I7. */
     @Test
     void cancelledWhileItReads() throws Exception {
         Watched watched = cluster.watch();
@@ -229,10 +229,10 @@ class ExecutorFaultsIT {
         watched.assertReadSoAndAllComesBack();
     }
 
-    /** What is stored of an executor's map outputs is not what it wrote: they are written again. */
+    /** Overwritten map outputs of an executor are written again. */
     @Test
     void overwrittenWhereItIsStored() throws Exception {
-        // What killed executors left of other jobs is not what is to be damaged.
+        // Remains of killed executors are not damaged.
         GroupedBytes job = JOB.ofSeries(1);
         Map<Integer, Long> expected = job.expected();
         Watched watched = cluster.watch();

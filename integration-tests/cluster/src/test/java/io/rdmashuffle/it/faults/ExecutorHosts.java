@@ -164,8 +164,8 @@ final class ExecutorHosts implements AutoCloseable {
     }
 
     /**
-     * Takes away what was made. A namespace stays for minutes after its end while the kernel still tries to send what
-     * processes left unsent, so links are removed by themselves.
+     * Removes namespaces and links. A namespace remains for minutes while the kernel retries unsent data, so links are
+     * removed separately.
      */
     @Override
     public void close() throws IOException {

@@ -13,9 +13,9 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 
 /**
- * Does something once, when an application gets to some place.
+ * Trigger of a fault at a point of an application, once.
  *
- * <p><b>Threading:</b> the fault has a thread of its own, so that it may take long.
+ * <p><b>Threading:</b> the fault runs on its own thread, so that it may take long.
  */
 final class FaultTrigger extends SparkListener {
     private static final long SECONDS = 120;

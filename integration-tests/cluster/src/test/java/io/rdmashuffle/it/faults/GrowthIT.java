@@ -24,7 +24,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 
 /**
- * Invariant I3 over many shuffles: what one shuffle held goes with it, in the plugin's accounts and in the kernel's.
+ * Tests of invariant I3 over many shuffles: resources of a shuffle end with it, in the plugin's and in the kernel's
+ * counts.
  */
 @Tag("system")
 @Timeout(value = 5, unit = TimeUnit.MINUTES)

@@ -16,8 +16,7 @@ import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.util.Utils$;
 
 /**
- * A cluster for all tests of one kind of shuffle, on which one fault follows the other; faults are what it is for, so
- * no test depends on how another ended.
+ * Cluster for all fault tests of one kind of shuffle; no test depends on the outcome of another.
  *
  * <p><b>Threading:</b> one test at a time. <b>Ownership:</b> owns the cluster and its directory for pools.
  */
@@ -49,7 +48,7 @@ final class KindCluster implements AutoCloseable {
         }
     }
 
-    /** Spark remembers the local directories of the first application of a virtual machine. */
+    /** Spark caches the local directories of the first application of a JVM. */
     static void forgetLocalDirectories() {
         Utils$.MODULE$.clearLocalRootDirs();
     }

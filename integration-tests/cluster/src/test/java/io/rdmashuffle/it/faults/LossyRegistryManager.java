@@ -39,7 +39,7 @@ public final class LossyRegistryManager extends RdmaShuffleManager {
             this.random = new Random(seed);
         }
 
-        /** {@inheritDoc} What was lost may have been the question or the answer. */
+        /** {@inheritDoc} Either the query or the answer may be lost. */
         @Override
         public DriverChannel toDriver(DriverChannel channel) {
             return (request, timeout) -> {

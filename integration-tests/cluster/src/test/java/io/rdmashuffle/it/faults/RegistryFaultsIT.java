@@ -32,7 +32,7 @@ class RegistryFaultsIT {
     final PoolFolder pools = new PoolFolder();
 
     @Test
-    void messagesThatAreLostDoubledOrLateCostAtMostTheFastPath() throws Exception {
+    void lostDuplicateOrLateMessagesCostOnlySpeed() throws Exception {
         runJobs(1);
     }
 
@@ -74,7 +74,7 @@ class RegistryFaultsIT {
         }
     }
 
-    /** Runs the job once more; says whether every executor, a late one too, takes part and found its peers. */
+    /** Runs the job again; returns whether every executor, including a late one, takes part and found its peers. */
     private static boolean sharedMemoryAlone(SparkCluster cluster, ShuffleObserver observer) {
         ClusterStatistics before = observer.statistics();
         long shm = before.total(ShuffleCounter.SHM_BYTES);

@@ -8,7 +8,7 @@ import java.time.Duration;
 final class Signals {
     private Signals() {}
 
-    /** Lets an executor stand still for a while. */
+    /** Pauses an executor for a while. */
     static void stop(SparkCluster cluster, int executor, Duration length) throws Exception {
         ProcessHandle victim = cluster.executorProcesses().get(executor);
         String pid = Long.toString(victim.pid());

@@ -10,9 +10,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * A file system in memory with a size of its own, in place of {@code /dev/shm}, that can be filled.
+ * Small file system in memory, as a fillable replacement of {@code /dev/shm}.
  *
- * <p>Needs root. <b>Threading:</b> one thread. <b>Ownership:</b> closing takes it away.
+ * <p>Needs root. <b>Threading:</b> one thread. <b>Ownership:</b> closing removes it.
  *
  * <p><b>Source:</b> tmpfs(5).
  */
@@ -56,7 +56,7 @@ final class SmallMemory implements AutoCloseable {
         }
     }
 
-    /** Takes that file away. */
+    /** Removes that file. */
     void empty() throws IOException {
         Files.delete(filler());
     }

@@ -27,8 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * What has to work on every line of Spark, in few applications, for {@code bin/matrix}: each touches calls that differ
- * between lines.
+ * Tests for every Spark version ({@code bin/matrix}), in few applications that use calls which differ between versions.
  */
 @Tag("system")
 @Tag("line")
@@ -86,10 +85,12 @@ class SparkLineIT {
 
             String victim = watched.observer().executorWithMostOutputs();
             kill(cluster.spark(), victim);
-            // Until then tasks may read what it had: its memory is still mapped.
+            // Until then tasks may read its outputs: its memory is still mapped.
             watched.tasks().awaitRemoval(victim, DEADLINE_SECONDS);
             assertThat(GroupedBytes.sums(held)).isEqualTo(EXPECTED);
-            assertThat(watched.tasks().mapTasks()).as("what was lost, again").isGreaterThan(JOB.maps());
+            assertThat(watched.tasks().mapTasks())
+                    .as("repeated tasks of lost outputs")
+                    .isGreaterThan(JOB.maps());
             watched.assertReadSoAndAllComesBack();
         }
     }

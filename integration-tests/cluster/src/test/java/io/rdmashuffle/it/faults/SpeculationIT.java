@@ -38,7 +38,7 @@ class SpeculationIT {
     Path local;
 
     /**
-     * Two attempts of one map task write two map outputs; readers take those that Spark names, and both go in the end.
+     * Tests of two attempts of one map task: readers use the output that Spark names, and both are removed in the end.
      */
     @ParameterizedTest
     @ShuffleKinds({ShuffleKind.IN_PLACE, ShuffleKind.COPIED, ShuffleKind.OVER_TCP})
@@ -55,8 +55,8 @@ class SpeculationIT {
                 KindCluster cluster = KindCluster.start(kind, 2, local, hosts.conf(conf))) {
             Watched watched = cluster.watch();
             TaskRecorder tasks = watched.tasks();
-            // Whether the second is told to stop before it reports is a race that it mostly wins; and on a busy machine
-            // one executor may run all reduce tasks and have all that they read.
+            // Whether the second is cancelled before it reports is a race that it mostly wins; and on a busy machine
+            // one executor may run all reduce tasks and have all their inputs.
             for (int round = 0; round < 10 && (tasks.secondSuccesses() == 0 || watched.bytesOfPeers() == 0); round++) {
                 Path folder = Files.createDirectory(meeting.resolve("round-" + round));
                 assertThat(countsWithAMeeting(cluster, kind, folder.toString()))

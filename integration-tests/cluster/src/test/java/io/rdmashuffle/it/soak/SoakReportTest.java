@@ -27,7 +27,7 @@ class SoakReportTest {
         assertThat(report.toString()).contains("DIFFERENT something").contains("1 differences");
     }
 
-    /** Adds 100 bytes of which so many were copied from pools and so many read in the disk tier. */
+    /** Adds 100 bytes, of which {@code copied} were copied from pools and {@code disk} read in the disk tier. */
     private static SoakReport moved(SoakReport report, long copied, long disk) {
         report.compared();
         report.applicationEnded(Map.of(Fault.KILLED, 1));
@@ -53,7 +53,7 @@ class SoakReportTest {
     }
 
     @Test
-    void whatWasCopiedFromTheDiskTierTakesNothingFromOtherApplications() {
+    void diskTierCopiesCountForTheirApplicationOnly() {
         SoakReport report = moved(new SoakReport(LONG, true), 0, 0);
         moved(report, 75, 100);
         assertThat(report.shares())

@@ -59,7 +59,7 @@ class WayTest {
         return number < APPLICATIONS + AFTER_END && !report.belowLeastShare().isEmpty();
     }
 
-    /** Of four executors: a quarter of what is copied is their own; a tenth and more goes as streams or over Netty. */
+    /** Of four executors: a quarter of the copies are their own; a tenth and more are streams or Netty. */
     private static void run(Way way, Random random, SoakReport report) {
         long bytes = (20L + random.nextInt(30)) << 20;
         long direct = way == Way.DRAWN ? 0 : bytes * (80 + random.nextInt(11)) / 100;

@@ -3,7 +3,7 @@ package io.rdmashuffle.harness.cli;
 
 import java.util.Collection;
 
-/** Looks at configuration that a user gave as options. */
+/** Examines configuration that a user gave as options. */
 public final class SparkKeys {
     private SparkKeys() {}
 

@@ -6,7 +6,7 @@ import me.tongfei.progressbar.ProgressBar;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says what a long command is doing: a bar on a terminal, a line a step elsewhere.
+ * Progress of a long command: a bar on a terminal, a line per step elsewhere.
  *
  * <p><b>Threading:</b> one thread; the bar redraws itself on its own. <b>Ownership:</b> closing removes the bar.
  */
@@ -19,8 +19,8 @@ public final class StepProgress implements AutoCloseable {
     /**
      * Begins.
      *
-     * @param steps what is counted, such as "queries"
-     * @param total how many steps there will be
+     * @param steps unit, such as "queries"
+     * @param total total number of steps
      */
     public StepProgress(PrintStream out, String steps, int total) {
         this.out = out;
@@ -28,7 +28,7 @@ public final class StepProgress implements AutoCloseable {
         this.bar = TerminalBar.start(steps, total);
     }
 
-    /** Names what is being done now; only the bar shows it. */
+    /** Sets the current step; only the bar shows it. */
     public void starting(String what) {
         if (bar != null) {
             bar.setExtraMessage(" " + what);
@@ -45,7 +45,7 @@ public final class StepProgress implements AutoCloseable {
         }
     }
 
-    /** Says something that is not a step; the bar shows it beside itself. */
+    /** Prints a note that is not a step, beside the bar. */
     public void noted(String line) {
         if (bar != null) {
             bar.setExtraMessage(" " + line);

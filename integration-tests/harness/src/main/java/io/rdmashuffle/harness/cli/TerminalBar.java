@@ -17,8 +17,8 @@ public final class TerminalBar {
     /**
      * Starts a bar; returns null where there is no terminal to draw it on.
      *
-     * @param steps what is counted, such as "queries"
-     * @param total how many steps there will be
+     * @param steps unit, such as "queries"
+     * @param total total number of steps
      */
     public static @Nullable ProgressBar start(String steps, int total) {
         // Set by the scripts of bin/, which can tell whether standard error is a terminal.

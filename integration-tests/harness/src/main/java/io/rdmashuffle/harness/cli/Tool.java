@@ -15,15 +15,14 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
- * A command that is started from {@code bin/}: what it prints goes to standard output, its help is {@code --help}, what
- * is wrong with its command line is answered with all valid options, and a failure with one line where the surroundings
- * are to blame.
+ * Command of {@code bin/}: it prints to standard output, has {@code --help}, answers an invalid command line with all
+ * valid options, and a failure of the environment with one line.
  *
  * <p><b>Threading:</b> one thread, that of {@code main}.
  */
 @Command(sortOptions = false, usageHelpWidth = 110, exitCodeListHeading = "%nExit code:%n")
 public abstract class Tool implements Callable<Integer> {
-    /** Where the tool reports. */
+    /** Output of the tool. */
     protected final PrintStream out = System.out;
 
     @Spec
@@ -33,8 +32,8 @@ public abstract class Tool implements Callable<Integer> {
             names = "-Dspark.line",
             order = Integer.MAX_VALUE - 1,
             paramLabel = "LINE",
-            description = "The line of Spark to run on: 3.5_2.12, 3.5_2.13, 4.0, 4.1 or 4.2. Default: 4.1")
-    @SuppressWarnings("UnusedVariable") // The commands in bin take it, to start this virtual machine on that line.
+            description = "Spark version: 3.5_2.12, 3.5_2.13, 4.0, 4.1 or 4.2. Default: 4.1")
+    @SuppressWarnings("UnusedVariable") // The scripts in bin read it, to start this JVM with that version.
     private @Nullable String line;
 
     @Option(
@@ -45,7 +44,7 @@ public abstract class Tool implements Callable<Integer> {
     @SuppressWarnings("UnusedVariable") // picocli looks at it.
     private boolean help;
 
-    /** Runs the tool and ends the virtual machine with its exit code. */
+    /** Runs the tool and exits with its exit code. */
     protected static void run(Tool tool, String[] args) {
         System.exit(tool.commandLine().execute(args));
     }
@@ -58,7 +57,10 @@ public abstract class Tool implements Callable<Integer> {
         return commandLine;
     }
 
-    /** Looks at what picocli cannot; an {@link IllegalArgumentException} becomes a usage error with its message. */
+    /**
+     * Validates the options beyond what picocli can; an {@link IllegalArgumentException} becomes a usage error with its
+     * message.
+     */
     protected final void check(Runnable options) {
         checked(() -> {
             options.run();
@@ -81,8 +83,7 @@ public abstract class Tool implements Callable<Integer> {
     }
 
     /**
-     * Answers a command that failed: one line for what the surroundings did to it, a stack trace too for what it did
-     * itself.
+     * Reports a failure: one line for failures of the environment, a stack trace for others.
      */
     private static int failed(Exception exception, CommandLine command) {
         PrintWriter err = command.getErr();

@@ -8,7 +8,7 @@ import picocli.CommandLine.IParameterExceptionHandler;
 import picocli.CommandLine.ParameterException;
 
 /**
- * Answers a wrong command line: what is wrong, then all valid options, always.
+ * Handler of invalid command lines: prints the problem, then all valid options.
  *
  * <p>picocli's own handler leaves the list out when it has a suggestion.
  */

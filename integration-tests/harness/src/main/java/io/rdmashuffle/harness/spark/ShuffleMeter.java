@@ -24,11 +24,11 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
  * <p><b>Threading:</b> call from one thread; the task metrics arrive on Spark's listener thread.
  */
 public final class ShuffleMeter {
-    /** How many executors did not answer, among the counters by label. */
+    /** Label of the number of executors that did not answer. */
     public static final String SILENT_EXECUTORS = "silentExecutors";
 
     private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(10);
-    /** What an executor that stands still costs each time. */
+    /** Timeout for a paused executor. */
     private static final Duration NOTE_TIMEOUT = Duration.ofSeconds(2);
 
     private static final long DRAIN_SECONDS = 20;
@@ -47,7 +47,7 @@ public final class ShuffleMeter {
             ShuffleCounter.DISK_READ_BYTES);
 
     private final SparkContext context;
-    /** By executor, what was last heard of it. */
+    /** Last report by executor. */
     private final Map<String, Map<ShuffleCounter, Long>> heard = new HashMap<>();
 
     private final AtomicLong taskMetricBytes = new AtomicLong();
@@ -72,7 +72,7 @@ public final class ShuffleMeter {
      * @param counters by label; empty with another manager than ours
      */
     public record Reading(long taskMetricBytes, Map<String, Long> counters) {
-        /** Returns what was added since an earlier reading. */
+        /** Returns the difference to an earlier reading. */
         public Reading minus(Reading earlier) {
             Map<String, Long> difference = new TreeMap<>();
             counters.forEach((label, value) -> difference.put(label, value - earlier.counters.getOrDefault(label, 0L)));

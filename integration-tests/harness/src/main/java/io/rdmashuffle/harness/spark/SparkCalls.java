@@ -9,15 +9,15 @@ import java.util.List;
 import scala.collection.Seq;
 
 /**
- * Calls of what no compiled class can name for every Spark: methods that take or return a {@code Seq}, which is another
- * class with Scala 2.12 than with 2.13, and methods that older ones do not have.
+ * Reflective calls of methods that differ between Spark versions: methods with {@code Seq}, which is another class in
+ * Scala 2.12 than in 2.13, and methods that older versions lack.
  *
  * <p><b>Threading:</b> stateless.
  */
 public final class SparkCalls {
     private SparkCalls() {}
 
-    /** Says whether this Spark has a method. */
+    /** Returns whether this Spark has a method. */
     public static boolean has(Class<?> type, String method) {
         return Arrays.stream(type.getMethods()).anyMatch(each -> each.getName().equals(method));
     }

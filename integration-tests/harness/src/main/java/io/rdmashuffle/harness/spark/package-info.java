@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a Spark application asks about itself: bytes that its shuffle moved, and what it still holds; and calls that
- * not every Spark has in the same way.
+ * Measurements of a Spark application: bytes of its shuffle, and held resources; and calls that differ between Spark
+ * versions.
  *
- * <p>May use Spark and the plugin. Must never change what it measures.
+ * <p>May use Spark and the plugin. Must never affect the measured application.
  */
 @NullMarked
 package io.rdmashuffle.harness.spark;

@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 
 /**
- * Says from time to time how far something that fills a folder has come.
+ * Reports from time to time the progress of something that fills a folder.
  *
  * <p><b>Threading:</b> speaks on a thread of its own. <b>Ownership:</b> closing ends that thread.
  */
@@ -32,10 +32,10 @@ final class FolderGrowth {
     });
 
     /**
-     * Begins to look.
+     * Starts to watch.
      *
      * @param what fills the folder, in a few words
-     * @param progress is told
+     * @param progress receives messages
      */
     FolderGrowth(Path folder, String what, Consumer<String> progress) {
         this.folder = folder;

@@ -78,7 +78,7 @@ public final class ParquetWriter {
     }
 
     /**
-     * What the generator is known to make: rows of store_sales, different items in it, and the sum of its quantities.
+     * Known output of the generator: rows of store_sales, different items in it, and the sum of its quantities.
      */
     private record StoreSalesTotals(long rows, long items, long quantity) {
         /** By scale factor. */

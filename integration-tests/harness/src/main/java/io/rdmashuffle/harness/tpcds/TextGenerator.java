@@ -22,8 +22,7 @@ import java.util.concurrent.TimeoutException;
  * Writes all 24 tables as text: {@code <folder>/<table>/part-<chunk>.txt}, one row a line, {@code |} between fields,
  * {@code \N} for null.
  *
- * <p>Runs in a virtual machine of its own, with {@code tpcds-lib/*} on the class path: the generator wants an old
- * Guava.
+ * <p>Runs in a separate JVM, with {@code tpcds-lib/*} on the class path: the generator needs an old Guava.
  *
  * <p><b>Threading:</b> chunks are independent of each other; each is written by one thread.
  */

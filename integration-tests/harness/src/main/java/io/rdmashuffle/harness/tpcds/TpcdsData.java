@@ -56,9 +56,9 @@ public final class TpcdsData {
     }
 
     /**
-     * Makes the tables unless they are there; refuses while another process makes them.
+     * Creates the tables unless they exist; refuses while another process creates them.
      *
-     * @param progress is told, in a few words, what is being done
+     * @param progress receives the current step, in a few words
      */
     public void ensure(Workspace workspace, Consumer<String> progress) throws IOException, InterruptedException {
         if (isComplete()) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Java 25, which runs Spark 4.2, with what it allows by Spark's own options and with what it can deny. */
+/** Tests of Spark 4.2 on Java 25, with Spark's own options and with denied features. */
 @Tag("system")
 @Timeout(600)
 class Java25IT {
@@ -30,7 +30,7 @@ class Java25IT {
 
     /** Spark's zstd for map statuses is denied too, hence lz4. */
     @Test
-    void whereNativeCodeIsDeniedSortShuffleServes(@TempDir Path folder) throws Exception {
+    void sortShuffleServesWhereNativeCodeIsDenied(@TempDir Path folder) throws Exception {
         SmallApplication application = run(
                 folder,
                 ALLOW_UNSAFE,

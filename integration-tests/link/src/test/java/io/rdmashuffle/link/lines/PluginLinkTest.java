@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** The one jar and each Spark that it is said to run on, linked as a virtual machine would. */
+/** Tests that the jar links against each supported Spark version, as in a JVM. */
 @Tag("unit")
 @Timeout(600) // The first time a line's jars come from the network.
 class PluginLinkTest {
@@ -64,7 +64,7 @@ class PluginLinkTest {
         return findings;
     }
 
-    /** The preview says something of what comes once Spark has published one of a later line than the last. */
+    /** The preview is useful once Spark has published one of a version after the last supported one. */
     @ParameterizedTest
     @EnumSource
     void everythingThatIsCalledIsThere(SparkJars line) throws IOException {
@@ -75,7 +75,7 @@ class PluginLinkTest {
     }
 
     @Test
-    void whatIsOnlyOfTheOtherSideIsFound() throws IOException {
+    void findsMembersThatOnlyOneVersionHas() throws IOException {
         assertThat(findings(SparkJars.SPARK_4_0, UNTIL_4_0))
                 .contains(
                         "no type org.apache.spark.shuffle.checksum.RowBasedChecksum",

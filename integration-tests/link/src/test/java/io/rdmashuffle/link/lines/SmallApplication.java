@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * {@code io.rdmashuffle.it.lines.SmallJobs} in a virtual machine of its own, with the jar as a user has it.
+ * {@code io.rdmashuffle.it.lines.SmallJobs} in a separate JVM, with the released jar.
  *
  * <p><b>Threading:</b> one thread.
  *
@@ -45,7 +45,7 @@ record SmallApplication(int exitCode, List<String> output) {
      * Runs it to its end.
      *
      * @param java home of the JDK
-     * @param options of the virtual machine, {@code -Dspark...} included
+     * @param options JVM options, {@code -Dspark...} included
      * @param first folders of classes that come before Spark's jars
      */
     static SmallApplication run(Path java, SparkJars line, Path folder, List<String> options, Path... first)

@@ -11,7 +11,7 @@ import org.jboss.shrinkwrap.resolver.api.maven.Maven;
 import org.jboss.shrinkwrap.resolver.api.maven.ScopeType;
 
 /**
- * The jars that come with a line of Spark, as the root pom's profile of that name has it.
+ * Jars of a Spark version, as in the root pom's profile of that name.
  *
  * <p><b>Threading:</b> thread-safe.
  */

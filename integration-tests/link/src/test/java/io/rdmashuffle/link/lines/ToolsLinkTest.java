@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Demo, benchmarks and tests on clusters, compiled once, run on each line of Spark. */
+/** Tests that demo, benchmarks and cluster tests, compiled once, link against each Spark version. */
 @Tag("unit")
 @Timeout(600) // The first time a line's jars come from the network.
 class ToolsLinkTest {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Links what this project compiles against the jars of each line of Spark. */
+/** Link tests of this project's classes against the jars of each Spark version. */
 @NullMarked
 package io.rdmashuffle.link.lines;
 

@@ -12,7 +12,7 @@ import org.apache.spark.SparkConf;
  * <p><b>Threading:</b> stateless.
  */
 public final class ManagerChoice {
-    /** What the command puts before the keys of Spark that it chooses. */
+    /** Prefix of the Spark keys that the command chooses. */
     public static final String PREFIX = "rdmashuffle.suites.conf.";
 
     private static final String MANAGER = "spark.shuffle.manager";

@@ -15,7 +15,7 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.ShuffleManager;
 
 /**
- * What shows which shuffle manager a suite ran with: shuffles by the manager that registered them, and where map
+ * Evidence of the shuffle manager that a suite ran with: shuffles by the manager that registered them, and where map
  * outputs went according to the counters of the plugin in driver and executors.
  *
  * <p><b>Threading:</b> thread-safe; one lock, not held while executors are asked.
@@ -48,7 +48,7 @@ public final class ShuffleEvidence {
 
     private ShuffleEvidence() {}
 
-    /** Notes the shuffle of a {@link ShuffleDependency}; never throws, as it runs inside Spark. */
+    /** Records the shuffle of a {@link ShuffleDependency}; never throws, as it runs inside Spark. */
     public static void registered(Object made) {
         if (!(made instanceof ShuffleDependency<?, ?, ?> dependency)) {
             return;

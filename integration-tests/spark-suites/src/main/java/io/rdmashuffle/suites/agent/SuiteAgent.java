@@ -15,15 +15,14 @@ import org.apache.spark.SparkConf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The agent of {@code -javaagent}: three calls into {@link ShuffleEvidence} and {@link ManagerChoice}, woven into
- * Spark.
+ * Agent for {@code -javaagent} that weaves three calls of {@link ShuffleEvidence} and {@link ManagerChoice} into Spark.
  *
- * <p><b>Threading:</b> stateless; what it weaves in runs on whatever thread of Spark is there.
+ * <p><b>Threading:</b> stateless; woven calls run on any thread of Spark.
  */
 public final class SuiteAgent {
     private SuiteAgent() {}
 
-    /** Called by the virtual machine before any class of Spark is loaded. */
+    /** Called by the JVM before any class of Spark is loaded. */
     public static void premain(String arguments, Instrumentation instrumentation) {
         // By name: a class literal would load the class before it can be changed.
         weave(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Runs inside a suite's virtual machine: gives every Spark application the chosen shuffle manager, and counts shuffles
- * by the manager that took them. Suites carry configurations of their own, some without defaults, so that a system
- * property does not reach them all; the class that every driver's environment comes from does.
+ * Code inside a suite's JVM: sets the chosen shuffle manager in every Spark application, and counts shuffles by
+ * manager. Suites carry configurations of their own, some without defaults, so that a system property does not reach
+ * them all; the class that every driver's environment comes from does.
  *
  * <p>May use Byte Buddy, Spark and the plugin. Must never change what a suite asserts, or a setting other than those it
  * was told.
