@@ -2,26 +2,27 @@
 .DEFAULT_GOAL := help
 .PHONY: help check demo verify suites style format docs
 
-help: ## what can be done here
+help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
-check: style ## style and every unit test, without root; before a pull request
+check: style ## style and unit tests, without root; before a pull request
 	mvn -B -ntp -q -Dspotless.check.skip -Dcheckstyle.skip verify -DskipITs
 
 demo: ## TPC-DS with sort shuffle and with ours, compared
 	bin/demo
 
-verify: ## every test that needs no RDMA device
+verify: ## all tests that need no RDMA device
 	mvn -B verify
 
 suites: ## Spark's own test suites with ours
 	bin/spark-suites
 
-style: ## look at the layout of every source file, without a build; the first part of the gate
+style: ## verify the format of every source file, without a build
 	mvn -B -q -ntp spotless:check@check-format checkstyle:check@check-style
 
-format: ## lay the Java sources out as the build wants them
+format: ## format the Java sources
 	mvn -B -q spotless:apply
 
-docs: ## write docs/configuration.md and the table of docs/metrics.md anew
+docs: ## regenerate docs/configuration.md, the table of docs/metrics.md and the chart of README.md
+	bin/lib/speedup-chart.sh >docs/images/speedup.svg
 	mvn -B -q -pl plugin -am test -Dtest=ConfigurationDocTest,MetricsDocTest -Dsurefire.failIfNoSpecifiedTests=false -Dregenerate.docs=true

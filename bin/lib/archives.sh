@@ -13,7 +13,7 @@ spark_submit() {
   fi
 }
 
-# What archives depend on beside the jars; a virtual machine refuses those of another.
+# Dependencies of archives in addition to the jars; a JVM refuses archives of another one.
 archives_of() { "$JAVA" -version 2>&1; echo "$SPARK_HOME"; }
 
 # Usage: have_archives FOLDER; succeeds if it has archives of the jars as they are now.
@@ -22,7 +22,7 @@ have_archives() {
     [ -z "$(find -L "$SPARK_HOME/RELEASE" "$SPARK_HOME/jars" "$(plugin_jar)" "$(module_jar harness)" -newer "$1/made-by" -print -quit)" ]
 }
 
-# Usage: will_write ARCHIVE; succeeds while there is a virtual machine that is to write it.
+# Usage: will_write ARCHIVE; succeeds while there is a JVM that will write it.
 will_write() {
   local process name
   for process in /proc/[0-9]*; do
@@ -65,15 +65,15 @@ train_archives() {
   rm -rf "$new"
 }
 
-# Usage: make_archives FOLDER; makes archives in it unless it has some, and has what is started next not see the home's
-# conf folder: a virtual machine archives nothing, and uses no archive, with a folder of files in its class path.
+# Usage: make_archives FOLDER; makes archives in it unless it has some, and hides the home's conf folder from later
+# processes: a JVM neither writes nor uses an archive with a folder of files in its class path.
 make_archives() {
   local folder=$1
   mkdir -p "$folder/no-conf"
   export SPARK_CONF_DIR=$folder/no-conf
   have_archives "$folder" && return
   (
-    # Of those that start at once, one makes them.
+    # Of concurrent starts, one makes them.
     flock -w 900 9 || say "another process makes class-data archives in $folder, and does not end"
     have_archives "$folder" && exit
     say "making class-data archives in $folder (log: $folder/train.log)"

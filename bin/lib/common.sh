@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by the scripts of bin/: finds the repository and Java, and builds what is missing, for one line of Spark.
+# Sourced by the scripts of bin/: finds the repository and Java, and builds missing parts, for one Spark version.
 # shellcheck shell=bash
 
 ROOT=$(CDPATH="" cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
@@ -11,17 +11,17 @@ die() { say "$(basename "$0"): $*"; exit 1; }
 mapfile -t LINES_OF_SPARK < <(sed -n 's:.*<id>spark-\(.*\)</id>.*:\1:p' "$ROOT/pom.xml")
 DEFAULT_LINE=$(sed -n 's:.*<spark.line>\(.*\)</spark.line>.*:\1:p' "$ROOT/pom.xml")
 
-# Usage: use_line LINE; what is run from here on runs on that line of Spark.
+# Usage: use_line LINE; selects the Spark version of later commands.
 use_line() {
   LINE=$1
   [[ " ${LINES_OF_SPARK[*]} " == *" $LINE "* ]] || {
-    say "$(basename "$0"): no line of Spark is called '$LINE'; -Dspark.line takes one of: ${LINES_OF_SPARK[*]}"
+    say "$(basename "$0"): unknown Spark version '$LINE'; -Dspark.line is one of: ${LINES_OF_SPARK[*]}"
     exit 2
   }
   SPARK_HOME=$ROOT/integration-tests/harness/target/spark-home-$LINE SPARK_SCALA_VERSION=2.13
   [[ $LINE != *_* ]] || SPARK_SCALA_VERSION=${LINE#*_}
   export SPARK_HOME SPARK_SCALA_VERSION SPARK_LOCAL_IP=127.0.0.1
-  # Of the repository's own virtual machines.
+  # For the repository's own JVMs.
   OURS_JAVA=("-Drdmashuffle.root=$ROOT" "-Dspark.line=$LINE")
 }
 
@@ -117,7 +117,7 @@ must_make_home() {
   return 1
 }
 
-# Usage: last_errors LOG LINES; prints the end of what Maven says is wrong, if it says anything.
+# Usage: last_errors LOG LINES; prints the last of Maven's errors, if there are any.
 last_errors() { grep -E '^\[(ERROR|WARNING)\]' "$1" | tail -n "$2" >&2 || true; }
 
 need_maven() { command -v mvn >/dev/null || die "no mvn: install Maven 3.8.7 or newer"; }
@@ -139,8 +139,8 @@ need_home() {
   say "made $SPARK_HOME in $((SECONDS - started)) s"
 }
 
-# Usage: build_if_needed MODULE; builds a module of integration-tests, what it needs, and the Spark home of this line, if they are
-# missing or older than their sources.
+# Usage: build_if_needed MODULE; builds a module of integration-tests, its dependencies, and the Spark home of this
+# version, if they are missing or older than their sources.
 build_if_needed() {
   build_module_if_needed "$1"
   need_home

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Usage: rxe-doctor.sh JAR JAVA [OPTION...]; run by bin/rxe. Has the doctor of the jar look at the two devices of bin/rxe, healthy and in
-# every state that keeps executors from using them, and checks exit codes, findings and remedies.
-# It has mounts of its own: what is made small or closed to others here is so for nobody else.
+# Usage: rxe-doctor.sh JAR JAVA [OPTION...]; run by bin/rxe. Runs the jar's doctor on the two devices of bin/rxe, healthy and
+# in every state that keeps executors from using them, and checks exit codes, findings and remedies.
+# It has its own mounts, so that small or closed file systems do not affect other processes.
 set -euo pipefail
 if [ "${RXE_DOCTOR:-}" != here ]; then
   RXE_DOCTOR=here exec unshare --mount --propagation private "$0" "$@"
@@ -42,7 +42,7 @@ expect() {
 
 # Root has every capability; without this one the limit of locked memory holds.
 UNPRIVILEGED=(setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock)
-NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+UNPRIVILEGED=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 expect healthy 0 ok loopback-read "${DEVICE}1:1 .*brings the right bytes; 4 KiB take [0-9.]+ us" "" \
   "${DOCTOR[@]}" --conf spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager \
@@ -56,7 +56,7 @@ mount -t tmpfs -o mode=1777,size=64m shm /dev/shm
 expect small-shm 1 warn pool-directory "64.0 MiB are free in /dev/shm" "pool.maxSize to at most 64m" "${DOCTOR[@]}"
 mount -o remount,size=50% /dev/shm
 chmod 755 /dev/shm
-expect shm-permission 1 warn pool-directory "AccessDenied" "chmod 1777 /dev/shm" "${NOBODY[@]}" "${DOCTOR[@]}"
+expect shm-permission 1 warn pool-directory "AccessDenied" "chmod 1777 /dev/shm" "${UNPRIVILEGED[@]}" "${DOCTOR[@]}"
 chmod 1777 /dev/shm
 nodes=$(mktemp -d)
 mount -t tmpfs nodes "$nodes"
@@ -65,7 +65,7 @@ mount --bind "$nodes" /dev/infiniband
 umount "$nodes"
 rmdir "$nodes"
 chmod 600 /dev/infiniband/*
-expect device-permission 1 warn ports "" "allow this user to open /dev/infiniband" "${NOBODY[@]}" "${DOCTOR[@]}"
+expect device-permission 1 warn ports "" "allow this user to open /dev/infiniband" "${UNPRIVILEGED[@]}" "${DOCTOR[@]}"
 umount /dev/infiniband
 
 for number in 0 2; do ip address flush dev "veth$number"; done

@@ -63,7 +63,7 @@ follow() {
   FOLLOWERS+=($!)
 }
 
-# Ends what is still running of this run, and only that, and forgets its files.
+# Ends the remaining processes of this run, and only these, and removes its files.
 end_guests() {
   trap '' INT TERM
   local pid
@@ -74,7 +74,7 @@ end_guests() {
   rm -rf "$RUN"
 }
 
-# Usage: explain HOST; says what a guest that ended without an exit code had to say.
+# Usage: explain HOST; prints the last output of a guest that ended without an exit code.
 explain() {
   say "rxe: the guest of host $1 ended before its command did; its last words:"
   tail -q -n 15 "$RUN/qemu.$1" "$RUN/console.$1" >&2 || true
@@ -82,7 +82,7 @@ explain() {
 
 running() { kill -0 "$1" 2>/dev/null; }
 
-# Has the guests print what they are at, for half a minute at most.
+# Makes the guests print their threads, for half a minute at most.
 let_guests_tell() {
   local host i
   touch "$RUN/late"

@@ -31,7 +31,7 @@ remove_device() {
   MADE_RAILS=false LOADED_MODULE=""
 }
 
-# Usage: stop_here PID; ends the timeout(1) of that process, which ends the command and what it started.
+# Usage: stop_here PID; ends the timeout(1) of that process, which ends the command and its children.
 stop_here() {
   kill -TERM "$1" 2>/dev/null || true
   wait "$1" || true

@@ -6,13 +6,13 @@ RXE_CACHE=${RXE_CACHE:-$ROOT/target/rxe}
 TOOL_PACKAGES=(rdma-core ibverbs-providers ibverbs-utils perftest libibverbs-dev librdmacm-dev rdmacm-utils gcc
   gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
 GUEST_PACKAGES=(qemu-system-x86 busybox-static cpio kmod iproute2 xz-utils)
-# Loaded in this order, each after what it depends on; rdma_rxe asks for crc32 by name, so depmod does not know.
+# Loaded in this order, each after its dependencies; rdma_rxe asks for crc32 by name, so depmod does not know.
 GUEST_MODULES=(virtio_pci virtio_rng 9pnet_virtio 9p overlay veth virtio_net crc32_generic rdma_rxe ib_uverbs rdma_ucm)
 
 # Exit code of "something that must be installed is not" (EX_UNAVAILABLE of sysexits.h).
 unavailable() { say "rxe: $*"; exit 69; }
 
-# Usage: need_packages PACKAGE...; installs those that are missing, or says how.
+# Usage: need_packages PACKAGE...; installs missing packages, or prints the command.
 need_packages() {
   command -v dpkg-query >/dev/null || unavailable "a guest needs a Debian host (dpkg, apt-get)"
   local installed missing

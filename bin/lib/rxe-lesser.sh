@@ -14,8 +14,8 @@ rename_function() {
   [[ $symbols != *" $2@"* ]] || die "cannot take $2 out of $1"
 }
 
-# Usage: build_lesser_verbs FILE FOLDER; the real library under another name, and lesser-verbs.c under its own. That one has
-# all versions of the real one: what was linked with that asks for them.
+# Usage: build_lesser_verbs FILE FOLDER; the real library under another name, and lesser-verbs.c under its own. It
+# exports all symbol versions of the real one, which programs are linked against.
 build_lesser_verbs() {
   local file=$1 folder=$2 version before=""
   mkdir -p "$folder"

@@ -26,8 +26,8 @@ check() {
 # Usage: whole_lines LOG; prints a log without a last line that was cut off when the process was killed.
 whole_lines() { if [ -n "$(tail -c 1 "$1")" ]; then head -n -1 "$1"; else cat "$1"; fi; }
 
-# Usage: warnings LOG; prints what a process warned of: aside what Spark always says, and what it says when a cluster is stopped,
-# where a worker may end before its executors do.
+# Usage: warnings LOG; prints a process's warnings, except Spark's usual ones, and its warnings when a cluster is
+# stopped, where a worker may end before its executors do.
 warnings() {
   whole_lines "$1" | grep -E '^[0-9:.]+ (WARN|ERROR|FATAL) ' | grep -v ' WARN NativeCodeLoader: ' |
     grep -vE ' ERROR (CoarseGrainedExecutorBackend: RECEIVED SIGNAL TERM$|WorkerWatcher: Lost connection to worker )' || true
@@ -70,7 +70,7 @@ over_the_fabric() { run_case "$@" --fabric verbs --libraries "$LIBRARIES/$2"; }
 
 # The library of these two has no _ibv_query_gid_table either.
 over_the_fabric no-srq-no-atomics lesser srq,atomics ""
-over_the_fabric no-odp lesser odp "takes no page faults, so the pool is pinned for it \(spark.shuffle.rdma.fabric.verbs.onDemandPaging\)" \
+over_the_fabric no-odp lesser odp "does not support on-demand paging, so the pool is pinned \(spark.shuffle.rdma.fabric.verbs.onDemandPaging\)" \
   --conf spark.shuffle.rdma.fabric.verbs.onDemandPaging=true
 run_case no-function no-establish "" "RDMA is not used: .*lacks rdma_establish; install rdma-core 23 or newer" \
   --fabric verbs --path netty

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Usage: rxe-removal.sh EXECUTORS COMMAND...; runs a Spark job on the two devices of bin/rxe and takes them away meanwhile,
-# one at a time and in turn, and gives each back after 2 s. Begins when all executors listen on both. Prints how often, and
-# fails if the job does, if a device could not be taken away and given back, or if none was.
+# Usage: rxe-removal.sh EXECUTORS COMMAND...; runs a Spark job on the two devices of bin/rxe. Meanwhile it removes them in
+# turn, one at a time, and adds each again after 2 s.
+# Starts when all executors listen on both. Prints the number of removals, and fails if the job does, if a device could
+# not be removed and added, or if none was.
 set -euo pipefail
 executors=$1
 shift
@@ -46,7 +47,7 @@ done
 code=0
 wait "$job" || code=$?
 trap - EXIT
-echo "devices taken away and given back: $removed times"
+echo "devices removed and added again: $removed times"
 [ "$removed" -gt 0 ] || { echo "FAILED the job was over before a device was taken away"; failed=1; }
 [ "$failed" = 0 ] || exit 1
 exit "$code"

@@ -20,7 +20,7 @@ mend_siw() {
   if patch -s -f -p1 --dry-run -d "$1" <"$SIW_PATCH" >"$RXE_CACHE/siw.log" 2>&1; then
     patch -s -p1 -d "$1" <"$SIW_PATCH"
   else
-    say "rxe: $SIW_PATCH does not apply, so siw is built as it is; see docs/soft-roce.md"
+    say "rxe: $SIW_PATCH does not apply, so siw is built as it is; see docs/testing.md"
   fi
 }
 

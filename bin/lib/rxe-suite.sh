@@ -60,5 +60,5 @@ need_suite() {
   SUITE_FILES=$folder/files SUITE_VERSION=$(<"$folder/version")
 }
 
-# Succeeds if the suite's headers are older than those that layouts were written from.
+# Succeeds if the suite's headers are older than the headers of the layouts.
 suite_is_older() { dpkg --compare-versions "$SUITE_VERSION" lt "$WRITTEN_FROM"; }

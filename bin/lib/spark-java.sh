@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# How Spark's virtual machines are started where every second of class loading counts; sourced after common.sh.
+# Options of Spark's JVMs for a fast start; sourced after common.sh.
 # shellcheck shell=bash
 
 # In an emulated machine the second compiler costs more than it brings.
@@ -7,7 +7,7 @@ LEAN_JAVA=(-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto)
 mapfile -t SPARK_JAVA < <(sed -n '/<spark.jvm.options>/,/<\/spark.jvm.options>/p' "$ROOT/pom.xml" |
   sed 's/<[^>]*>//g' | tr -s ' ' '\n' | sed '/^$/d')
 
-# An emulated machine may stand still for seconds; on a real one the defaults do.
+# An emulated machine may pause for seconds; on a real one the defaults suffice.
 PATIENT=(-Dspark.shuffle.rdma.fabric.verbs.connectTimeout=30s -Dspark.shuffle.rdma.fabric.verbs.ackTimeout=18
   -Dspark.shuffle.rdma.fabric.readTimeout=100s -Dspark.shuffle.rdma.registry.timeout=60s)
 

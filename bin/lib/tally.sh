@@ -24,8 +24,8 @@ tally() {
   PASSED=$((PASSED + passed)) FAILED=$((FAILED + failed)) SKIPPED=$((SKIPPED + skipped))
 }
 
-# Usage: why LOG; what a part's log says of its failures: lines that begin with FAILED, Maven's errors, and each failure in the list
-# of JUnit's console with the top of its stack.
+# Usage: why LOG; prints the failures in a part's log: lines that begin with FAILED, Maven's errors, and each failure in
+# the list of JUnit's console with the top of its stack.
 why() {
   awk '/^FAILED / || /^\[ERROR\]  / { print "  " $0 }
     /^Failures \([0-9]+\):$/ { list = 1; next }
