@@ -6,7 +6,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Sizes in bytes as Spark writes them: a whole number and a suffix, powers of 1024; no suffix means bytes.
+ * Sizes in bytes in Spark's format: an integer and a suffix, powers of 1024; no suffix means bytes.
  *
  * <p><b>Threading:</b> stateless.
  */

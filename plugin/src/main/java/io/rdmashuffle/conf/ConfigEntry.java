@@ -41,7 +41,7 @@ public final class ConfigEntry<T extends Comparable<T>> {
         return key;
     }
 
-    /** Returns how values are read and written. */
+    /** Returns the type of values. */
     public ValueType<T> type() {
         return type;
     }
@@ -51,12 +51,12 @@ public final class ConfigEntry<T extends Comparable<T>> {
         return defaultValue;
     }
 
-    /** Returns what the number counts: {@code bytes}, {@code duration}, {@code threads}... */
+    /** Returns the unit: {@code bytes}, {@code duration}, {@code threads}... */
     public String unit() {
         return type.unit();
     }
 
-    /** Returns what the key is for, in Markdown. */
+    /** Returns the description, in Markdown. */
     public String doc() {
         return doc;
     }
@@ -114,7 +114,7 @@ public final class ConfigEntry<T extends Comparable<T>> {
         return key + "=" + shown(raw) + ": " + reason + "must be " + range() + " (" + unit() + ")";
     }
 
-    /** A value, or what is said of it, as one line of a message can hold it. */
+    /** Returns a value or message shortened to one line. */
     private static String shown(String raw) {
         String line = raw.length() <= LONGEST_SHOWN ? raw : raw.substring(0, LONGEST_SHOWN) + "...";
         return line.replaceAll("\\p{Cntrl}", "?");
@@ -170,7 +170,7 @@ public final class ConfigEntry<T extends Comparable<T>> {
         return new Builder<>(key, ValueType.oneOf(type), defaultValue);
     }
 
-    /** Collects the parts of an entry; {@link #doc} ends it. All values are given as a user would write them. */
+    /** Builder of an entry, which {@link #doc} completes. All values are given as a user would write them. */
     static final class Builder<T extends Comparable<T>> {
         private final String key;
         private final ValueType<T> type;

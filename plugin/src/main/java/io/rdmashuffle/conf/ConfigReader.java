@@ -16,9 +16,9 @@ import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads every entry once and gathers what is wrong: values, contradictions between values, unknown keys.
+ * Reader of all entries that collects every problem: invalid values, contradictions, unknown keys.
  *
- * <p><b>Threading:</b> confined to the thread that reads; thrown away afterwards.
+ * <p><b>Threading:</b> confined to one thread; used once.
  */
 final class ConfigReader {
     private final Map<ConfigEntry<?>, Object> values = new HashMap<>();
@@ -46,10 +46,10 @@ final class ConfigReader {
     record Order<T extends Comparable<T>>(ConfigEntry<T> smaller, ConfigEntry<T> larger) {}
 
     /**
-     * Demands something else of two values.
+     * Condition of two values.
      *
-     * @param holds whether the two go together
-     * @param demand what is asked of them, in words
+     * @param holds whether the condition holds
+     * @param demand the condition, in words
      */
     record Rule<A extends Comparable<A>, B extends Comparable<B>>(
             ConfigEntry<A> first, ConfigEntry<B> second, BiPredicate<A, B> holds, String demand) {}

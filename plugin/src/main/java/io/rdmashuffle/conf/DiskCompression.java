@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
-/** Which map outputs of direct shuffles are compressed in the disk tier. */
+/** Compression of direct map outputs in the disk tier. */
 public enum DiskCompression {
     /** Those for which the disk takes longer than compressing them. */
     AUTO,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
-/** Which ways to a peer's pool an executor may use. */
+/** Fabrics that an executor may use. */
 public enum FabricMode {
     /** For each peer the best path that reaches it. */
     AUTO,

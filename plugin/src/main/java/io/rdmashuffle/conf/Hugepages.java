@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
-/** What the pool asks of the kernel about the page size of its regions. */
+/** Request to the kernel for the page size of regions. */
 public enum Hugepages {
     /** Nothing: the mount of the pool's directory decides. */
     OFF,

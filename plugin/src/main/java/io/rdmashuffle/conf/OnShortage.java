@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.conf;
 
-/** What an executor does whose host cannot hold the pool. */
+/** Behaviour of an executor if the host cannot hold the pool. */
 public enum OnShortage {
     /** Starts with the pool that can be had. */
     SHRINK,

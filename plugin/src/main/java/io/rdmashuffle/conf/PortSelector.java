@@ -7,7 +7,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Which port of which device, under which of its global identifiers.
+ * Selector of a port: device, port number and GID index.
  *
  * @param device the kernel's name, for example {@code mlx5_0}
  * @param port counts from 1; {@link #ANY} for the best
@@ -20,7 +20,7 @@ public record PortSelector(String device, int port, int gidIndex) {
     /** Stands for the best port. */
     static final String AUTO = "auto";
 
-    /** An address of the fabric has room for so many. */
+    /** Maximum number of ports in the fabric's address. */
     private static final int MAX_PORTS = 16;
 
     /** The kernel numbers ports in 8 bits, and 255 means any. */

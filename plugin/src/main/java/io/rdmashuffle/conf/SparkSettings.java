@@ -6,10 +6,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What Spark's own keys have to say about this shuffle, for the manager that Spark loads and for the doctor, which runs
- * without Spark.
+ * Spark's own keys that affect this shuffle, for the manager that Spark loads and for the doctor, which runs without
+ * Spark.
  *
- * <p><b>Threading:</b> immutable, if the look-up is.
+ * <p><b>Threading:</b> immutable, if the lookup is.
  *
  * @param lookup the raw text of a key, null where the key is absent
  */
@@ -17,13 +17,13 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
     /** The key that names the shuffle manager. */
     public static final String MANAGER_KEY = "spark.shuffle.manager";
 
-    /** What that key has to name. */
+    /** Required value of that key. */
     public static final String MANAGER = "io.rdmashuffle.spark.RdmaShuffleManager";
 
     /** Names where map outputs go; the manager sets it. */
     public static final String DATA_IO_KEY = "spark.shuffle.sort.io.plugin.class";
 
-    /** What the manager sets that key to. */
+    /** Value that the manager sets. */
     public static final String DATA_IO = "io.rdmashuffle.spark.PoolDataIO";
 
     private static final long MEBIBYTE = 1 << 20;
@@ -55,16 +55,15 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
         }
     }
 
-    /** Returns which key has sort shuffle serve the whole application, and what to set instead; empty if none does. */
+    /** Returns the key that requires sort shuffle for the application, with its remedy; empty if there is none. */
     public Optional<String> reasonForSort() {
         if (isTrue("spark.shuffle.service.enabled", false)) {
-            return Optional.of(
-                    "spark.shuffle.service.enabled=true: the external service serves files, not an executor's"
-                            + " memory; set it to false (dynamic allocation then needs"
-                            + " spark.dynamicAllocation.shuffleTracking.enabled=true)");
+            return Optional.of("spark.shuffle.service.enabled=true: the shuffle service serves files, not an executor's"
+                    + " memory; set it to false (dynamic allocation then needs"
+                    + " spark.dynamicAllocation.shuffleTracking.enabled=true)");
         }
         if (isTrue("spark.shuffle.push.enabled", false)) {
-            return Optional.of("spark.shuffle.push.enabled=true merges files on external services; set it to false");
+            return Optional.of("spark.shuffle.push.enabled=true merges files on shuffle services; set it to false");
         }
         if (isTrue("spark.shuffle.useOldFetchProtocol", false)) {
             return Optional.of("spark.shuffle.useOldFetchProtocol=true; set it to false");
@@ -81,7 +80,7 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
                 || isTrue("spark.authenticate.enableSaslEncryption", false)
                 || isTrue("spark.ssl.rpc.enabled", false);
         return encrypted && !isTrue("spark.io.encryption.enabled", false)
-                ? Optional.of("Spark encrypts its connections and one-sided reads would not;"
+                ? Optional.of("Spark encrypts its connections, and one-sided reads are not encrypted;"
                         + " spark.io.encryption.enabled=true encrypts the blocks themselves")
                 : Optional.empty();
     }

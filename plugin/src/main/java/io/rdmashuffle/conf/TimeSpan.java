@@ -9,7 +9,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Durations as Spark writes them: a whole number and one of us, ms, s, m, min, h, d.
+ * Durations in Spark's format: an integer and one of us, ms, s, m, min, h, d.
  *
  * <p>The unit is required. Spark reads a bare number as seconds for some keys and milliseconds for others; here it is
  * refused rather than guessed.

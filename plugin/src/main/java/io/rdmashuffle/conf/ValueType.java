@@ -12,16 +12,16 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * How the value of an entry is read from text and written back.
+ * Type of an entry's values, with parser and formatter.
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param unit what the number counts, or the kind of value where it is no number
+ * @param unit unit of a number, or the kind of another value
  * @param javaType class of the values
- * @param parser reads trimmed text; throws {@link IllegalArgumentException} with what is wrong with it
- * @param formatter writes what {@code parser} reads
- * @param choices every allowed value where there are few, else empty
- * @param form what values look like, in words; empty where range or choices say it
+ * @param parser reads trimmed text; throws {@link IllegalArgumentException} with the problem
+ * @param formatter inverse of {@code parser}
+ * @param choices all allowed values if there are few, else empty
+ * @param form format of values, in words; empty if range or choices describe it
  */
 public record ValueType<T extends Comparable<T>>(
         String unit,
@@ -32,7 +32,7 @@ public record ValueType<T extends Comparable<T>>(
         String form) {
     private static final Pattern WHOLE_NUMBER = Pattern.compile("-?[0-9]{1,19}");
 
-    /** Peers are told the path; with the name of a file it must also be one that the kernel takes (PATH_MAX, 4096). */
+    /** The path is announced to peers; with a file name it must also fit in the kernel's PATH_MAX (4096). */
     private static final int LONGEST_PATH = 1000;
 
     static final ValueType<Boolean> BOOLEAN = new ValueType<>(
@@ -75,7 +75,7 @@ public record ValueType<T extends Comparable<T>>(
                 "");
     }
 
-    /** Whole numbers of which only some are allowed, and a word for none of them, which reads as 0. */
+    /** Integers from a list, and a word that stands for 0. */
     static ValueType<Integer> numberOr(String unit, String word, Integer... numbers) {
         List<String> choices = Stream.concat(
                         Stream.of(word), Arrays.stream(numbers).map(String::valueOf))
@@ -94,7 +94,7 @@ public record ValueType<T extends Comparable<T>>(
                 "");
     }
 
-    /** Whole numbers from 0 on, and a word for none of them, which reads as -1. */
+    /** Integers from 0 on, and a word that stands for -1. */
     static ValueType<Integer> countOr(String unit, String word) {
         return new ValueType<>(
                 unit,
@@ -143,12 +143,12 @@ public record ValueType<T extends Comparable<T>>(
     private static Integer parseInt(String text) {
         // Not whatever else Java takes for digits.
         if (!WHOLE_NUMBER.matcher(text).matches()) {
-            throw new IllegalArgumentException("not a whole number");
+            throw new IllegalArgumentException("not an integer");
         }
         try {
             return Integer.valueOf(text);
         } catch (NumberFormatException e) {
-            throw new IllegalArgumentException("not a whole number of 32 bits", e);
+            throw new IllegalArgumentException("not a 32-bit integer", e);
         }
     }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The plugin's configuration: one typed entry per key, and one immutable object with every value read and checked.
+ * Configuration of the plugin: one typed entry per key, and one immutable object with all verified values.
  *
- * <p>May use the JDK only. Must never import Spark (a look-up function stands for {@code SparkConf}), load native code,
- * or replace a bad value silently: whatever is out of range fails at start, all problems in one message.
+ * <p>May use the JDK only. Must never import Spark (a lookup function replaces {@code SparkConf}), load native code, or
+ * replace a bad value silently: invalid values fail at start, with all problems in one message.
  */
 @NullMarked
 package io.rdmashuffle.conf;

@@ -5,11 +5,11 @@ import io.rdmashuffle.memory.slice.MemorySlice;
 import java.nio.ByteBuffer;
 
 /**
- * What the directory says of one map output.
+ * Directory entry of one map output.
  *
  * @param mapId Spark's unique task attempt id, not the map's index
  * @param place where the data is
- * @param partitions how many reduce partitions the index describes
+ * @param partitions number of reduce partitions in the index
  * @param extents in how many pieces the data lies; 0 if all partitions are empty or the output is a file
  * @param indexRegion region of the index
  * @param indexOffset offset of the index in its region
@@ -27,7 +27,7 @@ public record DirectoryEntry(
         int dataRegion,
         long dataOffset,
         long dataBytes) {
-    /** Where a map output's data is. */
+    /** Tier of a map output's data. */
     public enum Place {
         /** Nowhere any more. */
         WITHDRAWN(0),

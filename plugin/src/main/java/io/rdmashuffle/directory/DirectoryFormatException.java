@@ -7,7 +7,7 @@ import java.io.IOException;
 public final class DirectoryFormatException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    /** Says what is wrong. */
+    /** Creates an exception with a description of the damage. */
     public DirectoryFormatException(String message) {
         super(message);
     }

@@ -88,7 +88,7 @@ final class DirectoryLayout {
         return RECORD_BYTES * (1L + slots);
     }
 
-    /** Returns where the slot of a shuffle is in the table. */
+    /** Returns the offset of a shuffle's slot in the table. */
     static long slotOffset(int shuffleId, int slots) {
         return RECORD_BYTES * (1L + Math.floorMod(shuffleId, slots));
     }

@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 import java.util.UUID;
 
 /**
- * Where a table of an executor's directory is: the first one as the registry announces it.
+ * Location of a table of an executor's directory: the first one as the registry announces it.
  *
  * <pre>
  *  offset  bytes  little-endian

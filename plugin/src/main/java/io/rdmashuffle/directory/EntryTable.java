@@ -7,9 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Entries of one shuffle by map id, as a reader remembers them: one array, so that a look-up touches one place in
- * memory. A reduce task looks up every map output there is, and between two tasks other data has pushed this out of the
- * caches.
+ * Reader's cache of one shuffle's entries by map id: one array, so that a lookup touches one place in memory. A reduce
+ * task looks up every map output, and other data evicts the table from CPU caches between tasks.
  *
  * <p>Open addressing, at most four fifths full. A cell is map id; place and partitions; extents and region; offset of
  * the index; bytes of data; offset of data; region of data. A second word of 0 is an empty cell.
@@ -94,7 +93,7 @@ final class EntryTable {
         cells[cell + 6] = entry.dataRegion();
     }
 
-    /** Returns where a map output's cell is, or is to be. */
+    /** Returns the cell of a map output, existing or free. */
     private int find(long mapId) {
         int cell = (int) ((mapId * HASH) >>> hashShift) * CELL_LONGS;
         while (cells[cell + 1] != 0 && cells[cell] != mapId) {

@@ -6,13 +6,13 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Indexes of peers' map outputs that an executor has read whole, so that its many reduce tasks do not each read a row
- * of every one of them. Those that were used longest ago are dropped when others need their room.
+ * LRU cache of complete indexes of peers' map outputs, so that reduce tasks of an executor do not each read a row of
+ * every index.
  *
  * <p><b>Threading:</b> thread-safe.
  */
 public final class IndexCache {
-    /** One part in so many of the heap. */
+    /** Divisor of the heap size. */
     private static final long HEAP_SHARE = 32;
 
     private final long maximumBytes;
@@ -28,7 +28,7 @@ public final class IndexCache {
     }
 
     /**
-     * Begins without an index.
+     * Starts without an index.
      *
      * @param maximumBytes of the heap, about
      */
@@ -64,7 +64,7 @@ public final class IndexCache {
         reads += pieces;
     }
 
-    /** Returns how many pieces of indexes were read from peers. */
+    /** Returns the number of pieces of indexes read from peers. */
     public synchronized long reads() {
         return reads;
     }

@@ -22,7 +22,7 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the indexes of a peer's map outputs: one alone, or many at once.
+ * Reader of the indexes of a peer's map outputs: one alone, or many at once.
  *
  * <p>A reduce task needs a few bytes of each of thousands of indexes. One after the other, each costs a round trip to
  * the peer; many at once, the round trips overlap. An index is read whole, unless it is large, and remembered: the next
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> what it has put into the cache is dropped by {@link #forget}.
+ * <p><b>Ownership:</b> {@link #forget} drops its entries of the cache.
  */
 final class IndexReads {
     /**
@@ -79,7 +79,7 @@ final class IndexReads {
     /**
      * Reads from many indexes.
      *
-     * @return in the same order; null for those that {@link #one} would throw a {@link DirectoryFormatException} for
+     * @return in the same order; null where {@link #one} would throw a {@link DirectoryFormatException}
      * @throws IOException if the peer cannot be read
      */
     List<@Nullable BlockRange> many(List<WantedRange> wanted) throws IOException {
@@ -107,7 +107,7 @@ final class IndexReads {
         return ranges;
     }
 
-    /** Returns the indexes that are known, or small; without those that are damaged. */
+    /** Returns the indexes that are cached or small, without damaged ones. */
     private Map<DirectoryEntry, IndexRows> wholeIndexes(List<WantedRange> wanted) throws IOException {
         Map<DirectoryEntry, IndexRows> whole = new HashMap<>();
         Map<DirectoryEntry, WantedRange> missing = new LinkedHashMap<>();
@@ -139,7 +139,7 @@ final class IndexReads {
                 && MapOutputIndex.lengthBytes(entry.partitions(), entry.extents()) <= MAX_WHOLE_BYTES;
     }
 
-    /** Takes the bytes of an index that were asked for. */
+    /** Consumer of the requested bytes of an index. */
     private interface Arrival {
         void of(WantedRange wanted, List<StoredSlice> bytes);
     }
@@ -188,10 +188,10 @@ final class IndexReads {
     }
 
     /**
-     * Begins to read the indexes that are kept whole, all at once, but those that are known or under way.
+     * Starts reads of all cacheable indexes that are neither cached nor in flight, concurrently.
      *
-     * @param executor takes in what has come; must run all that it is given
-     * @return completes when they are there; fails with a {@link io.rdmashuffle.fabric.ReadFailedException}
+     * @param executor processes arrived indexes; must run every task
+     * @return completes when they have arrived; fails with a {@link io.rdmashuffle.fabric.ReadFailedException}
      */
     CompletableFuture<Void> prefetch(int shuffleId, List<DirectoryEntry> entries, Executor executor) {
         CompletableFuture<Void> own = new CompletableFuture<>();
@@ -244,7 +244,7 @@ final class IndexReads {
         return index;
     }
 
-    /** Drops what is remembered of a shuffle. */
+    /** Drops the cached indexes of a shuffle. */
     void forget(int shuffleId) {
         cache.forget(this, shuffleId);
     }
@@ -263,7 +263,7 @@ final class IndexReads {
         }
     }
 
-    /** How the bytes of an index become a range. */
+    /** Decoder of a range from bytes of an index. */
     private interface Decoding {
         BlockRange of(WantedRange wanted) throws IOException;
     }

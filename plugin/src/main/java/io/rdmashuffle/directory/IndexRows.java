@@ -30,7 +30,7 @@ final class IndexRows {
         this.pieces = pieces;
     }
 
-    /** Takes over what an index says of all partitions. */
+    /** Copies all rows of an index. */
     static IndexRows of(DirectoryEntry entry, BlockRange all) {
         long[] starts = new long[all.lengths().length + 1];
         for (int p = 0; p < all.lengths().length; p++) {
@@ -53,7 +53,7 @@ final class IndexRows {
         return entry.equals(told);
     }
 
-    /** Returns where partitions {@code [start, end)} lie, which the output must have. */
+    /** Returns the range of partitions {@code [start, end)}, which the output must have. */
     BlockRange range(int start, int end) {
         long[] lengths = new long[end - start];
         for (int p = start; p < end; p++) {

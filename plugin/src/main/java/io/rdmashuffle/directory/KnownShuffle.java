@@ -23,7 +23,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an executor has read of one shuffle in a peer's directory: its slot, and the entries that the slot leads to.
+ * Cache of one shuffle of a peer's directory: its slot, and the entries that the slot leads to.
  *
  * <p><b>Threading:</b> thread-safe; one thread refreshes while others wait for it, each read has a deadline. What a
  * prefetch brings is taken in only where no thread refreshes: it may come on the fabric's thread, which ends reads.
@@ -53,7 +53,7 @@ final class KnownShuffle {
     private boolean gaveUp;
 
     /**
-     * Begins without an entry.
+     * Starts without an entry.
      *
      * @param timeout for how long a record may be half written
      * @param trust for how long entries are used without another look at the slot
@@ -94,17 +94,17 @@ final class KnownShuffle {
      */
     private record Unread(long generation, long revision, RemoteSlice place, int first, int count, long asked) {}
 
-    /** Returns where the slot was seen, or where it is unless it is in a later table. */
+    /** Returns the known location of the slot, or the one in the first table. */
     RemoteSlice slot() {
         return known.slot();
     }
 
-    /** Has the next look-up read the slot. */
+    /** Makes the next lookup read the slot. */
     void distrust() {
         trustedUntil = System.nanoTime();
     }
 
-    /** Does so if what is known is of that generation. */
+    /** Does so if the cached state has that generation. */
     void distrust(long generation) {
         if (known.generation() == generation) {
             distrust();
@@ -114,7 +114,7 @@ final class KnownShuffle {
     /** Finds an entry that may be used without another look at the slot. */
     @Nullable
     Located trusted(long mapId) {
-        // The time first: what is known is at least as new.
+        // The time first: the cached state is at least as new.
         return System.nanoTime() - trustedUntil < 0 ? known.get(mapId) : null;
     }
 
@@ -197,7 +197,7 @@ final class KnownShuffle {
         }
     }
 
-    /** Takes in a slot; returns the entries that it has and that are not known, null if there are none. */
+    /** Processes a slot; returns the entries that it has and that are not known, null if there are none. */
     private @Nullable Unread take(RemoteTables.Search search, ByteBuffer slot, long asked) {
         long generation = slot.getLong(DirectoryLayout.SLOT_GENERATION);
         long revision = slot.getLong(DirectoryLayout.SLOT_REVISION);
@@ -214,8 +214,8 @@ final class KnownShuffle {
     }
 
     /**
-     * What was read of an earlier generation is gone at its owner: Spark may remove a shuffle and write it again.
-     * What was read of an earlier revision may have moved.
+     * Entries of an earlier generation were removed by their owner: Spark may remove a shuffle and write it again.
+     * Entries of an earlier revision may have moved.
      */
     private void startOver(long generation, long revision, RemoteSlice place) {
         if (!known.isOf(generation, revision)) {
@@ -245,10 +245,10 @@ final class KnownShuffle {
     }
 
     /**
-     * Begins to read slot and new entries, unless that is under way, so that {@link #refreshAndGet} need not. What is
-     * damaged, half written or in a table that is not known is left to that.
+     * Starts reads of slot and new entries, unless in flight, so that {@link #refreshAndGet} need not. Damaged and
+     * half-written records, and unknown tables, are left to that method.
      *
-     * @param executor takes in what has come; must run all that it is given, since that gives memory back
+     * @param executor processes arrived records; must run every task, because tasks release memory
      * @return completes when it is done; fails with a {@link io.rdmashuffle.fabric.ReadFailedException} if the peer
      *     cannot be read
      */

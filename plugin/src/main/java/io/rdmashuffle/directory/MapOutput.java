@@ -136,12 +136,12 @@ public final class MapOutput extends ReferenceCounted {
         }
     }
 
-    /** Returns what the directory is to say of this output. */
+    /** Returns the directory entry of this output. */
     public DirectoryEntry entry() {
         return entry;
     }
 
-    /** Returns how many bytes of the memory tier the data takes; the index, in whatever tier, is not counted. */
+    /** Returns the number of data bytes in the memory tier, without the index. */
     public long memoryBytes() {
         return data.stream()
                 .filter(lease -> !Region.isOnDisk(lease.region().id()))
@@ -150,7 +150,7 @@ public final class MapOutput extends ReferenceCounted {
     }
 
     /**
-     * Returns where partitions {@code [start, end)} are; the caller holds a reference.
+     * Returns the location of partitions {@code [start, end)}; the caller holds a reference.
      *
      * @throws IOException if there are no such partitions, or an index on disk cannot be read
      */

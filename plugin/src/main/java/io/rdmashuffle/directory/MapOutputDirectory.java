@@ -50,16 +50,16 @@ public final class MapOutputDirectory implements AutoCloseable {
         this.incarnation = incarnation;
     }
 
-    /** Returns how many bytes the first table takes, in one region. */
+    /** Returns the size of the first table, which is in one region. */
     public static long firstTableBytes(int slots) {
         return DirectoryLayout.tableBytes(slots);
     }
 
     /**
-     * Takes room for the table from the pool and writes an empty directory there.
+     * Leases memory for the table and writes an empty directory.
      *
-     * @param slots of the first table: so many shuffles have room before another one is needed
-     * @param incarnation tells this executor from one of the same id that was here before
+     * @param slots slots of the first table: number of live shuffles without a further table
+     * @param incarnation distinguishes this executor from an earlier one with the same id
      * @throws IllegalArgumentException if the pool is too small for the table
      */
     public static MapOutputDirectory create(Pool pool, int slots, UUID incarnation) throws InterruptedException {
@@ -86,7 +86,7 @@ public final class MapOutputDirectory implements AutoCloseable {
     }
 
     /**
-     * Returns where peers find the first table, which leads to the others.
+     * Returns the location of the first table, which links to the others.
      *
      * @throws IndexOutOfBoundsException if the directory is absent
      */
@@ -99,7 +99,7 @@ public final class MapOutputDirectory implements AutoCloseable {
         return tables.stream().mapToLong(SlotTable::lengthBytes).sum();
     }
 
-    /** Returns how many tables there are; each is one lease. */
+    /** Returns the number of tables; each is one lease. */
     public synchronized int tables() {
         return tables.size();
     }

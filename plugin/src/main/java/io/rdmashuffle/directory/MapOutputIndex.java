@@ -11,10 +11,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where each partition of one map output lies, and its checksum.
+ * Index of one map output: offset and checksum of each partition.
  *
- * <p>The data is a logical sequence of bytes, partition after partition; extents say which pieces of the pool that
- * sequence is made of. Data in one piece, the rule, needs none: the {@link DirectoryEntry} says where that is.
+ * <p>The data is a logical byte sequence, partition after partition, over extents of the pool. For a single extent, the
+ * usual case, the {@link DirectoryEntry} has the location.
  *
  * <pre>
  *  bytes     little-endian; E extents, P partitions
@@ -23,10 +23,10 @@ import org.jspecify.annotations.Nullable;
  *   8        length
  * </pre>
  *
- * What tells of a partition lies together, 20 bytes: a reduce task wants that of every map output, and pays for each
- * piece with a READ, or with a page and a cache line that it touches. An extent ends where the next one starts. P and E
- * are in the entry. A damaged index leads to bytes whose checksum is wrong, so it carries none of its own; the mark, a
- * function of map id and partition, does the same for a sound row of another map output.
+ * A reader needs 20 consecutive bytes per partition: a reduce task reads them of every map output, with one READ or one
+ * cache line each. An extent ends where the next one starts. P and E are in the entry. The index has no checksum,
+ * because a damaged index leads to bytes with a wrong checksum; the mark, a function of map id and partition, does the
+ * same for a valid row of another map output.
  */
 public final class MapOutputIndex {
     private static final long EXTENT_BYTES = 24;
@@ -65,7 +65,7 @@ public final class MapOutputIndex {
         return extents == 1 ? 0 : extents * EXTENT_BYTES;
     }
 
-    /** Returns what tells a partition's checksum from those of other partitions and map outputs. */
+    /** Returns the mark that distinguishes a partition's checksum from others. */
     private static int mark(long mapId, int partition) {
         return (int) ((mapId * MAP_FACTOR + partition * PARTITION_FACTOR) >>> Integer.SIZE);
     }
@@ -106,7 +106,7 @@ public final class MapOutputIndex {
     }
 
     /**
-     * Returns which parts of an index are needed for partitions {@code [start, end)}: rows, and extents if it has any.
+     * Returns the parts of an index for partitions {@code [start, end)}: rows, and extents if it has any.
      */
     public static List<RemoteSlice> slicesFor(DirectoryEntry entry, int start, int end)
             throws DirectoryFormatException {
@@ -235,7 +235,7 @@ public final class MapOutputIndex {
     }
 
     /**
-     * Returns what bytes {@code [from, to)} of the data are made of; {@code extents} are null where there is one piece.
+     * Returns the pieces of bytes {@code [from, to)} of the data; {@code extents} is null for a single extent.
      */
     private static List<RemoteSlice> pieces(DirectoryEntry entry, @Nullable StoredSlice extents, long from, long to)
             throws IOException {
@@ -276,7 +276,7 @@ public final class MapOutputIndex {
         return pieces;
     }
 
-    /** Returns whether so many bytes can be at an offset, that of a sum which may have overflown included. */
+    /** Returns whether a range is possible at an offset, even if the sum overflows. */
     private static boolean isOffset(long offset, long lengthBytes) {
         return offset >= 0 && offset <= Long.MAX_VALUE - lengthBytes;
     }

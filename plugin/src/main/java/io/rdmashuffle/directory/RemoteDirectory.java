@@ -56,13 +56,13 @@ public final class RemoteDirectory {
         this(peer, location, reads, cache, RETRY_TIMEOUT, TRUST);
     }
 
-    /** Gives a record that long to become whole; for tests that damage many. */
+    /** Sets how long a record may take to become whole; for tests that damage many. */
     public RemoteDirectory(
             Peer peer, DirectoryLocation location, BlockingReads reads, IndexCache cache, Duration timeout) {
         this(peer, location, reads, cache, timeout, TRUST);
     }
 
-    /** Likewise, and uses an entry that long without another look; for tests of entries that change. */
+    /** Creates a directory with a given trust time of entries; for tests of entries that change. */
     RemoteDirectory(
             Peer peer,
             DirectoryLocation location,
@@ -96,7 +96,7 @@ public final class RemoteDirectory {
         return located != null ? located : known(shuffleId).refreshAndGet(mapId);
     }
 
-    /** Returns where the first table is, which is there for as long as the peer is. */
+    /** Returns the location of the first table, which is constant. */
     public DirectoryLocation location() {
         return location;
     }
@@ -123,13 +123,12 @@ public final class RemoteDirectory {
     }
 
     /**
-     * Begins to bring what look-ups of map outputs will need: slot, entries, and indexes that are kept whole. Waits for
-     * nothing, and brings nothing that is known or under way. What could not be brought is read when it is looked up.
-     * For peers that can only be copied from.
+     * Starts reads of slot, entries and cacheable indexes for later lookups. Does not wait, and skips records that are
+     * cached or in flight. Lookups read the rest. For peers without in-place reads.
      *
-     * @param executor takes in what has come; must run all that it is given
-     * @return completes when it is there; fails with a {@link ReadFailedException} if the peer cannot be read, or there
-     *     is no room to read into
+     * @param executor processes arrived records; must run every task
+     * @return completes when they have arrived; fails with a {@link ReadFailedException} if the peer cannot be read, or
+     *     the pool has no room
      */
     public CompletableFuture<Void> prefetch(int shuffleId, Collection<Long> mapIds, Executor executor) {
         KnownShuffle shuffle = known(shuffleId);
@@ -162,7 +161,7 @@ public final class RemoteDirectory {
         return indexes.prefetch(shuffleId, readable, executor);
     }
 
-    /** Has the next look-up read the slot of a shuffle of which something was found to be of another generation. */
+    /** Makes the next lookup read the slot of a shuffle, after another generation was detected. */
     public void outdated(int shuffleId, long generation) {
         KnownShuffle shuffle = shuffles.get(shuffleId);
         if (shuffle != null) {
@@ -171,7 +170,7 @@ public final class RemoteDirectory {
     }
 
     /**
-     * Has the next look-up read slot and indexes of a shuffle, bytes of which were not what they are said to be.
+     * Makes the next lookup read slot and indexes of a shuffle, after a wrong checksum.
      */
     public void outdated(int shuffleId) {
         indexes.forget(shuffleId);
@@ -231,7 +230,7 @@ public final class RemoteDirectory {
         shuffles.clear();
     }
 
-    /** Drops what is known of a shuffle; returns whether that was the last one. */
+    /** Drops the cached state of a shuffle; returns whether that was the last one. */
     public boolean forget(int shuffleId) {
         indexes.forget(shuffleId);
         return shuffles.remove(shuffleId) != null && shuffles.isEmpty();

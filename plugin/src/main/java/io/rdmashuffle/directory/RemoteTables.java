@@ -12,11 +12,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the slots of shuffles in the tables of a peer's directory, and remembers which tables there are.
+ * Search for slots of shuffles in the tables of a peer's directory, with a cache of known tables.
  *
- * <p>A shuffle is found in the first table, but for those that came when another one had its slot there. Tables are
- * never moved, and a table is complete before another one leads to it; so a shuffle that was published before a search
- * began is found by it, in whatever order the records are read.
+ * <p>A shuffle is usually in the first table, unless its slot was occupied. Tables never move, and a table is complete
+ * before it is linked; so a search finds every shuffle that was published before it started, in any order of reads.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -34,21 +33,21 @@ final class RemoteTables {
     }
 
     /**
-     * What a search has come to.
+     * Result of a search.
      *
      * @param slot a copy of the shuffle's live slot; null if there is none
      * @param place where the slot is
-     * @param torn whether a record was caught half written: without a slot, the search is to be tried again
+     * @param torn whether a record was half written: without a slot, repeat the search
      */
     record Search(@Nullable ByteBuffer slot, RemoteSlice place, boolean torn) {}
 
-    /** Returns where the slot of a shuffle is in the first table. */
+    /** Returns the location of a shuffle's slot in the first table. */
     RemoteSlice home(int shuffleId) {
         return slotOf(known.get(0), shuffleId);
     }
 
     /**
-     * Looks for a shuffle in all tables.
+     * Looks a shuffle up in all tables.
      *
      * @throws IOException if a table cannot be read or is damaged
      */
@@ -82,7 +81,7 @@ final class RemoteTables {
         }
     }
 
-    /** Returns where the slot of a shuffle can be in the tables that are known, at least one place. */
+    /** Returns the possible locations of a shuffle's slot in the known tables, at least one. */
     List<RemoteSlice> places(int shuffleId) {
         return places(known, shuffleId);
     }
@@ -92,7 +91,7 @@ final class RemoteTables {
     }
 
     /**
-     * Looks for a shuffle in slots that have been read.
+     * Looks a shuffle up in slots that have been read.
      *
      * @throws DirectoryFormatException if one is damaged
      */

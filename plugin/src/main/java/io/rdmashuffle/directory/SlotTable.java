@@ -41,7 +41,7 @@ final class SlotTable implements AutoCloseable {
         return new SlotTable(lease, slots);
     }
 
-    /** Returns where peers find the table. */
+    /** Returns the location of the table for peers. */
     DirectoryLocation location() {
         RemoteSlice slice = new RemoteSlice(lease.region().id(), lease.offset(), DirectoryLayout.tableBytes(slots));
         return new DirectoryLocation(slice, slots);

@@ -5,9 +5,9 @@ import io.rdmashuffle.fabric.RemoteBytes;
 import java.lang.invoke.VarHandle;
 
 /**
- * Tells whether bytes read from a peer's memory were still the shuffle's when they were read.
+ * Check whether bytes read from a peer's memory still belonged to the shuffle.
  *
- * <p>The reader's half of a sequence lock: copy the bytes, then ask {@link #isCurrent()}. The owner changes the slot's
+ * <p>The reader's half of a sequence lock: copy the bytes, then call {@link #isCurrent()}. The owner changes the slot's
  * generation before it frees a byte, and no generation comes twice. A peer that has died leaves its slot, and its
  * memory, as they were.
  *

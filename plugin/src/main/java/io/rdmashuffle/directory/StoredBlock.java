@@ -26,7 +26,7 @@ public record StoredBlock(List<StoredSlice> pieces, long lengthBytes, int checks
         }
     }
 
-    /** Returns how many of its bytes are read from a file of the disk tier. */
+    /** Returns the number of its bytes in the disk tier. */
     public long bytesOnDisk() {
         long bytes = 0;
         for (int i = 0; i < pieces.size(); i++) {

@@ -2,10 +2,10 @@
 package io.rdmashuffle.directory;
 
 /**
- * Partitions {@code [start, end)} of a map output, whose place in its data is asked for.
+ * Requested partitions {@code [start, end)} of a map output.
  *
  * @param shuffleId of the map output's shuffle
- * @param entry what the directory says of the map output
+ * @param entry directory entry of the map output
  * @param start first partition
  * @param end partition after the last one
  */

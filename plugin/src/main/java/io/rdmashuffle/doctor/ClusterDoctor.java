@@ -34,14 +34,14 @@ public final class ClusterDoctor {
     private static final String HELP = "--help";
     private static final int MOST_EXECUTORS = 10_000;
     private static final int MOST_SECONDS = 3600;
-    /** Of tasks, so that each executor has had one: at most so many. */
+    /** Maximum rounds of tasks, so that each executor gets one. */
     private static final int MOST_ROUNDS = 50;
 
     private static final int EXIT_NO_SHUFFLE = 2;
 
     private static final List<Option> OPTIONS = List.of(
-            new Option(EXECUTORS, "N", "wait for so many executors (default spark.executor.instances, else 2)"),
-            new Option(WAIT, "SECONDS", "how long (default 60); then those that are there are looked at"),
+            new Option(EXECUTORS, "N", "number of executors to wait for (default spark.executor.instances, else 2)"),
+            new Option(WAIT, "SECONDS", "timeout (default 60); then the present executors are examined"),
             new Option(JSON, "", "print one JSON document rather than text"),
             new Option(HELP, "", "print this"));
 
@@ -61,7 +61,7 @@ public final class ClusterDoctor {
         this.spark = spark;
     }
 
-    /** Runs the application; ends the virtual machine with its exit code if that is not 0. */
+    /** Runs the application; exits with its exit code if that is not 0. */
     public static void main(String... words) throws InterruptedException {
         int exitCode = run(System.out, System.err, List.of(words));
         if (exitCode != 0) {
@@ -136,12 +136,12 @@ public final class ClusterDoctor {
                         .toList());
     }
 
-    /** The driver is among those that Spark lists. */
+    /** Spark's list includes the driver. */
     private int executorsNow() {
         return spark.sc().statusTracker().getExecutorInfos().length - 1;
     }
 
-    /** Runs tasks until so many executors have run one; returns what each has brought, by executor. */
+    /** Runs tasks until that number of executors have run one; returns their results by executor. */
     private <T> Map<String, T> inRounds(
             int executors, Function<Integer, T> task, java.util.function.Function<T, String> executorId) {
         Map<String, T> results = new TreeMap<>();

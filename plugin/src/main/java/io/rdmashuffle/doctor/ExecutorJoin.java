@@ -9,8 +9,8 @@ import org.apache.spark.api.java.function.Function;
 import org.apache.spark.storage.BlockManagerId;
 
 /**
- * What a task of the first round does: joins its executor to the others, offers blocks to them, and holds its place so
- * that the other tasks go to other executors.
+ * Task of the first round: joins its executor to the others, offers blocks to them, and holds its place so that the
+ * other tasks go to other executors.
  *
  * <p><b>Threading:</b> immutable; called on task threads.
  */
@@ -30,7 +30,7 @@ record ExecutorJoin() implements Function<Integer, BlockManagerId> {
         return env.blockManager().blockManagerId();
     }
 
-    /** Lets the rest of the time pass that a task takes at least. */
+    /** Waits for the rest of a task's minimum duration. */
     static void hold(long begun) throws InterruptedException {
         long left = HELD_MILLIS - TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun);
         if (left > 0) {

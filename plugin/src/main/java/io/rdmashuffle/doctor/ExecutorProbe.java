@@ -21,8 +21,7 @@ import org.apache.spark.storage.BlockManagerId;
 import scala.Tuple2;
 
 /**
- * What a task of the second round does: reads from the other executors, and holds its place as {@link ExecutorJoin}
- * does.
+ * Task of the second round: reads from the other executors, and holds its place as {@link ExecutorJoin} does.
  *
  * <p><b>Threading:</b> immutable; called on task threads.
  *

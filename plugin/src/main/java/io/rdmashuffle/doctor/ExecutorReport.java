@@ -5,11 +5,11 @@ import java.io.Serializable;
 import java.util.List;
 
 /**
- * What one executor tells of itself and of its ways to others.
+ * Report of one executor about itself and its paths to others.
  *
  * @param executorId Spark's name of it
- * @param host where it runs
- * @param verdict what its host's doctor says, as of {@link io.rdmashuffle.doctor.report.HostReport#verdict}
+ * @param host its host
+ * @param verdict verdict of its host's doctor, as of {@link io.rdmashuffle.doctor.report.HostReport#verdict}
  * @param findings of that doctor that are not {@code ok}, with their remedies
  * @param pairs one for each other executor
  */

@@ -46,7 +46,7 @@ record Matrix(String version, int wanted, List<ExecutorReport> executors) {
         lines.add("rdma-shuffle-spark " + version + ": doctor of " + executors.size() + " executors");
         if (executors.size() < wanted) {
             lines.add("(!) " + wanted
-                    + " were waited for (--executors, --wait): the logs of those that are missing, and the"
+                    + " were waited for (--executors, --wait): see the logs of the missing ones, and the"
                     + " cluster's manager, say why");
         }
         executors.forEach(executor -> lines.add("executor " + executor.executorId() + " on " + executor.host()));
@@ -112,7 +112,7 @@ record Matrix(String version, int wanted, List<ExecutorReport> executors) {
                 lines.add("executor " + String.join(", ", ids) + ": " + finding.replace("\n", "\n    ")));
     }
 
-    /** Writes one JSON document with the names that docs/doctor.md lists. */
+    /** Writes one JSON document with the names that docs/operations.md lists. */
     String json() {
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("format", FORMAT);

@@ -21,8 +21,8 @@ import org.apache.spark.storage.StreamBlockId;
 import scala.reflect.ClassTag$;
 
 /**
- * How fast Spark's block transfer brings blocks of another executor, one after another: of the two sizes that one-sided
- * paths are measured with.
+ * Measurement of Spark's block transfer from another executor, block by block: of the two sizes that one-sided paths
+ * are measured with.
  *
  * <p><b>Threading:</b> of one task thread.
  *
@@ -43,7 +43,7 @@ final class NettyProbe {
         this.from = from;
     }
 
-    /** Puts what is fetched into this executor's block manager; it may be there already. */
+    /** Puts the probe's blocks into this executor's block manager; they may exist already. */
     static void offer(SparkEnv env) {
         for (int bytes : new int[] {ReadTimes.SMALL_BYTES, LARGE_BYTES}) {
             env.blockManager()

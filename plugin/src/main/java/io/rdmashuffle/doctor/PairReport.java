@@ -5,15 +5,15 @@ import java.io.Serializable;
 import java.util.List;
 
 /**
- * How one executor reads from another.
+ * Path of one executor to another, with its speed.
  *
  * @param reader its id
  * @param owner id of the one whose memory is read
  * @param path {@code in-place}, {@code shm}, {@code verbs}, {@code tcp} or {@code netty}
- * @param best whether no better path is to be expected between the two hosts
+ * @param best whether this is the best possible path between the two hosts
  * @param micros median of a read of some bytes; 0 if none was made
  * @param bytesPerSecond of one read after another; 0 if none was made
- * @param reason why the path is not a better one, or why reads over it failed; may be empty where it is the best
+ * @param reason reason why the path is not better, or why reads failed; may be empty for the best path
  */
 record PairReport(
         String reader, String owner, String path, boolean best, double micros, double bytesPerSecond, String reason)

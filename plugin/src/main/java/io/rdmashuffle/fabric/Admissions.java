@@ -5,13 +5,13 @@ import java.nio.ByteBuffer;
 import java.util.LinkedHashSet;
 
 /**
- * Which processes may not connect, and which requests to connect have been seen: what outlives the acceptor of a rail
- * whose device is lost, and holds for all rails.
+ * Revoked processes, and connection requests that were seen: what outlives the acceptor of a rail whose device is lost,
+ * and holds for all rails.
  *
  * <p><b>Threading:</b> thread-safe.
  */
 public final class Admissions {
-    /** A request is remembered for so many others after it, and refused when it is played back. */
+    /** Number of later requests for which a request is remembered, and refused when it is replayed. */
     private static final int REMEMBERED_NONCES = 1 << 16;
 
     /** As the registry remembers them; an executor comes and goes a few times an hour at most. */
@@ -21,7 +21,7 @@ public final class Admissions {
     /** Processes that have left the membership, by fabric id. */
     private final LinkedHashSet<Long> revoked = new LinkedHashSet<>();
 
-    /** Takes note of a request; returns whether it is new. */
+    /** Records a request; returns whether it is new. */
     public synchronized boolean isFirst(ByteBuffer nonce) {
         if (nonces.size() == REMEMBERED_NONCES) {
             nonces.remove(nonces.iterator().next());

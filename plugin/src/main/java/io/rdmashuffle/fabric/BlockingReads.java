@@ -15,7 +15,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads small things from a peer: {@link #read} waits for them, {@link #start} waits for nothing.
+ * Blocking reads of small records from a peer: {@link #read} waits for them, {@link #start} waits for nothing.
  *
  * <p><b>Threading:</b> thread-safe; the thread that calls {@code read} waits, never longer than the timeout plus the
  * fabric's own grace. What {@code start} began ends on a thread of the fabric, at its deadline at the latest.
@@ -58,7 +58,7 @@ public final class BlockingReads {
     }
 
     /**
-     * Begins to copy slices of one peer. Where there is no room now the read fails; whoever needs the bytes calls
+     * Starts to copy slices of one peer. Where there is no room now the read fails; whoever needs the bytes calls
      * {@link #read}.
      *
      * @return completes with the bytes, which the receiver closes, or with a {@link ReadFailedException}

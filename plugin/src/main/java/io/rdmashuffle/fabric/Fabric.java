@@ -17,13 +17,13 @@ public interface Fabric extends RegionListener, AutoCloseable {
     String name();
 
     /**
-     * Lets peers read the disk tier of this process too, where that needs memory of the pool; called once, after the
+     * Opens the disk tier of this process to peers, where that needs memory of the pool; called once, after the
      * pool's first region has been registered.
      */
     void serve(TieredPool pool);
 
     /**
-     * Returns what a peer needs to reach this process, in this provider's own format, versioned, at most 4 KiB.
+     * Returns the address of this process for peers, in this provider's own format, versioned, at most 4 KiB.
      *
      * <p>Called after the pool's first region has been registered.
      */
@@ -34,7 +34,8 @@ public interface Fabric extends RegionListener, AutoCloseable {
      *
      * @param peerId for messages and threads
      * @param address what the peer's fabric of the same name announced
-     * @throws PeerUnreachableException if this fabric cannot reach that address; the message says why, for the user
+     * @throws PeerUnreachableException if this fabric cannot reach that address; the message has the reason, for the
+     * user
      */
     Peer connect(String peerId, byte[] address) throws PeerUnreachableException;
 
@@ -47,10 +48,10 @@ public interface Fabric extends RegionListener, AutoCloseable {
      */
     void revoke(byte[] address);
 
-    /** Lets a process read here that has announced itself, also if it was revoked before; returns at once. */
+    /** Admits a process that has announced itself, even if it was revoked before; returns at once. */
     void admit(byte[] address);
 
-    /** Returns whether some of what is read is copied into memory of this process, rather than used where it lies. */
+    /** Returns whether some reads copy to memory of this process, rather than use the bytes in place. */
     boolean copies();
 
     /** Returns whether this process brings what peers read of its disk tier into its pool first. */
@@ -58,28 +59,30 @@ public interface Fabric extends RegionListener, AutoCloseable {
         return false;
     }
 
-    /** Returns how many times over the pages of each region are pinned, and charged to the limit of locked memory. */
+    /**
+     * Returns the number of times that the pages of each region are pinned, and charged to the limit of locked memory.
+     */
     default int pinnings() {
         return 0;
     }
 
-    /** Returns how many regions were registered since the start. */
+    /** Returns the number of regions registered since the start. */
     long registrations();
 
-    /** Returns what reads have cost since the start. */
+    /** Returns the work of reads since the start. */
     FabricWork work();
 
-    /** Returns what is under way, and what has gone wrong since the start. */
+    /** Returns current reads, and failures since the start. */
     default FabricLoad load() {
         return FabricLoad.NONE;
     }
 
-    /** Returns how long reads that a device has done took, from when they were handed over until their last byte. */
+    /** Returns the latencies of reads by a device, from submission to the last byte. */
     default Latencies readLatencies() {
         return Latencies.NONE;
     }
 
-    /** Fails what is outstanding, then ends threads and releases the device; idempotent. */
+    /** Fails outstanding reads, then ends threads and releases the device; idempotent. */
     @Override
     void close();
 }

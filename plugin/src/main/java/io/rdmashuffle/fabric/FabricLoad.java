@@ -2,7 +2,7 @@
 package io.rdmashuffle.fabric;
 
 /**
- * What a fabric is busy with now, and what has gone wrong with its reads since it was opened.
+ * Current load of a fabric, and failures of its reads since it was opened.
  *
  * @param readsInFlight requests that have not ended; those of a fabric without a device are not counted
  * @param bytesInFlight bytes that are being copied

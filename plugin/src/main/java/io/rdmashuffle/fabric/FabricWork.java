@@ -2,7 +2,7 @@
 package io.rdmashuffle.fabric;
 
 /**
- * What a fabric's reads have cost since it was opened. A fabric without a device has no such cost.
+ * Work of a fabric's reads since it was opened. A fabric without a device has no such cost.
  *
  * @param reads pieces of the peers' memory that a device was told to read
  * @param doorbells calls by which it was told, each with one or more of them

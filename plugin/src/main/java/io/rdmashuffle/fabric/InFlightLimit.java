@@ -19,7 +19,7 @@ public final class InFlightLimit {
         this.maximumBytes = maximumBytes;
     }
 
-    /** Takes the bytes, or returns false when they do not fit now. */
+    /** Acquires the bytes, or returns false when they do not fit now. */
     public boolean tryAcquire(long bytes) {
         while (true) {
             long current = inFlightBytes.get();
@@ -37,7 +37,7 @@ public final class InFlightLimit {
         inFlightBytes.addAndGet(actualBytes - takenBytes);
     }
 
-    /** Gives bytes back. */
+    /** Releases bytes. */
     public void release(long bytes) {
         if (inFlightBytes.addAndGet(-bytes) < 0) {
             throw new IllegalStateException("released more bytes than were in flight");

@@ -4,8 +4,8 @@ package io.rdmashuffle.fabric;
 import java.util.Arrays;
 
 /**
- * How many of many events took how long: counts by ranges of time, two for each doubling, from a microsecond to two
- * minutes. Those of several processes add up to those of all.
+ * Histogram of latencies: counts by ranges of time, two for each doubling, from a microsecond to two minutes. Those of
+ * several processes add up to those of all.
  *
  * <pre>
  *  bucket   0      1, 2       3        4        5        6       ..   56

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Lets one line about a subject be logged a minute, and counts the others.
+ * Rate limiter of log lines: one line per subject and minute, with a count of the others.
  *
  * <p><b>Threading:</b> one thread.
  *
@@ -23,7 +23,7 @@ public final class LogLimit<K> {
     private final LongSupplier nanoClock;
     private final Map<K, Line> lines = new LinkedHashMap<>();
 
-    /** When a line was logged, and how many were not since. */
+    /** Time of the last line of a subject, and the number of suppressed ones. */
     private static final class Line {
         private long loggedAt;
         private int silent;
@@ -38,7 +38,10 @@ public final class LogLimit<K> {
         this.nanoClock = nanoClock;
     }
 
-    /** Returns how many lines about a subject were left out before this one; {@link #SILENT} if this one is, too. */
+    /**
+     * Returns the number of suppressed lines about a subject before this one; {@link #SILENT} to suppress this one,
+     * too.
+     */
     public int take(K subject) {
         long now = nanoClock.getAsLong();
         Line line = lines.get(subject);

@@ -44,13 +44,13 @@ public interface Peer extends AutoCloseable {
     boolean readsDisk();
 
     /**
-     * Lets go of regions that were opened; views that are in use keep theirs, and the next read opens what it needs.
+     * Releases opened regions. Views in use keep theirs, and the next read reopens the regions it needs.
      */
     void releaseRegions();
 
     /**
-     * Lets go of regions that the peer has given back, as far as that can be told without asking it; until then it is
-     * this process that keeps their memory. Views that are in use keep theirs.
+     * Releases regions that the peer has released, as far as this process can detect them without a query; until then
+     * this process keeps their memory. Views in use keep theirs.
      */
     void releaseAbsentRegions();
 
@@ -59,10 +59,10 @@ public interface Peer extends AutoCloseable {
         return true;
     }
 
-    /** Returns how many of the peer's regions are held open (mapped, or known by rkey) now. */
+    /** Returns the number of the peer's regions that are open (mapped, or known by rkey). */
     int openRegions();
 
-    /** Gives the peer up; idempotent. */
+    /** Releases the peer; idempotent. */
     @Override
     void close();
 }

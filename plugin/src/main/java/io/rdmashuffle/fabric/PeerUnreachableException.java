@@ -3,11 +3,11 @@ package io.rdmashuffle.fabric;
 
 import org.jspecify.annotations.Nullable;
 
-/** A fabric cannot reach a peer's address at all; the message says why in words that a user understands. */
+/** Signals that a fabric cannot reach a peer's address; the message is for users. */
 public final class PeerUnreachableException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** Says why. */
+    /** Creates an exception with a reason. */
     public PeerUnreachableException(String reason) {
         super(reason);
     }

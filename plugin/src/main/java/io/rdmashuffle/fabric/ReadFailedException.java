@@ -62,7 +62,7 @@ public final class ReadFailedException extends IOException {
         this.reason = reason;
     }
 
-    /** Returns why. */
+    /** Returns the reason. */
     public Reason reason() {
         return reason;
     }

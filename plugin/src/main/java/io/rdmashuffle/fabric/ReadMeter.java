@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts how reads over connections begin and end, and how long they take.
+ * Meter of reads over connections: starts, ends and latencies.
  *
  * <p><b>Threading:</b> thread-safe; counting makes no garbage.
  */
@@ -65,9 +65,9 @@ public final class ReadMeter {
         lost.increment();
     }
 
-    /** Returns what has been counted, beside the bytes in flight, which are counted elsewhere. */
+    /** Returns the counts, with the given bytes in flight, which are counted elsewhere. */
     public FabricLoad load(long bytesInFlight) {
-        // What ends is read first, so that no difference is below zero.
+        // Ends are read first, so that no difference is negative.
         long reads = ended.sum();
         long connections = closed.sum();
         long made = opened.sum();
@@ -82,7 +82,7 @@ public final class ReadMeter {
                 rate.bytesPerSecond(System.nanoTime()));
     }
 
-    /** Returns how long reads that succeeded have taken. */
+    /** Returns the latencies of successful reads. */
     public Latencies latencies() {
         long[] counts = new long[Latencies.BUCKETS];
         for (int i = 0; i < counts.length; i++) {

@@ -10,7 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p><b>Threading:</b> completed by exactly one thread; {@link #complete} decides which.
  *
- * <p><b>Ownership:</b> with {@link Peer#read} returning true the target belongs to the fabric. Success gives it back to
+ * <p><b>Ownership:</b> with {@link Peer#read} returning true the target belongs to the fabric. Success returns it to
  * the listener. After a failure the fabric closes it, as soon as nothing can write into it any more: a deadline alone
  * does not end a device's right to write.
  */
@@ -22,7 +22,7 @@ public final class ReadRequest {
     private final long lengthBytes;
     private final AtomicBoolean completed = new AtomicBoolean();
 
-    /** Learns how requests end: one call for each. Must be quick and must not throw. */
+    /** Listener of completed requests: one call for each. Must be quick and must not throw. */
     public interface Listener {
         /** The bytes are in the request's target, which now belongs to the listener. */
         void succeeded(ReadRequest request);
@@ -59,12 +59,12 @@ public final class ReadRequest {
         this.lengthBytes = target.lengthBytes() - room;
     }
 
-    /** Returns what to read, in order. */
+    /** Returns the slices to read, in order. */
     public List<RemoteSlice> sources() {
         return sources;
     }
 
-    /** Returns where to put it. */
+    /** Returns the target. */
     public Lease target() {
         return target;
     }

@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
 
 /**
- * What reads of a peer take, one after another: less than a device or a network does with many outstanding.
+ * Durations of sequential reads from a peer: less than a device or a network does with many outstanding.
  *
  * <p><b>Threading:</b> immutable.
  *
@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
  * @param bytesPerSecond of large reads
  */
 public record ReadTimes(long medianNanos, double bytesPerSecond) {
-    /** So many bytes cost what a read costs that brings nothing. */
+    /** Bytes that take as long as an empty read. */
     public static final int SMALL_BYTES = 64;
 
     private static final int MOST_SMALL = 100;

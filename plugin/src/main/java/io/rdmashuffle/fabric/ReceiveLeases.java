@@ -10,12 +10,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Leases of an executor's pool that bytes of peers are read into.
+ * Leases of an executor's pool that are targets of reads.
  *
- * <p>Waiting for room pays when other reads are about to give theirs back, and not when the pool is full of what stays.
- * So after each wait no read of the executor waits for a hundred times as long, and after one in vain for four hundred
- * times, since several may wait at once: it takes what there is, or its bytes come by other means at once. Waiting thus
- * costs tasks no more than a hundredth of their time.
+ * <p>Waiting for room helps if other reads are about to release theirs, and not if permanent data fills the pool. After
+ * each wait no read of the executor waits for 100 times the length of the wait, and after a failed one for 400 times,
+ * since several may wait at once: it uses the free memory, or another path delivers its bytes. Waits therefore cost
+ * tasks at most 1 % of their time.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -35,7 +35,7 @@ public final class ReceiveLeases {
     /**
      * Leases from {@code pool}.
      *
-     * @param timeout how long a read waits for others to give memory back
+     * @param timeout time that a read waits for others to release memory
      */
     public ReceiveLeases(Pool pool, Duration timeout) {
         this.pool = pool;
@@ -47,7 +47,7 @@ public final class ReceiveLeases {
         return pool.longestLease();
     }
 
-    /** Leases so many bytes; null when the pool has no room. */
+    /** Leases {@code bytes}; null if the pool has no room. */
     public @Nullable Lease reserve(long bytes) throws InterruptedException {
         long before = System.nanoTime();
         if (before - noWaitUntil < 0) {
@@ -62,7 +62,7 @@ public final class ReceiveLeases {
         return lease;
     }
 
-    /** Leases so many bytes without waiting; null when the pool has no room now. */
+    /** Leases {@code bytes} without waiting; null if the pool has no room now. */
     public @Nullable Lease tryReserve(long bytes) throws InterruptedException {
         return pool.reserve(Purpose.RECEIVE, bytes, bytes, WaitPolicy.NONE);
     }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> the holder closes it, once.
  *
  * @param slices one for each slice asked for, in order
- * @param release unmaps or gives back what holds the bytes
+ * @param release unmaps or releases the memory of the bytes
  */
 public record RemoteBytes(List<StoredSlice> slices, Runnable release) implements AutoCloseable {
     public RemoteBytes {

@@ -6,7 +6,7 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * What members of one application know and others do not; never printed.
+ * Secret of an application's members; never printed.
  *
  * <p><b>Threading:</b> immutable.
  */

@@ -4,7 +4,7 @@ package io.rdmashuffle.fabric;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Counts the work of a thread that reads.
+ * Counters of the work of a reading thread.
  *
  * <p><b>Threading:</b> thread-safe; meant to be counted in by one thread and read by any.
  */
@@ -14,7 +14,7 @@ public final class WorkTally {
     private final LongAdder completions = new LongAdder();
     private final LongAdder wakeUps = new LongAdder();
 
-    /** Counts one call that told a device to do so many reads; none for a message. */
+    /** Counts one doorbell for {@code count} READs; 0 for a message. */
     public void posted(int count) {
         doorbells.increment();
         reads.add(count);
@@ -30,7 +30,7 @@ public final class WorkTally {
         wakeUps.increment();
     }
 
-    /** Returns what has been counted. */
+    /** Returns the counts. */
     public FabricWork work() {
         long read = reads.sum();
         return new FabricWork(read, doorbells.sum(), completions.sum(), wakeUps.sum(), read > 0 ? 1 : 0);

@@ -6,7 +6,7 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes what was opened before a step that failed, for code that hands its resources over when all steps succeed:
+ * Cleanup of resources that were opened before a failed step, for code that transfers ownership when all steps succeed:
  *
  * <pre>{@code
  * Resource resource = open();
@@ -47,10 +47,9 @@ public final class CloseOnFailure {
     }
 
     /**
-     * Closes resources in the order given; what they throw, errors too, is added to {@code failure}, which stays the
-     * one to throw.
+     * Closes resources in the given order; their exceptions and errors are added as suppressed to {@code failure}.
      *
-     * @param resources those that are null were not opened yet
+     * @param resources null elements are skipped
      */
     public static void close(Throwable failure, @Nullable AutoCloseable... resources) {
         for (AutoCloseable resource : resources) {

@@ -5,7 +5,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Makes daemon threads named {@code rdma-<role>-<n>}, counted from 0.
+ * Factory of daemon threads named {@code rdma-<role>-<n>}, counted from 0.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -15,7 +15,7 @@ public final class DaemonThreads implements ThreadFactory {
     private final String role;
     private final AtomicInteger started = new AtomicInteger();
 
-    /** Makes threads for {@code role}, which says in thread dumps what they are for. */
+    /** Creates threads named after {@code role}, for thread dumps. */
     public DaemonThreads(String role) {
         this.role = role;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * How parts of the plugin begin and end: the threads that they start, and what happens when a step fails.
+ * Start and end of the plugin's parts: the threads that they start, and what happens when a step fails.
  *
  * <p>May use the JDK only. Must never know what the threads do or what the resources are.
  */

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Runs the command that the first word names.
+ * Dispatcher of commands by the first argument.
  *
  * <p><b>Threading:</b> the main thread.
  */
@@ -24,7 +24,7 @@ public final class Main {
 
     private Main() {}
 
-    /** Runs a command and ends the virtual machine with its exit code. */
+    /** Runs a command and exits with its exit code. */
     public static void main(String... words) {
         System.exit(run(System.out, System.err, List.of(words)));
     }
@@ -47,7 +47,7 @@ public final class Main {
         return 0;
     }
 
-    /** Returns what the manifest says; classes that are not in a jar have no version. */
+    /** Returns the version in the manifest; classes outside a jar have none. */
     private static String version() {
         return Objects.requireNonNullElse(Main.class.getPackage().getImplementationVersion(), "(not packaged)");
     }

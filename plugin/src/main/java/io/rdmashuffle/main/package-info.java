@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What {@code java -jar} runs.
+ * Main class of the jar.
  *
  * <p>May use {@code doctor.host}. Must never do anything by itself.
  */

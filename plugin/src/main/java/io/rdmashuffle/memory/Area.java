@@ -7,8 +7,8 @@ public enum Area {
     OUTPUTS,
     /** For indexes and directory entries: they find room here when map outputs have filled the rest. */
     METADATA,
-    /** Where bytes of the disk tier are brought for peers to read. */
+    /** Staging area: bytes of the disk tier, for peers to read. */
     STAGING,
-    /** Where bytes of peers find room then, in one piece. */
+    /** Receiving area: bytes of peers, in one piece. */
     READS
 }

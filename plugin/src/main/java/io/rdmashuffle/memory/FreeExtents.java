@@ -34,7 +34,7 @@ public final class FreeExtents {
         }
     }
 
-    /** Forgets all free ranges. */
+    /** Drops every free range. */
     public void clear() {
         byOffset.clear();
         byLength.clear();
@@ -84,7 +84,7 @@ public final class FreeExtents {
                 : takeFrom(free, Math.min(free.lengthBytes(), preferred)).lengthBytes();
     }
 
-    /** Gives a range back. */
+    /** Releases a range. */
     public void release(long offset, long lengthBytes) {
         long start = offset;
         long end = offset + lengthBytes;
@@ -110,13 +110,13 @@ public final class FreeExtents {
         return before != null && before.getValue().end() > offset;
     }
 
-    /** Returns how many bytes are free at the end. */
+    /** Returns the number of free bytes at the end. */
     long tailBytes() {
         Map.Entry<Long, Extent> last = byOffset.lastEntry();
         return last == null || last.getValue().end() < end ? 0 : last.getValue().lengthBytes();
     }
 
-    /** Gives up the last {@code lengthBytes}, which are free. */
+    /** Abandons the last {@code lengthBytes}, which are free. */
     void cutTail(long lengthBytes) {
         if (lengthBytes > tailBytes()) {
             throw new IllegalStateException(
@@ -137,7 +137,7 @@ public final class FreeExtents {
         return byLength.stream().mapToLong(Extent::lengthBytes).sum();
     }
 
-    /** Returns how many separate ranges are free: 1 after everything came back. */
+    /** Returns the number of separate free ranges: 1 after all were released. */
     int fragments() {
         return byOffset.size();
     }

@@ -5,14 +5,14 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Whether a pool may try to grow, until when that is waited for, and when it is tried again after it failed. How far it
- * may grow is {@link RegionFactory}'s.
+ * State of background pool growth: current attempt, its deadline, and the next retry after a failure. How far it may
+ * grow is {@link RegionFactory}'s.
  *
  * <p><b>Threading:</b> none; the {@link Pool}'s lock guards it.
  */
 final class Growth {
     /**
-     * What growth is expected to bring at least: pages are cleared at several GB/s and pinned at about one, and hosts
+     * Lowest expected rate of growth: pages are cleared at several GB/s and pinned at about one, and hosts
      * are busy. A region of 256 MB took 50 to 100 ms. Growth that takes longer is not waited for.
      */
     private static final long BYTES_PER_SECOND = 256 << 20;
@@ -29,7 +29,7 @@ final class Growth {
     private long expectedByNanos = System.nanoTime();
     private long refusedUntilNanos = System.nanoTime();
 
-    /** Begins without any under way, which will have a thread of its own. */
+    /** Starts with none under way; the first one starts a thread. */
     Growth(ThreadFactory threads) {
         this.threads = threads;
     }
@@ -38,14 +38,14 @@ final class Growth {
         return underWay;
     }
 
-    /** Returns whether a region of so many bytes, more than 0, may be asked for now. */
+    /** Returns whether a region of {@code bytes}, more than 0, may be requested now. */
     boolean mayBegin(long bytes) {
         return !underWay && bytes > 0 && System.nanoTime() - refusedUntilNanos >= 0;
     }
 
     /**
-     * Starts a thread that grows the pool by so many bytes and ends that with {@link #succeed()} or {@link #fail()}.
-     * Where the system has no thread left, that is a failure; the error that tells so says nothing of the heap.
+     * Starts a thread that grows the pool by {@code bytes} and ends with {@link #succeed()} or {@link #fail()}. The
+     * system's limit of threads is a failure, although Java reports it as an {@code OutOfMemoryError}.
      *
      * @return whether a thread was started
      */
@@ -62,7 +62,7 @@ final class Growth {
         return true;
     }
 
-    /** Returns the {@link System#nanoTime()} until which it is worth to wait for what is under way. */
+    /** Returns the {@link System#nanoTime()} until which waiting for the current growth is worthwhile. */
     long expectedByNanos() {
         return expectedByNanos;
     }
@@ -78,7 +78,7 @@ final class Growth {
         refusedUntilNanos = System.nanoTime() + RETRY_NANOS;
     }
 
-    /** Takes note that the host has more room now than it had when the pool could not grow. */
+    /** Records that the host has more room than when the pool could not grow. */
     void forgetFailure() {
         failed = false;
         refusedUntilNanos = System.nanoTime();

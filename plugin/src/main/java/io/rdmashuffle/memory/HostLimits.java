@@ -13,15 +13,16 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * What this host allows a pool to be, read once at start, so that a pool too large is known then and not at hour three.
+ * Limits of this host for a pool, read once at start, so that a pool that is too large is detected then and not hours
+ * later.
  *
  * <p><b>Source:</b> proc(5) (/proc/self/limits); {@link CgroupMemory}.
  *
  * @param directoryFreeBytes space left in the pool's directory
  * @param containerBytes memory limit of the container; empty when there is none
  * @param memlockBytes how much may be pinned; empty when unlimited
- * @param heapBytes the virtual machine's largest heap, which lives in the same container
- * @param otherBytes what else is configured to live there: off-heap memory and Python's
+ * @param heapBytes maximum heap of the JVM, which is part of the same container
+ * @param otherBytes other configured memory of the container: off-heap memory and Python's
  */
 public record HostLimits(
         long directoryFreeBytes,
@@ -29,13 +30,13 @@ public record HostLimits(
         OptionalLong memlockBytes,
         long heapBytes,
         long otherBytes) {
-    /** What some thousand connections take: queues of 16 to 32 KiB each, and memory for messages. */
+    /** Memory of some thousand connections: queues of 16 to 32 KiB each, and memory for messages. */
     private static final long QUEUES_BYTES = 64L << 20;
 
-    /** The virtual machine needs some of what is left beside heap and pool, for threads, buffers and classes. */
+    /** The JVM needs a part of the rest, in addition to heap and pool, for threads, buffers and classes. */
     private static final long SHARE_OF_REST = 2;
 
-    /** Of a directory that has less than the cap, the first region takes no more than this part. */
+    /** Largest part of a directory that the first region may use, if the directory has less than the cap. */
     private static final long FIRST_PARTS_OF_DIRECTORY = 16;
 
     /** Later regions take more: a map output in few extents is read with few requests. */
@@ -58,7 +59,7 @@ public record HostLimits(
                 otherBytes);
     }
 
-    /** Returns why the container cannot hold a pool, with the limit, its value and what to raise; empty if it can. */
+    /** Returns the reason why the container cannot hold a pool, with the limit and the remedy; empty if it can. */
     public Optional<String> containerShortage(PoolSettings settings) {
         if (containerBytes.isEmpty() || settings.capBytes() <= restBytes()) {
             return Optional.empty();
@@ -74,7 +75,7 @@ public record HostLimits(
                 containerBytes.getAsLong()));
     }
 
-    /** Returns why the directory cannot hold a pool, likewise. */
+    /** Returns the reason why the directory cannot hold a pool; empty if it can. */
     public Optional<String> directoryShortage(PoolSettings settings) {
         if (settings.capBytes() <= directoryFreeBytes) {
             return Optional.empty();
@@ -90,8 +91,8 @@ public record HostLimits(
     }
 
     /**
-     * Returns why the pages of a pool cannot be pinned, likewise. The kernel charges them again for each port that they
-     * are registered with, and the queues of connections beside them.
+     * Returns the reason why the pages of a pool cannot be pinned; empty if they can. The kernel charges them once per
+     * port, and the queues of connections additionally.
      *
      * @param times how many times over the pages are pinned; 0 if they are not
      */
@@ -114,7 +115,7 @@ public record HostLimits(
                 memlockBytes.getAsLong()));
     }
 
-    /** Returns what is pinned at most: a pool, as many times over as there are ports, and queues of connections. */
+    /** Returns the maximum of pinned bytes: the pool once per port, and queues of connections. */
     public static long pinnedBytes(long capBytes, int times) {
         return Math.addExact(Math.multiplyExact(capBytes, times), QUEUES_BYTES);
     }
@@ -125,11 +126,11 @@ public record HostLimits(
     }
 
     /**
-     * Returns a pool that this host can hold. Where the container cannot, one of half of what heap and others leave.
-     * Where the directory has less than the cap, one of small regions: executors that start later on this host need
-     * some of it, too, if only for what leads peers to their disk tiers. The first is the smallest.
+     * Returns a pool that this host can hold. If the container is too small, the pool has half of the memory that heap
+     * and others leave. If the directory is too small, the pool has small regions, because executors that start later
+     * on this host need at least a directory for their disk tiers. The first region is the smallest.
      *
-     * @param leastRegionBytes what a region must hold at least
+     * @param leastRegionBytes minimum bytes of a region
      */
     public PoolSettings fitted(PoolSettings settings, long leastRegionBytes) {
         PoolSettings contained = containerShortage(settings).isEmpty()

@@ -23,13 +23,13 @@ public final class Lease implements AutoCloseable {
 
     /** The pool that a lease is a part of. */
     public interface Owner {
-        /** Extends a lease in place by up to so many bytes; returns how many were added. */
+        /** Extends a lease in place by up to {@code bytes}; returns the number of bytes added. */
         long extend(Lease lease, long bytes);
 
-        /** Takes back the end of a lease. */
+        /** Reclaims the end of a lease. */
         void releaseTail(Lease lease, long offset, long bytes);
 
-        /** Takes back a lease. */
+        /** Reclaims a lease. */
         void release(Lease lease);
 
         /** Returns the unit in which leases grow and shrink; a power of two. */
@@ -54,12 +54,15 @@ public final class Lease implements AutoCloseable {
         return offset;
     }
 
-    /** Returns the length in bytes; whole granules of its tier (64 bytes in memory), at least what was asked for. */
+    /**
+     * Returns the length in bytes, a multiple of the granule of its tier (64 bytes in memory), at least the requested
+     * length.
+     */
     public long lengthBytes() {
         return lengthBytes;
     }
 
-    /** Returns what the lease is for. */
+    /** Returns the purpose of the lease. */
     public Purpose purpose() {
         return purpose;
     }
@@ -93,7 +96,7 @@ public final class Lease implements AutoCloseable {
         return added;
     }
 
-    /** Gives back all but the first {@code bytes}, rounded up to a granule. */
+    /** Releases all but the first {@code bytes}, rounded up to a granule. */
     public void trim(long bytes) {
         checkOpen();
         long kept = Math.max(roundUp(bytes), owner.granuleBytes());
@@ -104,7 +107,7 @@ public final class Lease implements AutoCloseable {
         }
     }
 
-    /** Gives the bytes back. */
+    /** Releases the bytes. */
     @Override
     public void close() {
         if (!closed.compareAndSet(false, true)) {

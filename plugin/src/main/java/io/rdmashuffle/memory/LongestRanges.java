@@ -20,7 +20,7 @@ final class LongestRanges {
             new TreeSet<>(Comparator.comparingLong(Key::bytes).thenComparingInt(Key::id));
     private final Map<Region, Key> keys = new HashMap<>();
 
-    /** Notes the longest free range of a region; 0 if it has none. */
+    /** Records the longest free range of a region; 0 if it has none. */
     void put(Region region, long bytes) {
         Key before = keys.get(region);
         if (before != null) {

@@ -20,9 +20,9 @@ import java.util.Map;
  * Region files of another process's pool, opened read-only; each is proven to be its owner's before it is mapped.
  *
  * <p>The owner's address names its user id, the directory, and region 0 by device, inode and length. The directory must
- * belong to that user, who alone may enter it: so the {@link RegionFileName names} in it are the owner's word. An open
- * file is mapped if it is regular and private, belongs to that user, has one name, lies on region 0's device, and has
- * the inode and length that its name says. Nobody else can truncate it after that.
+ * belong to that user and be closed to others, so that only the owner can have written the {@link RegionFileName names}
+ * in it. An open file is mapped if it is regular and private, belongs to that user, has one name, lies on region 0's
+ * device, and has the inode and length that its name says. No other user can truncate it afterwards.
  *
  * <p><b>Threading:</b> thread-safe.
  *

@@ -19,12 +19,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Shared memory under a hard cap, handed out as leases; it grows region by region, and only regions that have been idle
- * are given back, so that registrations stay O(regions). Map outputs, which fill whatever there is, cannot take what
- * {@link #setAside} leaves to the rest.
+ * Shared memory with a hard cap, allocated as leases. The pool grows by regions and releases only idle regions, so that
+ * registrations stay O(regions). Map outputs cannot use the memory reserved by {@link #setAside}.
  *
  * <p><b>Threading:</b> thread-safe; one lock, held for a few map operations. A thread of the pool's own creates
- * regions, one at a time and outside the lock; who needs one waits for it as long as {@link WaitPolicy} allows.
+ * regions, one at a time and outside the lock; callers wait for one as long as {@link WaitPolicy} allows.
  *
  * <p><b>Ownership:</b> owns its files and mappings. Leases are owned by their holders; a region whose leases are still
  * out when the pool closes stays mapped until the last of them is back.
@@ -44,7 +43,7 @@ public final class Pool implements AutoCloseable {
     /** A lease wants no more, so that regions larger than this are needed by no request. Longer ones gain nothing. */
     private static final long MAX_WANTED_BYTES = 1L << 30;
 
-    /** A region holds a lease of half its length beside what is set aside. */
+    /** A region holds a lease of half its length in addition to the reserved memory. */
     private static final long PARTS_OF_GROWTH = 2;
 
     /** The pool counts as full with less than this part of it free for map outputs. */
@@ -79,7 +78,7 @@ public final class Pool implements AutoCloseable {
         return create(settings, listener, System::nanoTime);
     }
 
-    /** Likewise, with a clock that tells for how long regions have been idle; for tests. */
+    /** Creates a pool with a clock for the idle time of regions; for tests. */
     static Pool create(PoolSettings settings, RegionListener listener, LongSupplier nanoClock) {
         return create(settings, new RegionFactory(settings, listener), nanoClock);
     }
@@ -97,9 +96,10 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Likewise, with as much of the initial size as this host has; a pool without any memory refuses every reservation.
+     * Creates a pool with as much of the initial size as this host has. A pool without memory refuses every
+     * reservation.
      *
-     * @param shortage told what kept the pool from having all of its initial size
+     * @param shortage receives the reason why the pool has less than its initial size
      */
     public static Pool createWhatFits(PoolSettings settings, RegionListener listener, Consumer<String> shortage) {
         Pool pool = new Pool(settings, new RegionFactory(settings, listener), System::nanoTime);
@@ -143,7 +143,7 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    /** Takes note that it has been said why map outputs may find no room: what follows from that is no news. */
+    /** Records that a shortage of memory was already logged, so that later messages are at DEBUG. */
     public void shortageReported() {
         shortageReported.set(true);
     }
@@ -156,7 +156,7 @@ public final class Pool implements AutoCloseable {
     /**
      * Leases as {@link #reserve(Purpose, long, long, WaitPolicy)} does, and waits for growth.
      *
-     * @param timeout how long to wait for others to give memory back
+     * @param timeout time to wait for others to release memory
      */
     public @Nullable Lease reserve(Purpose purpose, long minimum, long preferred, Duration timeout)
             throws InterruptedException {
@@ -241,13 +241,11 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Sets memory aside, in the regions that exist and in those to come, that map outputs cannot take: for indexes and
-     * directory entries, for reads, and for staging. To be called once, when what lies in the pool from start to end
-     * has its place and nothing else does.
+     * Reserves memory in all current and future regions that map outputs cannot use: for indexes and directory entries,
+     * for reads, and for staging. Called once, after the permanent leases and before all others.
      *
-     * @param readBytes for reads in all; no more than a quarter of what is free in each region, so that in a small pool
-     *     it is less
-     * @param stagingBytes for what peers read of the disk tier; likewise no more than a sixteenth
+     * @param readBytes total for reads; at most a quarter of the free bytes of each region
+     * @param stagingBytes total for staging of the disk tier; at most a sixteenth of the free bytes of each region
      */
     public void setAside(long readBytes, long stagingBytes) {
         lock.lock();
@@ -278,7 +276,7 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    /** Returns how long reservations have waited for room since the start, all of them together. */
+    /** Returns the total time of waits for room since the start. */
     public long waitedNanos() {
         return waiting.waitedNanos();
     }
@@ -294,10 +292,10 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Gives regions back to the host of which nothing has been leased for so long, down to the initial size. Who needs
-     * one later has the pool grow again.
+     * Releases regions to the host that have been idle for that time, down to the initial size. The pool grows again on
+     * demand.
      *
-     * @return how many regions that were
+     * @return number of released regions
      */
     public int giveBackIdle(Duration idle) {
         int count = shrinking.giveBack(idle);
@@ -312,19 +310,19 @@ public final class Pool implements AutoCloseable {
         return count;
     }
 
-    /** Looks for files of the pool that another program has removed. */
+    /** Searches for files of the pool that another program has removed. */
     public void checkFiles() {
         factory.checkFiles();
     }
 
-    /** Returns how many files of the pool other programs have removed, as far as that has been noticed. */
+    /** Returns the number of the pool's files that other programs have removed, as far as detected. */
     public long removedFiles() {
         return factory.removedFiles();
     }
 
     /**
-     * Leases nothing from now on, as if the pool were full: peers may go on reading what is given back after this,
-     * because it is never leased again. When this returns, no region is being registered or removed any more.
+     * Refuses further leases, as if the pool were full. Peers may continue to read memory that is released later,
+     * because it is never leased again. After the return no region is registered or removed.
      */
     public void retire() {
         lock.lock();
@@ -339,9 +337,9 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Removes the files at once and unmaps what is not leased; later calls do nothing.
+     * Removes the files and unmaps regions without leases. Idempotent.
      *
-     * @throws IllegalStateException if leases are out; it says how many bytes for which purpose
+     * @throws IllegalStateException if leases are open; the message has the bytes per purpose
      */
     @Override
     public void close() {
@@ -368,7 +366,7 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    /** Hands free bytes of an area to those who wait; none settles for less while the pool may grow. */
+    /** Passes free bytes of an area to those who wait; none settles for less while the pool may grow. */
     private void serveFrom(Region region, Area area) {
         if (!retired) {
             boolean settle = !growth.isUnderWay() && !growth.mayBegin(nextRegionBytes());
@@ -382,7 +380,7 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Has the pool grow unless it does or may not; returns whether it does.
+     * Grows the pool unless it does or may not; returns whether it does.
      *
      * @param wanted bytes of the lease that does not fit
      */
@@ -392,7 +390,7 @@ public final class Pool implements AutoCloseable {
                 regions.capacityBytes());
         long bytes = Math.min(preferred, nextRegionBytes());
         if (growth.mayBegin(bytes) && !growth.begin(bytes, () -> grow(bytes))) {
-            reportShortage("No thread can be started to grow the pool: map outputs that do not fit go to disk");
+            reportShortage("Cannot start a thread to grow the pool; output that does not fit goes to disk");
         }
         return growth.isUnderWay();
     }
@@ -428,7 +426,7 @@ public final class Pool implements AutoCloseable {
         }
     }
 
-    /** Says at WARN what is said first of the room that map outputs do not find, and the rest of it at DEBUG. */
+    /** Logs the first shortage of memory for map outputs at WARN, later ones at DEBUG. */
     private void reportShortage(String format, Object... arguments) {
         if (shortageReported.compareAndSet(false, true)) {
             LOG.warn(format, arguments);
@@ -438,9 +436,9 @@ public final class Pool implements AutoCloseable {
     }
 
     /**
-     * Creates the next region; only the constructing thread comes here, or the one that grows the pool.
+     * Creates the next region. Called by the constructing thread or by the one that grows the pool.
      *
-     * @param most the pages that hold so many bytes are enough
+     * @param most maximum of useful bytes, rounded up to pages
      * @param least see {@link RegionFactory#create}
      */
     private Region addRegion(long most, long least) {
@@ -467,7 +465,7 @@ public final class Pool implements AutoCloseable {
         return region;
     }
 
-    /** Serves the leases that are out. */
+    /** Owner of open leases. */
     private final class Keeper implements Lease.Owner {
         @Override
         public long granuleBytes() {

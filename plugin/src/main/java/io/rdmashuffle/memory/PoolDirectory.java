@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * The token is a random UUID: another user of a directory that everybody may write, such as /dev/shm, cannot take the
  * name before the pool has it, nor replace the directory afterwards, since the parent is sticky. The lock is the sign
  * of life: the kernel drops it when the owner dies, however it dies, and it is seen across process-id namespaces. Files
- * are reached through the descriptor, so that a directory that another program moves or replaces misleads nobody.
+ * are reached through the descriptor, so that a directory that another program moves or replaces has no effect.
  *
  * <p><b>Threading:</b> immutable; closed once, by its owner.
  *
@@ -172,7 +172,7 @@ final class PoolDirectory implements AutoCloseable {
         return path;
     }
 
-    /** Returns where a file of the directory is reached, whatever has the directory's name; until it is closed. */
+    /** Returns a path to a file through the descriptor, independent of the directory's name; valid until closed. */
     Path file(String name) {
         return FileStatus.path(fd).resolve(name);
     }

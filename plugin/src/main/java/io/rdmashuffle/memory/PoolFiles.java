@@ -22,7 +22,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Files of one pool, and the removal of those that dead processes left.
+ * Files of one pool, and the removal of abandoned files of dead processes.
  *
  * <pre>
  *   {@link PoolDirectory}/{@link RegionFileName}       mode 0600; a region, complete once it has this name
@@ -166,14 +166,14 @@ final class PoolFiles implements AutoCloseable {
             return held;
         }
         countRemoved(held);
-        // Where another program has moved them, nobody finds them any more.
+        // If another program has moved them, no peer finds them.
         boolean unused = held.remove();
         // Under the same name: peers that have region 0 mapped look for further regions there.
         PoolDirectory again = PoolDirectory.createAt(held.path());
         if (again == null) {
             again = PoolDirectory.create(parent);
             LOG.warn(
-                    "Another program has taken {}: further regions lie in {}; peers of this host use Spark's block"
+                    "Another program has taken {}: further regions are in {}; peers of this host use Spark's block"
                             + " transfer for them",
                     held.path(),
                     again.path());
@@ -183,7 +183,7 @@ final class PoolFiles implements AutoCloseable {
         return again;
     }
 
-    /** Looks for files that another program has removed, of which it warns once. */
+    /** Searches for files that another program has removed, of which it warns once. */
     synchronized void check() {
         PoolDirectory held = directory;
         if (!closed && held != null) {
@@ -206,7 +206,7 @@ final class PoolFiles implements AutoCloseable {
         }
     }
 
-    /** Returns how many files other programs have removed, as far as that has been noticed. */
+    /** Returns the number of files that other programs have removed, as far as detected. */
     long removedByOthers() {
         return removedByOthers.get();
     }

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * What a pool is made of.
+ * Settings of a pool.
  *
  * @param directory a tmpfs or hugetlbfs mount
  * @param capBytes hard cap of all regions together
@@ -24,7 +24,7 @@ public record PoolSettings(
                 directory, otherCapBytes, Math.min(initialBytes, otherCapBytes), regionBytes, adviseHugepages);
     }
 
-    /** Returns the same that begins with one region of so many bytes at most, and has none that is longer. */
+    /** Returns a copy whose first region and all later ones have at most {@code bytes}. */
     PoolSettings inPieces(long firstBytes, long longestBytes) {
         long region = Math.min(regionBytes, longestBytes);
         long initial = Math.min(initialBytes == 0 ? region : initialBytes, firstBytes);
@@ -42,7 +42,7 @@ public record PoolSettings(
         }
     }
 
-    /** Returns what the directory's file system has left. */
+    /** Returns the free bytes of the directory's file system. */
     long freeBytes() {
         try {
             return FreeSpace.of(directory);

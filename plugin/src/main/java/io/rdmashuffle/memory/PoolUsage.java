@@ -5,7 +5,7 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * How much of the pool was in use at one moment.
+ * Snapshot of a pool's usage.
  *
  * @param capBytes the most that capacity may come to be: the hard cap, or what there is where the pool could not grow
  *     when it tried last
@@ -33,7 +33,7 @@ public record PoolUsage(
         usedByPurpose = Map.copyOf(usedByPurpose);
     }
 
-    /** Adds up leases as they come and go. <b>Threading:</b> none; the pool's lock guards it. */
+    /** Accounting of leases. <b>Threading:</b> none; the pool's lock guards it. */
     static final class Accountant {
         private final Map<Purpose, Long> usedByPurpose = new EnumMap<>(Purpose.class);
         private long usedBytes;

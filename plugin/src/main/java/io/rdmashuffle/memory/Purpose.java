@@ -3,7 +3,7 @@ package io.rdmashuffle.memory;
 
 import java.util.List;
 
-/** What a lease is for: the pool accounts by it and decides by it where the lease may lie; the leak report names it. */
+/** Purpose of a lease: the pool accounts by it and decides by it where the lease may lie; the leak report names it. */
 public enum Purpose {
     /** Directory of this executor's map outputs. */
     DIRECTORY,
@@ -23,7 +23,7 @@ public enum Purpose {
     /** Not where reads land: owners that wait for room to stage would wait for one another's reads. */
     private static final List<Area> FOR_STAGING = List.of(Area.STAGING, Area.OUTPUTS);
 
-    /** Returns where leases may lie, best first. */
+    /** Returns the areas for leases, best first. */
     List<Area> areas() {
         return switch (this) {
             case MAP_OUTPUT -> FOR_OUTPUTS;

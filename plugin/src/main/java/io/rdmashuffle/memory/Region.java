@@ -78,7 +78,7 @@ public final class Region {
         return id;
     }
 
-    /** Returns where the file is; it may be unlinked while the region lives. */
+    /** Returns the path of the file, which may be unlinked while the region is open. */
     public Path file() {
         return file;
     }
@@ -135,19 +135,19 @@ public final class Region {
         };
     }
 
-    /** Notes that bytes were leased. */
+    /** Records that bytes were leased. */
     void leased() {
         leases++;
     }
 
-    /** Notes that a lease came back, or before the first one that there is none; returns whether none is left. */
+    /** Records that a lease came back, or before the first one that there is none; returns whether none is left. */
     boolean unleased(int leasesBack, long nowNanos) {
         leases -= leasesBack;
         idleSinceNanos = nowNanos;
         return leases == 0;
     }
 
-    /** Returns whether nothing of this region has been leased for so long. */
+    /** Returns whether this region has been without leases for that time. */
     boolean isIdle(long nowNanos, long forNanos) {
         return leases == 0 && nowNanos - idleSinceNanos >= forNanos;
     }

@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Creates the regions of one pool, and removes those given back: file, mapping, registration; all of it or nothing.
+ * Factory of a pool's regions: file, mapping and registration, created and removed together.
  *
  * <p><b>Threading:</b> thread-safe; a region is created or removed at a time. {@link #close()} may come meanwhile.
  *
@@ -36,7 +36,7 @@ class RegionFactory implements AutoCloseable {
         this(settings, listener, settings::freeBytes);
     }
 
-    /** Likewise, with another idea of what the file system has left; for tests. */
+    /** Creates a factory with a given view of the file system's free space; for tests. */
     RegionFactory(PoolSettings settings, RegionListener listener, LongSupplier freeBytes) {
         this.settings = settings;
         this.listener = listener;
@@ -59,7 +59,7 @@ class RegionFactory implements AutoCloseable {
         return pageBytes;
     }
 
-    /** Returns the length of the next region of a pool that has so many bytes; 0 if it may not grow. */
+    /** Returns the length of the next region of a pool of {@code bytes}; 0 if it may not grow. */
     long nextBytes(long capacityBytes) {
         return pages(Math.min(settings.regionBytes(), settings.capBytes() - capacityBytes));
     }
@@ -69,7 +69,7 @@ class RegionFactory implements AutoCloseable {
     }
 
     /**
-     * Creates a region of {@code bytes}, or of what the file system has left if that is less.
+     * Creates a region of {@code bytes}, or of the free space of the file system if that is less.
      *
      * @param least fewer bytes are not worth a region
      * @throws NativeException if the file system has no room, or a device refuses the registration
@@ -94,9 +94,9 @@ class RegionFactory implements AutoCloseable {
     }
 
     /**
-     * Removes a region of which nothing is leased.
+     * Removes a region without leases.
      *
-     * @throws RuntimeException if the listener cannot let go of it; it stays mapped then, and its file stays
+     * @throws RuntimeException if the listener cannot release it; mapping and file remain then
      */
     void remove(Region region) {
         synchronized (listening) {
@@ -106,12 +106,12 @@ class RegionFactory implements AutoCloseable {
         files.removeRegion(region.id());
     }
 
-    /** Looks for files that another program has removed. */
+    /** Searches for files that another program has removed. */
     void checkFiles() {
         files.check();
     }
 
-    /** Returns how many files other programs have removed, as far as that has been noticed. */
+    /** Returns the number of files that other programs have removed, as far as detected. */
     long removedFiles() {
         return files.removedByOthers();
     }

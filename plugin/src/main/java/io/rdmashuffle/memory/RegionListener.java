@@ -2,8 +2,8 @@
 package io.rdmashuffle.memory;
 
 /**
- * Told of each region before the first lease from it, so that it can be registered with a device, and after the last
- * one, if the pool gives the region back while it is open.
+ * Receiver of region events: before the first lease of a region, so that it can be registered with a device, and after
+ * the last one, if the open pool releases the region.
  *
  * <p><b>Threading:</b> called by one thread at a time.
  */

@@ -54,9 +54,9 @@ final class Regions {
     private long longestLease;
     private long visits;
     private boolean divided;
-    /** Bytes for reads that regions still to come are to bring. */
+    /** Bytes for reads that later regions must provide. */
     private long readBytesMissing;
-    /** Likewise, for staging. */
+    /** Bytes for staging that later regions must provide. */
     private long stagingBytesMissing;
 
     /**
@@ -154,9 +154,9 @@ final class Regions {
     }
 
     /**
-     * Returns the last region, the first one excepted, that has been idle for so long and without which the pool has
-     * {@code keptBytes}; null if there is none. Among equally free regions, the lowest id lends first, so the last ones
-     * are those that are not needed.
+     * Returns the last region, except the first one, that has been idle for that time and without which the pool has
+     * {@code keptBytes}; null if there is none. Among equally free regions the lowest id is used first, so the last
+     * ones are not needed.
      */
     @Nullable
     Region idle(long idleNanos, long keptBytes) {
@@ -171,7 +171,7 @@ final class Regions {
         return null;
     }
 
-    /** Lets nothing be leased from an idle region any more; its bytes count until {@link #removed}. */
+    /** Retires an idle region: nothing is leased from it any more; its bytes count until {@link #removed}. */
     void withdraw(Region region) {
         all.remove(region.id());
         unleased.remove(region.id());
@@ -185,7 +185,7 @@ final class Regions {
         readBytesMissing += reads;
     }
 
-    /** Takes note that a region that was withdrawn is gone. */
+    /** Records that a withdrawn region was removed. */
     void removed(Region region) {
         withdrawn.remove(region);
         capacityBytes -= region.memory().lengthBytes();

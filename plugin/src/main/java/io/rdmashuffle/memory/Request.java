@@ -4,7 +4,7 @@ package io.rdmashuffle.memory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a reservation asks for, in whole granules.
+ * Bytes requested by a reservation, in granules.
  *
  * <p><b>Threading:</b> immutable.
  *
@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  */
 record Request(Purpose purpose, long least, long wanted) {
     /**
-     * Rounds up to granules, and down to what one lease can have.
+     * Rounds up to granules, and down to the longest lease.
      *
-     * @param longest bytes of the longest lease that there can be
-     * @return null if not even the minimum can be had
+     * @param longest bytes of the longest possible lease
+     * @return null if even the minimum is too long
      */
     static @Nullable Request of(Purpose purpose, long minimum, long preferred, long longest) {
         // Compared before it is rounded: the number may be a peer's, and near the largest that there is.

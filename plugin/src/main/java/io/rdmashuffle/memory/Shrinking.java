@@ -10,18 +10,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives regions of a pool back to the host that have been idle for a while: nothing is leased from them any more, then
- * fabrics let go of them, then they are unmapped and their files removed. The pool keeps its initial size, and its
- * first region, by which peers know it.
+ * Release of idle regions to the host: first no lease is made from them, then fabrics release them, then they are
+ * unmapped and their files removed. The pool keeps its initial size and its first region, which identifies it to peers.
  *
- * <p>Ids are not used again: a peer that still has the place of a region that is gone must not find another one there.
- * Peers ask for the regions that exist, so that a high id costs no more than a low one. There are 16.7 million ids: a
- * pool of 1,600 regions that fills and empties every three minutes has them for three weeks, one of four regions for
- * decades. After that nothing is given back.
+ * <p>Ids are never reused: a peer with an old location must not find another region there. Peers query existing
+ * regions, so that a high id costs no more than a low one. There are 16.7 million ids: a pool of 1,600 regions that
+ * fills and empties every three minutes has them for three weeks, one of four regions for decades. After that no region
+ * is released.
  *
  * <p><b>Threading:</b> thread-safe; the {@link Pool}'s lock guards it, which is not held while a region is removed.
  *
- * <p><b>Ownership:</b> a region that fabrics cannot let go of stays mapped until the pool closes, after them.
+ * <p><b>Ownership:</b> a region that fabrics cannot release stays mapped until the pool closes, after them.
  */
 final class Shrinking {
     private static final Logger LOG = LoggerFactory.getLogger(Shrinking.class);
@@ -42,7 +41,7 @@ final class Shrinking {
         this(settings, lock, regions, factory, MAX_IDS);
     }
 
-    /** Likewise, with fewer ids; for tests. */
+    /** Creates it with fewer ids; for tests. */
     Shrinking(PoolSettings settings, ReentrantLock lock, Regions regions, RegionFactory factory, int maxIds) {
         this.maxIds = maxIds;
         this.keptBytes = settings.initialBytes();
@@ -52,7 +51,7 @@ final class Shrinking {
         this.factory = factory;
     }
 
-    /** Removes the regions that have been idle for so long; returns how many. */
+    /** Removes the regions that have been idle for that time; returns their number. */
     int giveBack(Duration idle) {
         int count = 0;
         for (Region region = begin(idle.toNanos()); region != null; region = begin(idle.toNanos())) {
@@ -70,7 +69,7 @@ final class Shrinking {
             if (!stopped && regions.nextId() >= maxIds) {
                 stopped = true;
                 LOG.warn(
-                        "The pool has used {} region ids: this executor releases no memory any more until it ends"
+                        "The pool has used {} region ids; this executor releases no further memory"
                                 + " (spark.shuffle.rdma.pool.idleTimeout)",
                         regions.nextId());
             }
@@ -91,11 +90,11 @@ final class Shrinking {
         try {
             factory.remove(region);
             removed = true;
-            LOG.debug("Gave region {} back", region.id());
+            LOG.debug("Released region {}", region.id());
         } catch (RuntimeException e) {
             LOG.warn(
-                    "Cannot give {} of the pool back, which stays mapped and unused: this executor gives nothing back"
-                            + " any more (spark.shuffle.rdma.pool.idleTimeout)",
+                    "Cannot release {} of the pool, which stays mapped and unused; this executor releases no further"
+                            + " memory (spark.shuffle.rdma.pool.idleTimeout)",
                     Quantities.mebibytes(region.memory().lengthBytes()),
                     e);
         } finally {

@@ -10,8 +10,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reservations that wait for room. What comes back is handed to them by the thread that brings it, so that none of them
- * looks for room again for every lease that is closed.
+ * Queue of reservations that wait for room. The thread that closes a lease hands its bytes to them, so that waiters do
+ * not search the pool again for every closed lease.
  *
  * <p><b>Threading:</b> all calls but {@link #waitedNanos()} hold the pool's lock, which {@link #await} gives up while
  * it waits.
@@ -70,12 +70,12 @@ final class WaitingRequests {
         return mine.lease;
     }
 
-    /** Returns how long reservations have waited since the start, all of them together. */
+    /** Returns the total time of waits since the start. */
     long waitedNanos() {
         return waitedNanos.sum();
     }
 
-    /** Hands over what {@code taker} gives, longest waiting first; a long request holds up no short one. */
+    /** Passes on what {@code taker} gives, longest waiting first; a long request holds up no short one. */
     void serve(Function<Request, @Nullable Lease> taker) {
         for (Waiting each : all) {
             if (each.lease == null) {
@@ -87,7 +87,7 @@ final class WaitingRequests {
         }
     }
 
-    /** Has everyone look again: the pool has grown, or never will. */
+    /** Wakes everyone: the pool has grown, or never will. */
     void wakeAll() {
         all.forEach(Waiting::wake);
     }

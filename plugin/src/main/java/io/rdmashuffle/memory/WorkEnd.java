@@ -6,7 +6,7 @@ import java.util.concurrent.locks.Condition;
 import java.util.function.BooleanSupplier;
 
 /**
- * How a pool's end waits for what another thread does to its regions.
+ * Wait of a closing pool for another thread's work on its regions.
  *
  * <p><b>Threading:</b> stateless; the caller holds the condition's lock.
  */

@@ -13,8 +13,8 @@ import java.io.InterruptedIOException;
 import java.util.List;
 
 /**
- * Which way leads to an executor, and how fast its directory came over it. One read at a time: less than a device
- * does with many of them outstanding.
+ * Path to an executor, with the speed of reading its directory. One read at a time: less than a device does with many
+ * of them outstanding.
  *
  * <p><b>Threading:</b> immutable.
  *

@@ -20,16 +20,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks many peers at once, so that a task waits for the slowest of them and not for the sum.
+ * Concurrent lookups of many peers, so that a task waits for the slowest one and not for the sum.
  *
- * <p><b>Threading:</b> thread-safe. The asking thread does one look-up itself, and those for which no thread is left.
+ * <p><b>Threading:</b> thread-safe. The calling thread executes one lookup itself, and those for which no thread is
+ * free.
  *
  * <p><b>Ownership:</b> owns its threads, which end when they have been idle for a while.
  */
 public final class PeerLookups implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PeerLookups.class);
     private static final String LATE =
-            "Looking up the blocks of an executor has not ended in time: Spark's block transfer brings them";
+            "Lookup of an executor's blocks timed out; fetching them over Spark's block transfer";
     private static final int MAX_THREADS = 32;
     private static final long IDLE_SECONDS = 30;
 
@@ -53,10 +54,10 @@ public final class PeerLookups implements AutoCloseable {
     }
 
     /**
-     * Does look-ups at once, and waits for all. Throws what a look-up throws, and undeclared, as Scala's methods do, an
-     * {@link InterruptedException}.
+     * Executes lookups concurrently and waits for all. Throws their exceptions, and an undeclared
+     * {@link InterruptedException}, as Scala's methods do.
      *
-     * @return results in the same order; null for one that takes too long, whose result is dropped
+     * @return results in the same order; null for a lookup that timed out, whose result is dropped
      */
     public <T> List<@Nullable T> all(List<Supplier<T>> lookups) {
         long deadline = System.nanoTime() + timeout.toNanos();
@@ -75,9 +76,9 @@ public final class PeerLookups implements AutoCloseable {
     }
 
     /**
-     * Waits until all that was begun has ended, however it did. Throws, undeclared, an {@link InterruptedException}.
+     * Waits until all started lookups have ended. Throws an undeclared {@link InterruptedException}.
      *
-     * @return whether all have; if not, those that have not are to be left alone
+     * @return whether all have ended
      */
     public boolean await(List<? extends CompletableFuture<?>> begun) {
         try {
@@ -94,7 +95,7 @@ public final class PeerLookups implements AutoCloseable {
         }
     }
 
-    /** Returns what runs all that it is given, on a thread of its own or, if there is none left, on the caller's. */
+    /** Returns an executor that uses its own threads or, if none is free, the caller's. */
     public Executor executor() {
         return threads;
     }

@@ -6,13 +6,13 @@ import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.store.ShuffleCounter;
 
 /**
- * A one-sided way to a peer's map outputs.
+ * One-sided path to a peer's map outputs.
  *
  * @param executorId whose outputs
  * @param peer its memory
- * @param directory what is where in that memory
+ * @param directory directory of that memory
  * @param fabric name of the fabric that reaches it
- * @param counter where bytes read on this path are counted
+ * @param counter counter of bytes read on this path
  */
 public record PeerPath(
         String executorId, Peer peer, RemoteDirectory directory, String fabric, ShuffleCounter counter) {}

@@ -35,7 +35,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Chooses for each peer the best fabric that reaches it, and remembers which do not.
+ * Paths to peers: the best fabric for each one, and quarantine of failed ones.
  *
  * <p>A path that failed is given up for a while, during which the next fabric that reaches the peer is used, or Spark's
  * block transfer; then it is tried again, and reads of the path that it replaces are served by Spark's block transfer.
@@ -83,7 +83,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         this(fabrics, reads, members, quarantine, RemoteDirectory.RETRY_TIMEOUT);
     }
 
-    /** Gives a record of a directory that long to become whole; for tests that damage many. */
+    /** Sets how long a record of a directory may take to become whole; for tests that damage many. */
     public PeerPaths(
             List<Fabric> fabrics,
             BlockingReads reads,
@@ -93,7 +93,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         this(fabrics, reads, members, quarantine, retryTimeout, System::nanoTime);
     }
 
-    /** Takes a clock as well, for tests. */
+    /** Sets a clock as well, for tests. */
     PeerPaths(
             List<Fabric> fabrics,
             BlockingReads reads,
@@ -136,7 +136,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 .toList();
     }
 
-    /** Looks for a path as {@link #to} does, reads over it, and says how that went, or why there is none. */
+    /** Finds a path as {@link #to} does and reads over it; returns the result, or the reason why there is none. */
     public PathProbe probe(String executorId) throws InterruptedIOException {
         PeerPath path = to(executorId);
         if (path != null) {
@@ -189,7 +189,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         routes.values().forEach(route -> route.forget(shuffleId));
     }
 
-    /** Lets go of regions that peers have given back, whose memory would stay taken otherwise. */
+    /** Releases regions that peers have released, so that their memory becomes free. */
     public void releaseAbsentRegions() {
         routes.values().forEach(Route::releaseAbsentRegions);
     }
@@ -210,7 +210,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 .toList();
     }
 
-    /** Returns how often a path was given up for a while. */
+    /** Returns the number of quarantines. */
     public long quarantines() {
         return quarantines.sum();
     }
@@ -230,17 +230,17 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return byFabric;
     }
 
-    /** Returns why a fabric did not reach the first peer that it did not reach, by its name. */
+    /** Returns the reason why a fabric did not reach its first unreachable peer, by fabric name. */
     public Map<String, String> reasonsAgainst() {
         return Map.copyOf(explained);
     }
 
-    /** Returns how many indexes of peers, or parts of them, were read by copying. */
+    /** Returns the number of peers' indexes, or parts of them, that were read by copying. */
     public long indexReads() {
         return indexes.reads();
     }
 
-    /** Returns how many regions of peers are held open. */
+    /** Returns the number of open regions of peers. */
     public long openRegions() {
         return routes.values().stream().mapToLong(Route::openRegions).sum();
     }
@@ -279,7 +279,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         routes.clear();
     }
 
-    /** Returns what counts a fabric's bytes: those of others than this plugin's own count as verbs'. */
+    /** Returns the counter of a fabric's bytes; fabrics of other providers count as verbs. */
     private static ShuffleCounter counterOf(Fabric fabric) {
         return Stream.of(ShuffleCounter.SHM_BYTES, ShuffleCounter.TCP_BYTES)
                 .filter(counter -> counter.label().equals(fabric.name()))
@@ -300,7 +300,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         }
     }
 
-    /** What is known of the way to one executor. <b>Threading:</b> its own lock. */
+    /** State of the path to one executor. <b>Threading:</b> its own lock. */
     private final class Route {
         private final String executorId;
         private @Nullable PeerPath path;
@@ -314,7 +314,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         private String reason = "the driver does not know that executor";
         /** Fabrics after that of the path which the peer offers, too. */
         private List<Fabric> alternatives = List.of();
-        /** How long a fabric without a connection gives way, or no path is looked for, the next time. */
+        /** Next pause: of a fabric without a connection, or of the search for a path. */
         private Duration nextPause = quarantine;
         /** Since when {@link #path} is used. */
         private long pathSince;
@@ -335,7 +335,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                 return current;
             }
             Member member = members.lookup(executorId).orElse(null);
-            // The look-up itself may have brought the news that this executor was replaced, which retires this route.
+            // The lookup itself may have found that this executor was replaced, which retires this route.
             if (member != null && !retired && !closed) {
                 close();
                 path = connect(member);
@@ -350,7 +350,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return path;
         }
 
-        /** Returns when the first fabric that was given up may be used again, or the others may reach the peer. */
+        /** Returns the time at which the first fabric in quarantine may be used again, or others may reach the peer. */
         private long firstToComeBack() {
             long now = nanoTime.getAsLong();
             long pause = givenUp.values().stream()
@@ -406,7 +406,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return found != null && !found.isOver(nanoTime.getAsLong());
         }
 
-        /** Returns why there was no path when one was last looked for. */
+        /** Returns the reason why the last lookup found no path. */
         synchronized String reason() {
             return reason;
         }
@@ -424,7 +424,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return pause;
         }
 
-        /** Has the next fabric serve a peer to which this path is not connected; returns false if there is none. */
+        /** Switches a peer that has no connection to the next fabric; returns false if there is none. */
         synchronized boolean giveWay(PeerPath unconnected, ReadFailedException failure) {
             boolean hasNext = !alternatives.stream().allMatch(this::isGivenUp);
             if (!unconnected.equals(path) || !hasNext || nextPause.isZero()) {
@@ -530,7 +530,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             return null;
         }
 
-        /** Says why at INFO for the first peer that a fabric does not reach; the others are like it. */
+        /** Logs the reason at INFO for the first peer that a fabric does not reach. */
         private void explain(Fabric fabric, String reason) {
             if (explained.putIfAbsent(fabric.name(), reason) == null) {
                 LOG.info(

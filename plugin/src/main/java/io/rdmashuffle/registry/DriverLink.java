@@ -9,7 +9,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the driver, and leaves it alone for a growing while after it failed to answer.
+ * Requests to the driver, with a growing back-off after timeouts.
  *
  * <p><b>Threading:</b> safe; the lock is not held during a call.
  */
@@ -33,7 +33,7 @@ final class DriverLink {
         this.nanoClock = nanoClock;
     }
 
-    /** Returns how long one question may take. */
+    /** Returns the timeout of a request. */
     Duration timeout() {
         return timeout;
     }
@@ -44,7 +44,7 @@ final class DriverLink {
         return ask(request, timeout);
     }
 
-    /** Likewise, in less time than usual. */
+    /** Sends a request with a shorter timeout. */
     @Nullable
     RegistryMessage ask(RegistryMessage request, Duration atMost) {
         if (isPaused()) {

@@ -7,7 +7,7 @@ import java.util.Queue;
 import java.util.function.LongSupplier;
 
 /**
- * Knows which version of the membership was sent so long ago that an executor that lacks it has missed it.
+ * Send times of membership versions, to determine the newest version that every executor should have.
  *
  * <p><b>Threading:</b> not safe; {@link RegistryServer} guards it.
  */

@@ -23,7 +23,7 @@ public record HashRange(long first, long last) {
         }
     }
 
-    /** Returns where an executor id lies, between 0 and 2^32 - 1. */
+    /** Returns the hash of an executor id, between 0 and 2^32 - 1. */
     static long hash(String executorId) {
         return mix(executorId.hashCode()) & LARGEST;
     }

@@ -15,9 +15,8 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> immutable; address bytes are copied on the way in and out.
  *
  * @param executorId Spark's name of the executor
- * @param incarnation drawn anew by every process, so that two processes of one name are told apart
- * @param addresses by fabric name, bytes that only that fabric reads; fabrics that the executor does not offer are
- *     missing
+ * @param incarnation random per process, distinguishes two processes with the same id
+ * @param addresses addresses by fabric name, opaque bytes; without fabrics that the executor does not offer
  */
 public record Member(String executorId, UUID incarnation, Map<String, byte[]> addresses) {
     /** Most fabrics of one member. */

@@ -11,8 +11,8 @@ import java.util.concurrent.CompletableFuture;
 @FunctionalInterface
 public interface MemberChannel {
     /**
-     * Sends a message, as {@link RegistryCodec} wrote it, and forgets it. It may get lost; what is thrown is logged
-     * once per member and ignored.
+     * Sends a message encoded by {@link RegistryCodec}, without an acknowledgement. It may get lost; exceptions are
+     * logged once per member and ignored.
      */
     void send(byte[] message);
 

@@ -4,7 +4,7 @@ package io.rdmashuffle.registry;
 import java.util.Optional;
 
 /**
- * Knows where members can be reached.
+ * Lookup of members' addresses.
  *
  * <p><b>Threading:</b> safe.
  */
@@ -13,6 +13,6 @@ public interface MemberLookup {
     /** Finds a member by executor id, within a deadline of its own. */
     Optional<Member> lookup(String executorId);
 
-    /** Has the next lookup ask again, since what this one told did not work; returns at once. */
+    /** Invalidates this result, which did not work: the next lookup asks again. Returns at once. */
     default void recheck(String executorId) {}
 }

@@ -9,8 +9,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Members by executor id, in the order of the ids' hashes: a look-up is a binary search, those of a {@link HashRange}
- * lie side by side, and a member costs 8 bytes beside itself, since every executor keeps all of them.
+ * Members by executor id, in the order of the ids' hashes: a lookup is a binary search, members of a {@link HashRange}
+ * are contiguous, and a member costs 8 bytes in addition to itself, since every executor keeps all members.
  *
  * <p><b>Threading:</b> not safe; {@link RegistryAgent} and {@link RegistryServer} guard theirs.
  */
@@ -104,7 +104,7 @@ final class MemberTable {
         return position(executorId, size);
     }
 
-    /** Returns where it is among the first {@code end}, or -1 minus the place where it belongs. */
+    /** Returns its index among the first {@code end}, or -1 minus the insertion index. */
     private int position(String executorId, int end) {
         int key = key(HashRange.hash(executorId));
         int at = lowerBound(key, end);

@@ -11,7 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands changes to listeners one at a time and in order, without a lock held.
+ * Dispatcher of changes to listeners, one at a time and in order, without a lock held.
  *
  * <p><b>Threading:</b> safe. {@link #add} is called under the lock that orders the changes; {@link #deliver} outside
  * it. Whoever calls {@code deliver} while another thread delivers leaves its changes to that thread.
@@ -23,7 +23,7 @@ final class MembershipEvents {
     private final Queue<Change> pending = new ConcurrentLinkedQueue<>();
     private final AtomicInteger undelivered = new AtomicInteger();
 
-    /** What happened to one executor id; one of the two may be null. */
+    /** Change of one executor id; one of the two may be null. */
     private record Change(@Nullable Member before, @Nullable Member after) {}
 
     void addListener(MembershipListener listener) {

@@ -16,16 +16,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an executor knows of the membership, from messages that may be lost, doubled or out of order.
+ * An executor's view of the membership, from messages that may be lost, duplicated or out of order.
  *
  * <p>For each executor id the newest version wins, so the order of arrival does not matter. {@code complete} is the
  * version up to which nothing is missing; updates beyond it that arrived before their turn wait in {@code ahead} only
  * as numbers, their content is applied at once. While {@code ahead} is not empty a message is missing and the view is
  * stale.
  *
- * <p>An answer of version v may contain a part of later changes: the driver answers with what is registered now, and a
- * peer with what has reached it. What it says counts as of v; against the update of v itself it wins, and every later
- * update, which arrives in the end, wins against it.
+ * <p>An answer of version v may contain a part of later changes, because the driver and peers answer with their current
+ * state. It counts as of v: it wins against update v, and every later update wins against it.
  *
  * <p><b>Threading:</b> not safe; its lock is this object, which {@link RegistryAgent} takes.
  */
@@ -36,7 +35,7 @@ final class MembershipView {
     private final String ownExecutorId;
     private final MembershipEvents events;
     private final MemberTable table = new MemberTable();
-    /** Versions of what was heard of executor ids, removals too, where they are above {@link #complete}. */
+    /** Versions of received changes by executor id, removals included, if they are above {@link #complete}. */
     private final Map<String, Long> newer = new HashMap<>();
 
     private final TreeSet<Long> ahead = new TreeSet<>();
@@ -80,7 +79,7 @@ final class MembershipView {
         return !ahead.isEmpty() || needed > 0;
     }
 
-    /** Returns whether so much is missing that only a snapshot helps. */
+    /** Returns whether the gap is too large for updates, so that a snapshot is needed. */
     boolean needsSnapshot() {
         return needed > 0;
     }
@@ -94,7 +93,7 @@ final class MembershipView {
         return Math.max(needed, version);
     }
 
-    /** Says that all changes up to this version have happened: what has not arrived is lost. */
+    /** Records that all changes up to this version have been sent: missing ones are lost. */
     void require(long version) {
         if (version > complete) {
             needed = Math.max(needed, version);
@@ -115,7 +114,7 @@ final class MembershipView {
         }
     }
 
-    /** An answer older than what is complete says nothing new. */
+    /** An answer older than the complete version is ignored. */
     void apply(LookupReply reply) {
         long version = reply.version();
         if (version < complete) {
@@ -153,7 +152,7 @@ final class MembershipView {
     }
 
     /**
-     * Takes in members as of {@code version} unless something newer than {@code newest} was heard of them.
+     * Processes members as of {@code version} unless something newer than {@code newest} was heard of them.
      *
      * @return how many
      */

@@ -36,8 +36,8 @@ import java.util.function.BiConsumer;
 import java.util.function.Function;
 
 /**
- * How the fields of each {@link MessageType} are written. No length on the wire makes the reader allocate more than the
- * bytes that are really there.
+ * Kryo serializers of the fields of each {@link MessageType}. No length on the wire makes the reader allocate more than
+ * the bytes that are really there.
  *
  * <p>Of Kryo only its streams are used: a Kryo instance takes an executor a hundred classes more, in its first task.
  *

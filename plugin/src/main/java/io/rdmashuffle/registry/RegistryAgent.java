@@ -33,10 +33,9 @@ import org.slf4j.LoggerFactory;
  * An executor's side: announces the executor, keeps a view of the others complete, passes on updates, and asks the
  * driver about executors that the view lacks.
  *
- * <p><b>Threading:</b> safe. It has no thread of its own: questions are asked on the thread that looks up, without a
- * lock held, and each takes at most {@code spark.shuffle.rdma.registry.timeout}; while the driver does not answer, most
- * lookups do not even try. What is to be passed on is sent by the thread that brought it. Listeners hear of changes one
- * at a time and in order.
+ * <p><b>Threading:</b> safe. It has no thread of its own: the looking-up thread sends queries, without a lock, and each
+ * takes at most {@code spark.shuffle.rdma.registry.timeout}; while the driver does not answer, most lookups do not
+ * query. The receiving thread forwards relays. Listeners receive changes one at a time and in order.
  *
  * <p><b>Ownership:</b> the channels stay the caller's.
  */
@@ -68,7 +67,7 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
     private boolean closed;
 
     /**
-     * What came of a search for a snapshot.
+     * Result of a search for a snapshot.
      *
      * @param snapshot null if there was none
      * @param fromDriver whether the driver was asked
@@ -111,8 +110,8 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
     }
 
     /**
-     * Tells the driver where this executor can be reached, again if its addresses changed. If the driver does not
-     * answer, later lookups of unknown peers, and {@link #ensureAnnounced}, try again.
+     * Announces to the driver where this executor can be reached, again if its addresses changed. If the driver does
+     * not answer, later lookups of unknown peers, and {@link #ensureAnnounced}, try again.
      *
      * @return whether the driver has taken it
      */
@@ -143,10 +142,10 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
     }
 
     /**
-     * Asks for what is known to be missing, if anything is: the driver in a small cluster, else up to three peers, and
-     * the driver if none can be reached or all have been behind three times.
+     * Fetches missing changes, if there are any: from the driver in a small cluster, else from up to three peers, and
+     * from the driver if none can be reached or all were behind three times.
      *
-     * @return whether nothing is known to be missing; else call it again a little later
+     * @return whether nothing is missing; otherwise call it again later
      */
     public boolean repair() {
         if (lacks()) {
@@ -155,7 +154,7 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
         return !lacks();
     }
 
-    /** Takes in a change that the driver pushed; any order, any number of times. */
+    /** Processes a change that the driver pushed; any order, any number of times. */
     public void onMessage(MembershipUpdate update) {
         synchronized (view) {
             if (closed) {
@@ -167,8 +166,8 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
     }
 
     /**
-     * Takes in a change that the driver or a peer pushed, and passes it on to members of its range. While this executor
-     * needs a snapshot it does not know them: it passes the change on after {@link #repair}.
+     * Processes a change that the driver or a peer pushed, and passes it on to members of its range. While this
+     * executor needs a snapshot it does not know them: it passes the change on after {@link #repair}.
      */
     public void onRelay(Relay relay) {
         boolean knowsMembers;
@@ -245,7 +244,7 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
     }
 
     /**
-     * Asks the driver which of these shuffles have been removed; none if it does not answer. Its answer also tells
+     * Queries the driver which of these shuffles have been removed; none if it does not answer. Its answer also tells
      * whether a change of the membership was missed; if so, this calls {@link #repair} once.
      */
     public Set<Integer> removedShuffles(Set<Integer> held) {
@@ -254,7 +253,7 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
                 return Set.of();
             }
         }
-        // What does not fit into a message is asked about once older ones are gone.
+        // Shuffles beyond the limit of a message are queried after older ones are removed.
         Set<Integer> asked =
                 held.stream().sorted().limit(MessageSerializers.MAX_SHUFFLES).collect(Collectors.toSet());
         RegistryMessage answer = driver.ask(new ShufflesHeld(asked));
@@ -272,14 +271,14 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
         return Set.of();
     }
 
-    /** Asks the driver whether a shuffle is compressed for the network; empty if it does not answer. */
+    /** Queries the driver whether a shuffle is compressed for the network; empty if it does not answer. */
     public Optional<Boolean> isCompressed(int shuffleId) {
         return driver.ask(new CompressionRequest(shuffleId)) instanceof CompressionReply reply
                 ? Optional.of(reply.compressed())
                 : Optional.empty();
     }
 
-    /** Gives the driver a report; returns whether it has taken it in time. */
+    /** Sends the driver a report; returns whether it has taken it in time. */
     public boolean report(Report report, Duration timeout) {
         return driver.ask(report, timeout) instanceof Taken;
     }
@@ -324,8 +323,7 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
     }
 
     /**
-     * The driver's snapshot says of every executor whether it is a member: no need to ask about this one. Nor is there
-     * where the driver does not answer.
+     * No query is needed after the driver's snapshot, which is complete, or while the driver does not answer.
      */
     private boolean settleBySnapshot(String executorId) {
         boolean lacks = lacks();

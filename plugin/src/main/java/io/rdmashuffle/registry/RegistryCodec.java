@@ -10,7 +10,7 @@ import java.util.Arrays;
 import java.util.zip.CRC32C;
 
 /**
- * Turns messages into bytes and back; whatever bytes come in, the only thing thrown is {@link RegistryCodecException}.
+ * Codec of registry messages; any malformed input is a {@link RegistryCodecException}.
  *
  * <pre>
  *   0               4    5    6               10              14

@@ -7,7 +7,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What driver and executors tell each other; {@link RegistryCodec} turns messages into bytes.
+ * Messages between driver and executors; {@link RegistryCodec} encodes them.
  *
  * <p>Versions count the updates that the driver has sent: version 0 is the empty membership, and each update, which
  * may hold many changes, adds one.
@@ -85,12 +85,12 @@ public sealed interface RegistryMessage {
     /** Executor to driver: all members, please, as no peer could tell. Answered by {@link Snapshot}. */
     record SnapshotRequest() implements RegistryMessage {}
 
-    /** A member's answer to a peer that asks for a snapshot newer than it has; {@code version} is what it has. */
+    /** A member's answer to a query for a newer snapshot; {@code version} is its own. */
     record SnapshotBehind(long version) implements RegistryMessage {}
 
     /**
-     * Driver or member to member: take this in and pass it on to the other members in {@code range}; a range of one
-     * hash asks for nothing to be passed on.
+     * Driver or member to member: apply the update and forward it to the other members in {@code range}; a range of one
+     * hash forwards nothing.
      */
     record Relay(HashRange range, EncodedUpdate update) implements RegistryMessage {}
 
@@ -107,7 +107,7 @@ public sealed interface RegistryMessage {
     record ReportRequest() implements RegistryMessage {}
 
     /**
-     * What an executor tells of itself, unasked, which is answered by {@link Taken}, or when it is asked.
+     * An executor's report, sent periodically and answered by {@link Taken}, or sent as an answer.
      *
      * @param host where it runs
      * @param last whether it has stopped

@@ -46,11 +46,11 @@ import org.slf4j.LoggerFactory;
  * thread: who created it calls {@code flush}.
  */
 public final class RegistryServer {
-    /** Most members that the driver tells of changes itself. */
+    /** Maximum number of members to which the driver sends updates directly. */
     public static final int DIRECT_MEMBERS = 64;
     /**
-     * How long after the first change to {@link #flush}: a scheduler starts executors by the hundred, and what is
-     * missing meanwhile is looked up.
+     * Delay from the first change to {@link #flush}: schedulers start hundreds of executors at once. Missing members
+     * are looked up meanwhile.
      */
     public static final Duration FLUSH_DELAY = Duration.ofMillis(50);
 
@@ -166,7 +166,7 @@ public final class RegistryServer {
         return null;
     }
 
-    /** Forgets an executor that Spark lost; unknown ones are remembered as gone. The next flush tells the others. */
+    /** Drops an executor that Spark lost; unknown ones are remembered as gone. The next flush tells the others. */
     public void memberRemoved(String executorId) {
         synchronized (lock) {
             Registration removed = registrations.remove(executorId);
@@ -250,7 +250,7 @@ public final class RegistryServer {
         }
     }
 
-    /** Returns how many messages {@link #handle} was given: O(executors), whatever the shuffles do. */
+    /** Returns the number of messages handled by {@link #handle}: O(executors), independent of shuffles. */
     public long messagesReceived() {
         return messagesReceived.get();
     }
@@ -283,12 +283,12 @@ public final class RegistryServer {
         return first;
     }
 
-    /** Only with the lock held: what is registered now, which may be ahead of the version. */
+    /** Requires the lock. Returns the current members, which may be ahead of the version. */
     private Snapshot snapshot() {
         return new Snapshot(version, members());
     }
 
-    /** Only with the lock held: members drawn from those that earlier updates have told of. */
+    /** Requires the lock. Returns random members of earlier updates. */
     private Welcome welcome(String joining) {
         Map<String, Member> sources = new LinkedHashMap<>();
         for (int i = 0; i < Welcome.MAX_SOURCES && sources.size() < SOURCES && !established.isEmpty(); i++) {

@@ -5,7 +5,7 @@ package io.rdmashuffle.registry;
 public final class RegistryUnavailableException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    /** Creates one; {@code cause} says what the transport saw. */
+    /** Creates one with the transport's exception as {@code cause}. */
     public RegistryUnavailableException(String message, Throwable cause) {
         super(message, cause);
     }

@@ -2,8 +2,7 @@
 package io.rdmashuffle.registry;
 
 /**
- * What lies between the registry and whatever carries its messages. The plain one is nothing; tests lose, double and
- * delay messages in theirs.
+ * Hook between the registry and its transport. The default is the identity; tests drop, duplicate and delay messages.
  *
  * <p><b>Threading:</b> the channels that it returns keep what {@link DriverChannel} and {@link MemberChannel} promise.
  */
@@ -21,7 +20,7 @@ public interface RegistryWire {
         return channel;
     }
 
-    /** Returns how many members the driver serves itself. */
+    /** Returns the number of members that the driver serves directly. */
     default int directMembers() {
         return RegistryServer.DIRECT_MEMBERS;
     }

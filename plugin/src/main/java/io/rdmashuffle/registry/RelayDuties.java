@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What an executor has to pass on, and keeps while it does not know the members to pass it to.
+ * Relays that an executor must forward, kept until it knows the members.
  *
  * <p><b>Threading:</b> safe; sends on the calling thread.
  */
@@ -30,7 +30,7 @@ final class RelayDuties {
         }
     }
 
-    /** Returns what is held and forgets it. */
+    /** Removes and returns the held relays. */
     synchronized List<Relay> release() {
         List<Relay> released = List.copyOf(held);
         held.clear();

@@ -15,8 +15,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands one update to the members of a range: each part to one of its members, and where that cannot be reached, to
- * another of them.
+ * Distribution of one update to the members of a range: each part to one of its members, and where that cannot be
+ * reached, to another of them.
  *
  * <p>Which member is tried first goes round with the version, through {@link #TURNS} choices: a member that loses what
  * it should pass on starves different ones, and an executor keeps connections to few others. Members that the update
@@ -41,7 +41,7 @@ final class RelayFanout {
     private final AtomicInteger messages = new AtomicInteger();
 
     /**
-     * Begins without a message.
+     * Starts without a message.
      *
      * @param push the way to a member, as {@link PeerChannel#push} promises it
      */
@@ -67,7 +67,7 @@ final class RelayFanout {
     private void hand(Part part, int attempt) {
         if (messages.incrementAndGet() > MAX_MESSAGES) {
             LOG.warn(
-                    "Gave up passing on version {} of the membership after {} messages; {} members may find out at"
+                    "Gave up forwarding version {} of the membership after {} messages; {} members may find out at"
                             + " their next sweep",
                     update.content().version(),
                     MAX_MESSAGES,
@@ -87,7 +87,7 @@ final class RelayFanout {
         });
     }
 
-    /** Goes on without a member that cannot be reached; if it lives, it finds out at its next sweep. */
+    /** Continues without a member that cannot be reached; if it lives, it finds out at its next sweep. */
     private void instead(Part part, Member failed, int attempt) {
         List<Member> others = new ArrayList<>(part.members());
         others.remove(failed);

@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Divides the members of a range of hashes into parts, of which each goes to one of its members.
+ * Partition of a range of hashes into parts, each relayed to one of its members.
  *
  * <p>The parts leave out the hash of the member that divides, so they shrink from one to the next and no message comes
  * back. They leave out no other hash between two members: one that only a later relay knows is in its range.
@@ -15,7 +15,7 @@ import java.util.List;
 final class RelayParts {
     /** Most parts, and so most messages of one relay, unless members share a hash or cannot be reached. */
     static final int MAX_PARTS = 8;
-    /** The driver, whom every executor asks, sends less: each change leaves it so many times. */
+    /** Fan-out of the driver, lower than that of members because every executor queries it. */
     static final int MAX_DRIVER_PARTS = 4;
     /** Of a relay that is not among the members: the driver. */
     static final long NO_HASH = -1;

@@ -8,7 +8,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Lets one thread do a piece of work while the others that want the same wait for it.
+ * Deduplication of concurrent work: one thread executes it while others wait for the result.
  *
  * <p><b>Threading:</b> thread-safe; no caller waits longer than its own timeout.
  */
@@ -37,7 +37,7 @@ final class SingleFlight {
 
     private static void await(CountDownLatch other, Duration timeout) {
         try {
-            // Whether it ended or not, the caller looks at what is known now.
+            // Whether it ended or not, the caller uses the current view.
             boolean unused = other.await(timeout.toNanos(), TimeUnit.NANOSECONDS);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

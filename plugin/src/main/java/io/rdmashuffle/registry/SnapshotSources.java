@@ -8,7 +8,7 @@ import java.util.Random;
 import java.util.Set;
 
 /**
- * Which peers to ask for a snapshot before the driver is asked.
+ * Peers to query for a snapshot before the driver.
  *
  * <p><b>Threading:</b> not safe; {@link RegistryAgent} guards it.
  */
@@ -22,17 +22,17 @@ final class SnapshotSources {
     private List<Member> named = List.of();
     private int rounds;
 
-    /** Takes the peers that the driver has named. */
+    /** Sets the peers that the driver has named. */
     void name(List<Member> sources) {
         named = sources;
         rounds = 0;
     }
 
     /**
-     * Returns whom to ask now, one after the other; empty if that is the driver.
+     * Returns the peers to query in order; empty for the driver.
      *
-     * @param known all peers, of whom some are drawn if the driver has named none
-     * @param directMembers a cluster of so many is small, and the driver answers at once
+     * @param known all peers, from which some are drawn if the driver has named none
+     * @param directMembers size of a cluster in which the driver answers directly
      */
     List<Member> next(MemberTable known, int directMembers) {
         if (rounds >= MAX_ROUNDS) {

@@ -5,13 +5,13 @@ import java.util.Optional;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
 
-/** Which shuffles are direct. */
+/** Rules for direct shuffles. */
 public final class DirectShuffleEligibility {
     public static final String COMPRESS = "spark.shuffle.compress";
 
     private DirectShuffleEligibility() {}
 
-    /** Returns why a shuffle takes Spark's writers and streams; empty if it does not. */
+    /** Returns the reason why a shuffle is not eligible for the direct path; empty if it is. */
     public static Optional<String> reasonAgainst(SparkConf conf, ShuffleDependency<?, ?, ?> dependency) {
         if (conf.getBoolean("spark.io.encryption.enabled", false)) {
             return Optional.of("spark.io.encryption.enabled=true");

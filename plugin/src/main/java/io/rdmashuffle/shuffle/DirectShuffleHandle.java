@@ -13,7 +13,7 @@ import org.apache.spark.shuffle.BaseShuffleHandle;
  * @param <C> combined value
  */
 public final class DirectShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, C> {
-    /** Blocks are bare, and Spark is told about what they would have compressed: two to four times less, as a rule. */
+    /** Blocks are uncompressed, and Spark receives estimated compressed sizes, usually two to four times smaller. */
     public static final int SIZE_FACTOR = 4;
 
     private static final long serialVersionUID = 2L;
@@ -25,7 +25,7 @@ public final class DirectShuffleHandle<K, V, C> extends BaseShuffleHandle<K, V, 
         this.compression = compression;
     }
 
-    /** Returns what the driver has decided for all map outputs. */
+    /** Returns the driver's decision for all map outputs. */
     public NetworkCompression compression() {
         return compression;
     }

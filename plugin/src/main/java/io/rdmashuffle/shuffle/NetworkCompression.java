@@ -2,11 +2,11 @@
 package io.rdmashuffle.shuffle;
 
 /**
- * Whether all map outputs of a direct shuffle are compressed because most of its bytes will cross a network without
- * one-sided reads. Decided once a shuffle, since adaptive execution compares the lengths of its blocks.
+ * Decision whether all map outputs of a direct shuffle are compressed, because of the network. Decided once a shuffle,
+ * since adaptive execution compares the lengths of its blocks.
  */
 public enum NetworkCompression {
-    /** Bare records, compressed only where memory or disk is short. */
+    /** Uncompressed records, compressed only if memory or disk is short. */
     OFF,
     /** Every map output. */
     ON,

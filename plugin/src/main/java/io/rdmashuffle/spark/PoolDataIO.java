@@ -28,7 +28,7 @@ public final class PoolDataIO implements ShuffleDataIO {
 
     /** A shuffle manager that has a pool. */
     interface Owner {
-        /** Returns where writers put map outputs. */
+        /** Returns the destination of map outputs. */
         ShuffleExecutorComponents executorComponents();
     }
 
@@ -37,7 +37,7 @@ public final class PoolDataIO implements ShuffleDataIO {
         this.conf = conf;
     }
 
-    /** Returns Spark's own driver side: it tells every executor when a shuffle is to be removed. */
+    /** Returns Spark's own driver components, which notify every executor of removed shuffles. */
     @Override
     public ShuffleDriverComponents driver() {
         return new LocalDiskShuffleDriverComponents();
@@ -48,7 +48,7 @@ public final class PoolDataIO implements ShuffleDataIO {
         if (SparkEnv.get().shuffleManager() instanceof Owner owner) {
             return owner.executorComponents();
         }
-        LOG.warn("Ignoring {}: it is left over from an application with the RDMA shuffle; remove it", KEY);
+        LOG.warn("Ignoring {}, set by an earlier application with the RDMA shuffle; remove it", KEY);
         return new LocalDiskShuffleExecutorComponents(conf);
     }
 }

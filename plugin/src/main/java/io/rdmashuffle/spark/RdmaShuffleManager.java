@@ -80,7 +80,7 @@ import scala.reflect.ClassTag$;
 public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO.Owner {
     private static final Logger LOG = LoggerFactory.getLogger(RdmaShuffleManager.class);
 
-    /** How long the end of an application with an event log may wait for its executors' last reports. */
+    /** Longest wait for executors' last reports at the end of an application with an event log. */
     private static final Duration LAST_REPORTS_TIMEOUT = Duration.ofSeconds(2);
 
     private final SparkConf conf;
@@ -112,8 +112,8 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     /**
      * Called by Spark through reflection, once in each process of the application.
      *
-     * @throws IllegalArgumentException if a setting is wrong, or this host cannot hold the pool and it may not shrink;
-     *     says what to change
+     * @throws IllegalArgumentException if a setting is invalid, or this host cannot hold the pool and it must not
+     *     shrink; the message has the remedy
      */
     public RdmaShuffleManager(SparkConf conf, boolean isDriver) {
         this(conf, isDriver, RegistryWire.PLAIN);
@@ -258,7 +258,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     }
 
     @Override
-    @SuppressWarnings("unchecked") // A handle's types are those that its shuffle was registered with.
+    @SuppressWarnings("unchecked") // A handle has the types of its shuffle's registration.
     public <K, V> ShuffleWriter<K, V> getWriter(
             ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
         if (reasonAgainstPool == null) {
@@ -360,7 +360,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
         return new ClusterStatistics(all, members.silent(), members.registryMessages());
     }
 
-    /** Returns why Spark's sort shuffle serves the application; empty where this shuffle does. */
+    /** Returns the reason why Spark's sort shuffle serves the application; empty if it does not. */
     public Optional<String> reasonAgainstPool() {
         return Optional.ofNullable(reasonAgainstPool);
     }
@@ -369,7 +369,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
      * Joins the other executors, if this one has not, and reads from some of them as tasks do; for {@code
      * ClusterDoctor}.
      *
-     * @param executorIds from whom; from none, this only joins
+     * @param executorIds executors to read from; if empty, this only joins
      * @throws InterruptedIOException if the task is killed meanwhile
      */
     public List<PathProbe> probe(List<String> executorIds) throws InterruptedIOException {
@@ -406,7 +406,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
             reports = new DriverReports(
                     context, config, ApplicationSettings.of(config, reasonAgainstPool), this::collectReports);
         } catch (RuntimeException | LinkageError e) {
-            LOG.warn("The RDMA shuffle has no metrics of the driver, no events and no tab in the user interface", e);
+            LOG.warn("Driver metrics, events and the UI tab of the RDMA shuffle are unavailable", e);
         }
     }
 

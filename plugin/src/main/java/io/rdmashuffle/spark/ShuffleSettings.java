@@ -7,7 +7,7 @@ import java.util.Map;
 import org.apache.spark.SparkConf;
 import scala.Tuple2;
 
-/** Reads this plugin's keys from Spark's configuration. */
+/** This plugin's keys in Spark's configuration. */
 public final class ShuffleSettings {
     private ShuffleSettings() {}
 

@@ -28,12 +28,12 @@ final class SortFallback {
         }
     }
 
-    /** Returns why the pool is not used, in words for the user; empty when it is. */
+    /** Returns the reason why the pool is not used, for the user; empty if it is. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config) {
         return reason(conf, config, SparkSupport.of(SortFallback.class.getClassLoader()));
     }
 
-    /** Likewise, with another idea of which Spark will do; for tests. */
+    /** Decides with a given check of Spark's version; for tests. */
     static Optional<String> reason(SparkConf conf, ShuffleConfig config, SparkSupport support) {
         String version = package$.MODULE$.SPARK_VERSION();
         return when(config.get(ShuffleConfig.FABRIC_MODE) == FabricMode.SORT, "spark.shuffle.rdma.fabric.mode=sort")

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * ends the use of the buffer.
  */
 public final class ChunkedOutput {
-    /** Where no whole chunk is free, leases down to this fraction of one are taken. */
+    /** Smallest lease, as a fraction of a chunk, where no whole chunk is free. */
     private static final long MAX_CHUNK_PARTS = 16;
 
     /** Bytes that are copied and checked at once: they stay in a core's cache, and the JVM reaches a safepoint soon. */
@@ -58,7 +58,7 @@ public final class ChunkedOutput {
     /** Bytes that lie anywhere. */
     @FunctionalInterface
     public interface Source {
-        /** Copies so many bytes, from an offset within the source on, to an address. */
+        /** Copies {@code bytes} from an offset of the source to an address. */
         void copyTo(long address, int offset, int length);
     }
 
@@ -73,7 +73,7 @@ public final class ChunkedOutput {
     /** Only while the last lease lies on disk. */
     private @Nullable OutputBuffer buffer;
 
-    /** Where bytes go now: the next part of the last lease, or a buffer before it. */
+    /** Destination of bytes: the next part of the last lease, or a buffer before it. */
     private MemorySlice window = NO_ROOM;
 
     /** The window, for checksums; made when one is asked for. */
@@ -169,7 +169,7 @@ public final class ChunkedOutput {
         windowBytes = null;
     }
 
-    /** Appends what is left of a buffer; what is left afterwards found no room. */
+    /** Appends the remaining bytes of a buffer; bytes that remain afterwards did not fit. */
     public void append(ByteBuffer source) throws InterruptedIOException {
         while (source.hasRemaining() && hasRoom(chunkBytes)) {
             int piece = pieceOf(source.remaining());
@@ -182,7 +182,7 @@ public final class ChunkedOutput {
     /**
      * Appends {@code length} bytes of a channel.
      *
-     * @return false when the pool is full; what was read until then is lost to the channel
+     * @return false if the pool is full; bytes read until then are lost to the channel
      * @throws IOException if the channel ends early
      */
     public boolean append(ReadableByteChannel source, long length) throws IOException {
@@ -203,7 +203,7 @@ public final class ChunkedOutput {
         return true;
     }
 
-    /** Returns what has been appended, in order; valid until more is, or the output ends. */
+    /** Returns the appended bytes, in order; valid until the next append, or the end of the output. */
     public List<StoredSlice> slices() {
         List<StoredSlice> slices = new ArrayList<>(leases.size() + 1);
         for (int i = 0; i < leases.size(); i++) {
@@ -259,7 +259,7 @@ public final class ChunkedOutput {
         }
     }
 
-    /** Gives the leases back. */
+    /** Releases the leases. */
     public void discard() {
         leases.forEach(Lease::close);
         leases.clear();
@@ -290,8 +290,8 @@ public final class ChunkedOutput {
     }
 
     /**
-     * Writes the window to the disk tier if that is where it belongs, and moves it on; false if that fails, after which
-     * the output takes no more.
+     * Writes the window to the disk tier if it belongs there, and advances it; returns false on failure, after which
+     * the output accepts no bytes.
      */
     private boolean flush() {
         OutputBuffer from = buffer;
@@ -307,7 +307,7 @@ public final class ChunkedOutput {
         return true;
     }
 
-    /** Has the window begin there in the last lease. */
+    /** Starts the window at this position of the last lease. */
     private void enter(Lease last, long start) {
         long room = last.lengthBytes() - start;
         windowStart = start;

@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Moves the oldest map outputs from memory to the disk tier, where they stay readable, while the memory is nearly full
- * and another shuffle is being written: that one then finds memory.
+ * Demotion of the oldest map outputs to the disk tier, where they stay readable, while the memory is nearly full and
+ * another shuffle is being written: that one then finds memory.
  *
  * <pre>
  *  output in memory --- copied to disk ---> readers are led to the copy --- grace ---> slot expires, memory is freed
@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
 public final class Demotion {
     private static final Logger LOG = LoggerFactory.getLogger(Demotion.class);
 
-    /** A shuffle of which nothing was written for so long is done, or slow enough to be read from disk. */
+    /** Idle time after which a shuffle is complete, or slow enough to be read from disk. */
     static final Duration QUIET = Duration.ofSeconds(10);
 
     /** So far below the high-water mark demotion goes on, so that it does not begin again at once. */
@@ -56,7 +56,7 @@ public final class Demotion {
         this.grace = grace;
     }
 
-    /** Frees what was demoted before, and demotes as much as is needed now; an interrupt ends that. */
+    /** Frees memory of earlier demotions, and demotes as many outputs as needed; ends on interrupt. */
     public void run() {
         store.freeLeft(grace);
         if (excessAbove(highPercent) <= 0) {
@@ -113,7 +113,7 @@ public final class Demotion {
     private void refused() {
         if (!Thread.currentThread().isInterrupted() && !refusalLogged) {
             refusalLogged = true;
-            LOG.warn("Map outputs stay in the memory of the pool, which is nearly full: the disk tier takes none"
+            LOG.warn("Cannot demote map outputs of the nearly full pool: the disk tier refuses writes"
                     + " (spark.shuffle.rdma.disk.minFree, spark.shuffle.rdma.pool.highWaterMark)");
         }
     }

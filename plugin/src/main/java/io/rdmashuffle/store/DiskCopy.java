@@ -14,8 +14,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Copies a map output to the disk tier, in one piece, with the checksums that its writer made: bytes that are damaged
- * here are damaged there, and readers notice.
+ * Copy of a map output to the disk tier, contiguous, with its writer's checksums: bytes that are damaged here are
+ * damaged there, and readers notice.
  *
  * <p><b>Threading:</b> stateless; an interrupt ends a copy.
  */
@@ -28,8 +28,8 @@ final class DiskCopy {
     /**
      * Copies an output of which the caller holds a reference.
      *
-     * @return null when the disk has no room, fails, or the thread was interrupted; nothing is left then
-     * @throws IOException if the output's index is damaged, or what lies on disk of it cannot be read
+     * @return null if the disk is full or fails, or the thread was interrupted; nothing remains on disk then
+     * @throws IOException if the output's index is damaged, or its bytes on disk cannot be read
      */
     static @Nullable MapOutput of(MapOutput output, TieredPool pool) throws IOException {
         BlockRange all = output.range(0, output.entry().partitions());

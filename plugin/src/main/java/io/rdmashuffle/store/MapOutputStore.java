@@ -21,10 +21,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The map outputs of this executor: which are in the pool, and which went to files.
+ * Map outputs of this executor, in the pool and in files.
  *
- * <p><b>Threading:</b> thread-safe; one lock, held for a few look-ups and stores. Tasks that add an output wait before,
- * while the pool grows to hold its entry; threads that bring outputs of other executors do not.
+ * <p><b>Threading:</b> thread-safe; one lock, held for a few lookups and stores. Tasks that add an output wait first,
+ * while the pool grows for its entry; threads that receive outputs of other executors do not.
  *
  * <p><b>Ownership:</b> owns the outputs that were added. They are freed when their shuffle is removed, and an output of
  * a task that began before the removal is freed at once.
@@ -43,7 +43,7 @@ public final class MapOutputStore implements AutoCloseable {
     private boolean directoryFullLogged;
     private boolean closed;
 
-    /** How often a shuffle has been removed, and when last. */
+    /** Number of removals of a shuffle, and time of the last one. */
     private record Removal(int times, long atNanos) {}
 
     /** Keeps outputs and publishes them in {@code directory}. */
@@ -51,20 +51,20 @@ public final class MapOutputStore implements AutoCloseable {
         this(directory, counters, System::nanoTime);
     }
 
-    /** Likewise, with another clock; for tests. */
+    /** Creates a store with a given clock; for tests. */
     MapOutputStore(MapOutputDirectory directory, ShuffleCounters counters, LongSupplier nanoClock) {
         this.directory = directory;
         this.counters = counters;
         this.nanoClock = nanoClock;
     }
 
-    /** Returns what counts what becomes of outputs, here and where they are read. */
+    /** Returns the counters of outputs, here and at their readers. */
     public ShuffleCounters counters() {
         return counters;
     }
 
     /**
-     * Returns how often a shuffle has been removed. Spark removes a shuffle and writes it again under the same id when
+     * Returns the number of removals of a shuffle. Spark removes a shuffle and writes it again under the same id when
      * {@code spark.sql.classic.shuffleDependency.fileCleanup.enabled} is on, so an id alone does not tell stragglers.
      */
     public synchronized int epoch(int shuffleId) {
@@ -73,7 +73,7 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /**
-     * Takes a complete output over and makes it findable; when this returns, readers may come.
+     * Accepts a complete output and makes it findable; when this returns, readers may come.
      *
      * @param epoch what {@link #epoch} said when the task began to write
      * @throws IOException if the shuffle has been removed since; the output is freed, and success must not be reported
@@ -112,8 +112,8 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /**
-     * Takes over an output that another executor wrote and sent. One of the same id that is here already stays, and the
-     * new one is freed: readers may know where the old one lies.
+     * Assumes ownership of an output that another executor wrote and sent. One of the same id that is here already
+     * stays, and the new one is freed: readers may know where the old one lies.
      *
      * @param epoch what {@link #epoch} said when the output began to arrive
      * @param bornNanos when it was written, on this process's clock
@@ -141,7 +141,8 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /**
-     * Notes that an output that another executor wrote lies in files now; false if its shuffle has been removed since.
+     * Records that an output that another executor wrote lies in files now; false if its shuffle has been removed
+     * since.
      */
     public boolean adoptFile(OutputKey key, int epoch, int partitions, long dataBytes, long bornNanos)
             throws InterruptedException {
@@ -183,13 +184,13 @@ public final class MapOutputStore implements AutoCloseable {
         return find(shuffleId, mapId) != null;
     }
 
-    /** Returns how long ago an output in the pool was written; 0 if it has been removed. */
+    /** Returns the age of an output in the pool; 0 if it has been removed. */
     public synchronized long ageNanos(int shuffleId, long mapId) {
         PooledShuffle.Stored stored = stored(shuffleId, mapId);
         return stored == null ? 0 : nanoClock.getAsLong() - stored.bornNanos();
     }
 
-    /** Notes that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
+    /** Records that an output lies in ordinary shuffle files; one that is not noted is found by asking its owner. */
     public void addFile(OutputKey key, int epoch, int partitions, long dataBytes) throws InterruptedException {
         try (Room room = directory.prepare(key.shuffleId(), WaitPolicy.GROWTH)) {
             synchronized (this) {
@@ -220,8 +221,8 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /**
-     * Returns the shuffles that may give up memory: those of which this executor has written nothing for so long while
-     * it has written another one, the one that was written last at the end.
+     * Returns candidates for demotion: shuffles to which this executor has not written for that time while it has
+     * written another one, most recently written last.
      */
     synchronized List<Integer> resting(Duration quiet) {
         long now = nanoClock.getAsLong();
@@ -290,7 +291,7 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Frees what the shuffle holds here, at once where there is no reader. */
     public void removeShuffle(int shuffleId) {
-        // Not under the lock: what lies on disk is given back by system calls.
+        // Without the lock: disk space is released by system calls.
         withdraw(shuffleId).forEach(MapOutput::close);
     }
 

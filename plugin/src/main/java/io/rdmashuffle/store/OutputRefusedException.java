@@ -3,11 +3,11 @@ package io.rdmashuffle.store;
 
 import java.io.IOException;
 
-/** A map output cannot be written this way, and nothing of it was; another way is to be tried. */
+/** Signals that a map output was refused as a whole; the caller must write it another way. */
 public final class OutputRefusedException extends IOException {
     private static final long serialVersionUID = 1L;
 
-    /** Says why. */
+    /** Creates an exception with a reason. */
     public OutputRefusedException(String message) {
         super(message);
     }

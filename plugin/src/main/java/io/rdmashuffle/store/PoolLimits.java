@@ -7,8 +7,8 @@ import io.rdmashuffle.memory.Purpose;
 import java.util.Optional;
 
 /**
- * Which shuffles the pool is too small for from the outset, and from when on it counts as short. Driver and executors
- * decide alike, each from the configuration.
+ * Limits of the pool for shuffles, and the threshold of shortage. Driver and executors decide alike, each from the
+ * configuration.
  *
  * <p><b>Threading:</b> immutable.
  *
@@ -20,7 +20,7 @@ public record PoolLimits(long capBytes, long regionBytes, int compressAbovePerce
     /** An index that takes more than this part of a region leaves too little for data. */
     private static final long INDEX_SHARE = 4;
 
-    /** Returns why map outputs of so many partitions do not go to the pool; empty when they do. */
+    /** Returns the reason why map outputs with that number of partitions do not use the pool; empty if they do. */
     public Optional<String> reasonAgainst(int partitions) {
         long indexBytes = MapOutputIndex.lengthBytes(partitions, 1);
         long allowed = Math.min(capBytes, regionBytes) / INDEX_SHARE;

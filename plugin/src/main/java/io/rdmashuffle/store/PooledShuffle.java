@@ -31,7 +31,7 @@ final class PooledShuffle {
     /** An output of which there is a copy elsewhere now, and since when readers are led there. */
     private record Left(MapOutput output, long sinceNanos) {}
 
-    /** Takes an output that a task of this executor has written; returns the one of the same map id before it. */
+    /** Accepts an output that a task of this executor has written; returns the one of the same map id before it. */
     @Nullable
     MapOutput put(MapOutput output, long nowNanos) {
         written = true;
@@ -40,7 +40,7 @@ final class PooledShuffle {
         return previous == null ? null : previous.output();
     }
 
-    /** Takes an output that another executor wrote; false if there is one of that map id. */
+    /** Accepts an output that another executor wrote; false if there is one of that map id. */
     boolean adopt(MapOutput output, long bornNanos) {
         return outputs.putIfAbsent(output.entry().mapId(), new Stored(output, bornNanos)) == null;
     }
@@ -76,7 +76,7 @@ final class PooledShuffle {
                 .toList();
     }
 
-    /** Puts a copy in the place of an output; false if that is not here any more. */
+    /** Replaces an output by a copy; false if it is not here any more. */
     boolean replace(MapOutput output, MapOutput copy, long nowNanos) {
         Stored present = outputs.get(output.entry().mapId());
         if (present == null || present.output() != output) {
@@ -87,7 +87,7 @@ final class PooledShuffle {
         return true;
     }
 
-    /** Hands over the outputs that have been left for so long. */
+    /** Removes and returns outputs that were superseded that long ago. */
     List<MapOutput> takeLeft(long nowNanos, long forNanos) {
         List<MapOutput> taken = new ArrayList<>();
         for (Iterator<Left> each = left.iterator(); each.hasNext(); ) {
@@ -105,7 +105,7 @@ final class PooledShuffle {
         return left.stream().mapToLong(each -> each.output().memoryBytes()).sum();
     }
 
-    /** Returns all outputs, those that have been left included. */
+    /** Returns all outputs, superseded ones included. */
     Collection<MapOutput> all() {
         List<MapOutput> all = new ArrayList<>(outputs.size() + left.size());
         outputs.values().forEach(stored -> all.add(stored.output()));

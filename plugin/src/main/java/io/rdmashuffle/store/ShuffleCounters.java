@@ -28,7 +28,7 @@ public final class ShuffleCounters {
         }
     }
 
-    /** Returns all counters as they are now; those that are read off elsewhere are zero. */
+    /** Returns the current values; counters that are measured elsewhere are zero. */
     public Map<ShuffleCounter, Long> snapshot() {
         Map<ShuffleCounter, Long> values = new EnumMap<>(ShuffleCounter.class);
         sums.forEach((counter, sum) -> values.put(counter, sum.sum()));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The map outputs of this executor: how their bytes get into the pool, which of them are there, and what has been
- * counted.
+ * Map outputs of this executor: writing to the pool, the store, and counters.
  *
  * <p>{@link io.rdmashuffle.store.ChunkedOutput} takes the bytes of one output, {@link
  * io.rdmashuffle.store.MapOutputStore} publishes outputs, written here or moved here.

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.Locale;
 
 /**
- * Writes durations and sizes with their units.
+ * Formatting of durations and sizes with their units.
  *
  * <p><b>Threading:</b> stateless.
  */

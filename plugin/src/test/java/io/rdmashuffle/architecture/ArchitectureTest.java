@@ -211,7 +211,7 @@ class ArchitectureTest {
         assertThat(read.ours()).containsExactlyInAnyOrder(ROOT + "memory", ROOT + "fabric");
         assertThat(read.libraries()).containsExactly("SLF4J");
         assertThatThrownBy(() -> MayUse.parse(ROOT + "x", "/** Nothing. */"))
-                .hasMessageContaining("does not say what it may use");
+                .hasMessageContaining("has no sentence \"May use ...\"");
     }
 
     @Test

@@ -12,7 +12,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * What uses what: classes by their outermost class, so that a class and what is nested in it are one.
+ * Graph of dependencies between top-level classes; nested classes belong to their outermost class.
  *
  * <p><b>Threading:</b> immutable once built.
  */

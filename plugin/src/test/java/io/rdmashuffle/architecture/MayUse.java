@@ -64,7 +64,7 @@ record MayUse(Set<String> ours, Set<String> libraries) {
         String text = source.replaceAll("(?m)^\\s*\\*", " ").replaceAll("\\s+", " ");
         Matcher sentence = SENTENCE.matcher(text);
         if (!sentence.find()) {
-            throw new IllegalArgumentException(packageName + ": its package-info does not say what it may use");
+            throw new IllegalArgumentException(packageName + ": its package-info has no sentence \"May use ...\"");
         }
         Set<String> ours = new TreeSet<>();
         Matcher code = CODE.matcher(sentence.group(1));

@@ -190,7 +190,7 @@ class BadConfigurationTest {
         return changed;
     }
 
-    /** Returns why a value alone is refused, null if it is read for what it is. */
+    /** Returns the reason why a single value is refused; null if it is accepted. */
     private static <T extends Comparable<T>> @Nullable String problemOf(ConfigEntry<T> entry, String raw) {
         List<String> problems = new ArrayList<>();
         T value = entry.read(raw, problems::add);

@@ -13,29 +13,23 @@ final class ConfigurationDocument {
             <!-- Generated from io.rdmashuffle.conf.ShuffleConfig. Do not edit; change the entries and run:
                  %s -->
 
-            Every key of the RDMA shuffle with its default, its range and what it does. All start with
-            `spark.shuffle.rdma.` and are set where Spark's own are: `--conf`, `spark-defaults.conf`, `SparkConf`. \
-            They are
-            read once, when the driver and the executors start.
+            For users. All keys start with `spark.shuffle.rdma.` and are set like Spark's: `--conf`,
+            `spark-defaults.conf`, `SparkConf`. They are read once, at the start of driver and executors.
 
-            - **Sizes** are whole numbers with `k`, `m`, `g`, `t` or `p`, powers of 1024; without a suffix they are \
-            bytes.
-            - **Durations** are whole numbers with `us`, `ms`, `s`, `min` (or `m`), `h` or `d`; a bare number is \
-            refused.
-            - Both ends of a range are allowed.
-            - A value outside its range, a value that contradicts another, or a key that does not exist ends the start
-              with one message that lists every problem. Only a default gives way: it is lowered to a smaller value \
-            that was
-              set beside it, where its entry says so.
+            - **Sizes** are integers with `k`, `m`, `g`, `t` or `p`, powers of 1024; without a suffix bytes.
+            - **Durations** are integers with `us`, `ms`, `s`, `min` (or `m`), `h` or `d`; the unit is required.
+            - Ranges include both ends.
+            - An invalid value, contradictory values or an unknown key fail the start with one message that
+              lists every problem. Defaults are lowered to smaller values of other keys, where noted.
 
-            Files to start from are in [`conf/`](../conf): one machine, Ethernet, RoCE, InfiniBand, Kubernetes, YARN.
+            [`conf/`](../conf) has examples for one machine, Ethernet, RoCE, InfiniBand, Kubernetes and YARN.
             """;
     private static final Map<String, String> TITLES = Map.of(
             "fabric", "Paths to the pools of peers",
             "pool", "The pool of registered memory",
             "disk", "The disk tier of the pool",
             "directory", "The directory of map outputs",
-            "direct", "Bare records",
+            "direct", "Direct shuffles",
             "fetch", "Fetching blocks",
             "registry", "The driver's registry of executors",
             "metrics", "Metrics, events and the user interface",

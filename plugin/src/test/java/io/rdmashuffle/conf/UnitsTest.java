@@ -64,9 +64,9 @@ class UnitsTest {
     }
 
     @Test
-    void whatIsWrittenReadsBack() {
+    void roundTrip() {
         long seed = new Random().nextLong();
-        System.out.println("UnitsTest.whatIsWrittenReadsBack seed " + seed);
+        System.out.println("UnitsTest.roundTrip seed " + seed);
         Random random = new Random(seed);
         for (int i = 0; i < 10_000; i++) {
             long number = random.nextLong() >>> (1 + random.nextInt(62));

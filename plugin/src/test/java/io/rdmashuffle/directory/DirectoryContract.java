@@ -101,7 +101,7 @@ abstract class DirectoryContract {
     }
 
     @Test
-    void whatIsPublishedIsFoundAsItWas() throws Exception {
+    void publishedOutputIsFound() throws Exception {
         DirectoryEntry pooled = new DirectoryEntry(42, Place.POOL, 9, 2, 1, 640, 3, 1 << 20, 12345);
         assertThat(directory.publish(SHUFFLE, pooled)).isTrue();
         assertThat(directory.publish(SHUFFLE, file(43))).isTrue();
@@ -113,7 +113,7 @@ abstract class DirectoryContract {
     }
 
     @Test
-    void aSlotHoldsOneShuffleUntilThatIsWithdrawnAndOthersGoElsewhere() throws Exception {
+    void slotHoldsOneShuffleUntilItIsWithdrawn() throws Exception {
         assertThat(directory.publish(SHUFFLE, file(1))).isTrue();
         assertThat(directory.publish(SHUFFLE + SLOTS, file(2))).isTrue();
         assertThat(remote.find(SHUFFLE + SLOTS, 2)).isEqualTo(file(2));
@@ -126,7 +126,7 @@ abstract class DirectoryContract {
     }
 
     @Test
-    void withdrawingFreesTheSegmentsAndForgettingDropsWhatWasRead() throws Exception {
+    void withdrawFreesSegments() throws Exception {
         long before = owner.pool().usage().usedBytes();
         for (int i = 0; i < 300; i++) {
             assertThat(directory.publish(SHUFFLE, file(i))).isTrue();
@@ -141,7 +141,7 @@ abstract class DirectoryContract {
     }
 
     @Test
-    void aShuffleThatIsWrittenAgainIsFoundByReadersThatKnewTheFirst() throws Exception {
+    void rewrittenShuffleIsFoundByEarlierReaders() throws Exception {
         for (int i = 0; i < 5; i++) {
             assertThat(directory.publish(SHUFFLE, file(i))).isTrue();
         }
@@ -164,7 +164,7 @@ abstract class DirectoryContract {
 
     /** Its owner may lose the processor between any two stores. */
     @Test
-    void whatWasWithdrawnStaysSoWhileItsSlotIsWrittenAgain() throws Exception {
+    void withdrawnShuffleStaysSoWhenItsSlotIsReused() throws Exception {
         assertThat(directory.publish(SHUFFLE, file(1))).isTrue();
         Located first = remote.locate(SHUFFLE, 1);
         assertThat(first).isNotNull();
@@ -241,7 +241,7 @@ abstract class DirectoryContract {
     }
 
     @Test
-    void slotsThatChangeHandsNeverShowAnotherShufflesOutputs() throws Exception {
+    void reusedSlotNeverShowsAnotherShuffle() throws Exception {
         AtomicLong rounds = new AtomicLong();
         AtomicLong looks = new AtomicLong();
         CompletableFuture<Void> reading = CompletableFuture.runAsync(() -> {
@@ -437,7 +437,7 @@ abstract class DirectoryContract {
         assertThat(patient.find(SHUFFLE, 1)).isEqualTo(file(1));
     }
 
-    /** Damages memory, with a checksum that fits if {@code seal}; returns what was there. */
+    /** Damages memory, with a matching checksum if {@code seal}; returns the original bytes. */
     private byte[] flipOneBit(MemorySlice victim, boolean seal) {
         byte[] saved = TestPools.bytes(victim);
         byte[] damaged = saved.clone();

@@ -105,7 +105,7 @@ class DirectoryEntryTest {
     }
 
     @Test
-    void onlyWhatLiesInAPoolIsReadableAndOnDiskOnlyByThoseWhoCan() {
+    void poolEntriesAreReadableAndDiskEntriesByCapability() {
         assertThat(entry(Place.POOL).isReadable(false)).isTrue();
         assertThat(entry(Place.POOL).isReadable(true)).isTrue();
         assertThat(entry(Place.DISK).isReadable(false)).isFalse();

@@ -129,13 +129,13 @@ class DirectoryTablesTest {
                 assertThat(again == null || again.isCurrent()).isTrue();
                 assertThat(stale != null && stale.isCurrent()).isFalse();
             }
-            // Of another table, and of a shuffle that has what was the second's slot there.
+            // Of another table, and of a shuffle in the former slot of the second one.
             assertThat(directory.publish(second + 2 * SLOTS, file(4))).isTrue();
             assertThat(watch != null && watch.isCurrent()).isFalse();
         }
     }
 
-    /** What was published before a search began, and is not withdrawn before it ends. */
+    /** Shuffles published before a search, and not withdrawn before its end. */
     private record Published(int shuffleId, long mapId) {
         static final Published NOTHING = new Published(-1, -1);
     }
@@ -144,7 +144,7 @@ class DirectoryTablesTest {
     private final AtomicInteger found = new AtomicInteger();
 
     @Test
-    void whatIsPublishedIsFoundWhileSlotsOfAllTablesChangeHands() throws Exception {
+    void publishedOutputsAreFoundWhileSlotsAreReused() throws Exception {
         long seed = System.nanoTime();
         System.out.println("DirectoryTablesTest seed " + seed);
         Random random = new Random(seed);

@@ -40,7 +40,7 @@ class EntryTableTest {
     }
 
     @Test
-    void whatWasAddedComesBackAsItWasHoweverManyAndInHoweverManySteps() {
+    void entriesRoundTripInAnyNumberOfSteps() {
         Map<Long, DirectoryEntry> model = new HashMap<>();
         EntryTable table = EntryTable.empty();
         for (int step = 0; step < 40; step++) {

@@ -42,7 +42,7 @@ import org.junit.jupiter.api.io.TempDir;
 class IndexReadsTest {
     private static final int SHUFFLE = 4;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
-    /** An index of so many partitions has not quite 64 KiB, of one more it has. */
+    /** Largest number of partitions whose index is smaller than 64 KiB. */
     private static final int LARGEST_KEPT = 5460;
 
     @TempDir(factory = ShmTempDirs.class)
@@ -169,7 +169,7 @@ class IndexReadsTest {
     }
 
     @Test
-    void whatHasNoBytesCostsNoRead() throws Exception {
+    void emptyPartitionsCostNoRead() throws Exception {
         DirectoryEntry empty = DirectoryEntry.empty(1, 3);
         DirectoryEntry file = DirectoryEntry.file(2, 3, 99);
         assertThat(reads.one(wanted(empty, 1, 3)).lengths()).containsExactly(0, 0);
@@ -212,7 +212,7 @@ class IndexReadsTest {
     }
 
     @Test
-    void whatIsPrefetchedIsNotReadAgain() throws Exception {
+    void prefetchedIndexIsNotReadAgain() throws Exception {
         DirectoryEntry first = output(1, 100);
         DirectoryEntry second = output(2, 100);
         List<DirectoryEntry> both = List.of(first, second);

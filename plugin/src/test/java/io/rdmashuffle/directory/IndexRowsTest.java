@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What a remembered index says of some partitions is what the index itself says. */
+/** Tests that cached rows equal those of the index. */
 @Tag("unit")
 @Timeout(60)
 class IndexRowsTest {

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** When a reader looks at a shuffle's slot and entries again, and what it keeps of what it saw. */
+/** Tests of a reader's cache of a shuffle's slot and entries, and of its refresh. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -108,7 +108,7 @@ class KnownShuffleTest {
     }
 
     @Test
-    void whatIsTrustedCostsNoLook() throws Exception {
+    void trustedEntryCostsNoLookup() throws Exception {
         publish(1, 2);
         KnownShuffle shuffle = trusting();
         assertThat(shuffle.trusted(1)).as("nothing was read").isNull();
@@ -124,7 +124,7 @@ class KnownShuffleTest {
     }
 
     @Test
-    void whatIsNotKnownIsLookedForEachTimeAndTheRestReadOnce() throws Exception {
+    void unknownOutputsAreLookedUpEachTime() throws Exception {
         publish(1, 2);
         KnownShuffle shuffle = trusting();
         assertThat(find(shuffle, 3)).isNull();
@@ -192,7 +192,7 @@ class KnownShuffleTest {
         assertThat(shuffle.trusted()).containsExactlyInAnyOrder(file(3), file(4), file(5));
     }
 
-    /** One record that is being written must not keep a task from those that are complete. */
+    /** A record that is being written must not block access to complete ones. */
     @Test
     void completeEntriesBeforeOneThatIsHalfWrittenAreUsed() throws Exception {
         publish(1, 2, 3);

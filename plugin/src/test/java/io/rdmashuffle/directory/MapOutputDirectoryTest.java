@@ -195,7 +195,7 @@ class MapOutputDirectoryTest {
             assertThat(slot(SHUFFLE).getInt(DirectoryLayout.SLOT_ENTRIES)).isEqualTo(64);
         }
         assertThat(directory.publish(SHUFFLE, file(64)))
-                .as("what was not used came back, and is too short")
+                .as("unused bytes were released, and are too few")
                 .isFalse();
     }
 

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is written into an index of any size is read from it, of partitions of any length. */
+/** Tests that indexes of any size return the written partitions of any length. */
 @Tag("unit")
 class MapOutputIndexTest {
     private static final long MAP_ID = 77;
@@ -34,7 +34,7 @@ class MapOutputIndexTest {
 
     @ParameterizedTest
     @CsvSource({"1, 1", "2, 1", "3, 4", "1023, 1", "1024, 2", "1025, 1", "2047, 3", "2048, 1", "100001, 1"})
-    void whatIsWrittenIsRead(int partitions, int extents) throws Exception {
+    void roundTrip(int partitions, int extents) throws Exception {
         // Some of more than 4 GiB, whose offsets need both halves of a long.
         long[] lengths = LongStream.generate(() -> random.nextInt(4) == 0 ? 0 : random.nextLong(6L << 30))
                 .limit(partitions)
@@ -69,7 +69,7 @@ class MapOutputIndexTest {
      * else.
      */
     @Test
-    void aRowOfAnotherPartitionOrMapOutputHasAnotherChecksum() throws Exception {
+    void checksumDependsOnPartitionAndMapOutput() throws Exception {
         int partitions = 5_000;
         int[] checksums = new int[partitions];
         List<MapOutputIndex.Extent> piece = List.of(new MapOutputIndex.Extent(5, 4096, partitions));

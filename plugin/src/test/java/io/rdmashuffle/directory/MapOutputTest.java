@@ -52,13 +52,13 @@ class MapOutputTest {
         assertThat(output.retain()).isTrue();
         output.close();
         output.close();
-        assertThat(output.retain()).as("a reader may lend what it holds").isTrue();
+        assertThat(output.retain()).as("a reader may share its reference").isTrue();
         output.release();
         assertThat(pool.usage().usedBytes()).isPositive();
         output.release();
         assertThat(pool.usage().usedBytes()).isZero();
         assertThatThrownBy(output::release).isInstanceOf(IllegalStateException.class);
-        assertThat(output.retain()).as("nobody holds it any more").isFalse();
+        assertThat(output.retain()).as("no references left").isFalse();
     }
 
     @Test

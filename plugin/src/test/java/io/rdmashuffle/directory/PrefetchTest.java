@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What look-ups need is brought beforehand, from many peers at once. */
+/** Tests of prefetches for lookups, from many peers concurrently. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -159,7 +159,7 @@ class PrefetchTest {
                     .isCompleted();
         }
         network.roundTrip();
-        // A task that knows its map outputs waits for what is under way.
+        // A task that knows its map outputs waits for prefetches in flight.
         List<CompletableFuture<Void>> tasks =
                 remotes.stream().map(this::prefetch).toList();
         network.roundTrip();
@@ -183,7 +183,7 @@ class PrefetchTest {
     }
 
     @Test
-    void whatIsUnderWayIsNotAskedForAgain() throws Exception {
+    void prefetchUnderWayIsNotRepeated() throws Exception {
         RemoteDirectory remote = remote();
         CompletableFuture<Void> first = prefetch(remote);
         CompletableFuture<Void> second = prefetch(remote);
@@ -196,7 +196,7 @@ class PrefetchTest {
         assertKnown(remote);
     }
 
-    /** The thread that ends a prefetch may be the one that a look-up of the same shuffle waits for. */
+    /** A lookup of the same shuffle may wait for the thread that ends a prefetch. */
     @Test
     void aPrefetchDoesNotWaitForALookUp() throws Exception {
         RemoteDirectory remote = remote();

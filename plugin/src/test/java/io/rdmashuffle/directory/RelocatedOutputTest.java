@@ -96,7 +96,7 @@ class RelocatedOutputTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void whatIsFreedHasAnotherGeneration(boolean inPlace) throws Exception {
+    void freedSpaceHasANewGeneration(boolean inPlace) throws Exception {
         with(inPlace, Duration.ZERO, (directory, remote) -> {
             long generation = located(remote, 42).generation();
             directory.relocate(SHUFFLE, ON_DISK);

@@ -60,7 +60,7 @@ class RemoteDirectoryFuzzTest {
         this.inPlace = inPlace;
     }
 
-    /** What is damaged here stays so. */
+    /** Damage here is permanent. */
     private static final Duration WAIT = Duration.ofMillis(2);
 
     @BeforeEach
@@ -210,7 +210,7 @@ class RemoteDirectoryFuzzTest {
         assertThat(reader.pool().usage().leases()).isZero();
     }
 
-    /** Reads as a reducer does; false if there is nothing, fails on bytes that nobody wrote. */
+    /** Reads as a reducer does; returns false if there is nothing, fails on bytes that were never written. */
     private boolean isRead(int map, int start, int end, boolean alone) throws Exception {
         BlockingReads reads = new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), TIMEOUT);
         RemoteDirectory remote = new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20), WAIT);

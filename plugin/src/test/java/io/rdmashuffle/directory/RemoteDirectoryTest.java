@@ -74,7 +74,7 @@ class RemoteDirectoryTest {
     }
 
     @Test
-    void itIsKnownWhetherThePeerCanOnlyBeCopiedFromOnceThatWasTried() throws Exception {
+    void copyOnlyPeerIsKnownAfterTheFirstTry() throws Exception {
         assertThat(remote.isCopied()).as("not tried").isFalse();
         assertThat(remote.isVisible()).isEqualTo(inPlace);
         assertThat(remote.isCopied()).isEqualTo(!inPlace);
@@ -98,7 +98,7 @@ class RemoteDirectoryTest {
     }
 
     @Test
-    void whatWasFoundIsFoundAgainWithoutALookUntilItIsOutdated() throws Exception {
+    void resultsAreCachedUntilTheyAreOutdated() throws Exception {
         long generation = Objects.requireNonNull(remote.locate(SHUFFLE, 1)).generation();
         counting.takeLooks();
         assertThat(remote.find(SHUFFLE, 1)).isEqualTo(FILE);

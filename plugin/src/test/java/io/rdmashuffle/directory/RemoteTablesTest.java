@@ -115,7 +115,7 @@ class RemoteTablesTest {
     }
 
     @Test
-    void whatIsNotThereIsNotFound() throws Exception {
+    void absentShuffleIsNotFound() throws Exception {
         RemoteTables.Search never = tables.find(SHUFFLE);
         assertThat(never.slot()).isNull();
         assertThat(never.torn()).isFalse();
@@ -191,7 +191,7 @@ class RemoteTablesTest {
     }
 
     @Test
-    void whatDoesNotLookLikeTheNextTableIsNone() throws Exception {
+    void malformedNextTableIsIgnored() throws Exception {
         publish(SHUFFLE);
         publish(SECOND);
         byte[] sound = new byte[(int) RECORD];

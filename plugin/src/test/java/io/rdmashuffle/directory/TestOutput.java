@@ -19,8 +19,8 @@ import java.util.zip.CRC32C;
 /**
  * A map output of random bytes, and the bytes themselves as the model.
  *
- * @param output in the pool; whoever takes it closes it
- * @param partitions what it holds
+ * @param output the output in the pool, closed by its user
+ * @param partitions contents of its partitions
  */
 @SuppressWarnings("ArrayRecordComponent")
 public record TestOutput(MapOutput output, byte[][] partitions) {

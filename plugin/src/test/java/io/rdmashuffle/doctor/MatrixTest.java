@@ -10,7 +10,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is printed of pairs of executors, and which exit code follows. */
+/** Tests of the printed pairs of executors, and of the exit code. */
 @Tag("unit")
 class MatrixTest {
     private static final PairReport NEAR =
@@ -66,7 +66,7 @@ class MatrixTest {
     }
 
     @Test
-    void onlyAPairWithoutItsBestPathAndWithoutAReasonIsGivenOne() {
+    void pairWithoutItsBestPathHasOneReason() {
         assertThat(NEAR.withReason("other").reason()).isEmpty();
         assertThat(LOST.withReason("other").reason()).isEqualTo("executor 3 does not offer verbs");
         assertThat(PairReport.of("1", "2", true, PairReport.VERBS, PairReport.SHM, 1, 1, "")

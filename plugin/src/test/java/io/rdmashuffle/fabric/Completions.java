@@ -8,7 +8,7 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Counts how each request ended; the targets of those that succeeded are closed by {@link #await}. */
+/** Counts outcomes of requests; {@link #await} closes the targets of successful ones. */
 public final class Completions implements ReadRequest.Listener {
     private final IdentityHashMap<ReadRequest, Integer> calls = new IdentityHashMap<>();
     private final IdentityHashMap<ReadRequest, ReadFailedException> failures = new IdentityHashMap<>();

@@ -116,7 +116,7 @@ public abstract class FaultContract {
     }
 
     @Test
-    void peerThatStandsStillFailsTheReadAtItsDeadlineAndServesAgainLater() throws Exception {
+    void stoppedPeerTimesOutAndServesAgainLater() throws Exception {
         try (OwnerProcess slow = owner();
                 Peer peer = reader.fabric().connect("slow", slow.address())) {
             slow.signal("STOP");
@@ -127,7 +127,7 @@ public abstract class FaultContract {
     }
 
     @Test
-    void anotherProcessAtTheSameAddressIsNotMistakenForThePeer() throws Exception {
+    void processAtAReusedAddressIsNotThePeer() throws Exception {
         Node owner = node();
         byte[] stale = ofAnotherProcess(owner.fabric().localAddress());
         try (Peer peer = reader.fabric().connect("stale", stale)) {

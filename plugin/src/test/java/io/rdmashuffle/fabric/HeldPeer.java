@@ -73,7 +73,7 @@ public final class HeldPeer {
         letGo(takeHeld(Integer.MAX_VALUE));
     }
 
-    /** Likewise, of the read that was begun first only. */
+    /** Completes only the read that was started first. */
     public void firstRoundTrip() throws InterruptedException {
         letGo(takeHeld(1));
     }

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** A listener that keeps the fabric's threads until they are told to go on. */
+/** Listener that blocks the fabric's threads until they are released. */
 final class Hold implements ReadRequest.Listener {
     private final CountDownLatch entered;
     private final CountDownLatch released = new CountDownLatch(1);

@@ -102,7 +102,7 @@ public final class OwnerProcess implements AutoCloseable {
 
     /** Returns {@value ReadFixture#BYTES} bytes that are always the same. */
     public static byte[] content() {
-        // Without a class of AssertJ: starting the process takes long enough in a virtual machine.
+        // Without AssertJ: the start of the process takes long enough in QEMU.
         byte[] content = new byte[ReadFixture.BYTES];
         new Random(20_261_128).nextBytes(content);
         return content;

@@ -88,7 +88,7 @@ class ReadRateTest {
     }
 
     @Test
-    void whatWasMeasuredLongAgoIsForgotten() {
+    void oldMeasurementsExpire() {
         read(20 * MIB, 20);
         pass(TimeUnit.MINUTES.toMillis(4));
         assertThat(rate.bytesPerSecond(now)).isPositive();

@@ -20,7 +20,7 @@ import java.util.function.Supplier;
 public final class FuzzRun implements AutoCloseable {
     private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
-    /** Room for what has nothing to do with the input: assertions and messages. */
+    /** Allowance for allocations that do not depend on the input: assertions and messages. */
     private static final long ALLOCATED_AT_MOST = 1 << 20;
 
     /** A record of 64 bytes becomes a few small objects. */
@@ -77,7 +77,7 @@ public final class FuzzRun implements AutoCloseable {
      * Tries one case.
      *
      * @param what the input in words, for a failure
-     * @param inputBytes how much the decoder is given, which bounds what it may allocate
+     * @param inputBytes length of the input, which bounds allocations
      */
     public void attempt(Supplier<String> what, long inputBytes, Attempt attempt) {
         tried++;

@@ -126,7 +126,7 @@ public final class Mutations {
         return changed;
     }
 
-    /** Random bytes, at most so many. */
+    /** Returns random bytes, at most {@code maxLength}. */
     public byte[] garbage(int maxLength) {
         byte[] bytes = new byte[random.nextInt(maxLength + 1)];
         random.nextBytes(bytes);

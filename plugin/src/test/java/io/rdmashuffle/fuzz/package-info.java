@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the fuzz tests of all formats share: seeded damage, and a count of what became of it. */
+/** Shared code of fuzz tests: seeded damage, and counts of outcomes. */
 @NullMarked
 package io.rdmashuffle.fuzz;
 

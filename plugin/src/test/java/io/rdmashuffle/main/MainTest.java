@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The commands of the jar, and what they say to a command line that makes no sense. */
+/** Tests of the jar's commands, and of invalid command lines. */
 @Tag("unit")
 @Timeout(60)
 class MainTest {
@@ -51,7 +51,7 @@ class MainTest {
     }
 
     @Test
-    void whatMakesNoSenseIsRefusedWithWhatThereIs(@TempDir Path folder) throws Exception {
+    void unknownArgumentsAreRefusedWithTheValidOnes(@TempDir Path folder) throws Exception {
         assertMisuse("there are: doctor --version --help");
         assertMisuse("unknown command 'check'", "check");
         assertMisuse(
@@ -62,7 +62,7 @@ class MainTest {
         assertMisuse("--conf-file needs a value: FILE", "doctor", "--conf-file");
         assertMisuse("--json has no value", "doctor", "--json=yes");
         assertMisuse("must be KEY=VALUE", "doctor", "--conf", "spark.shuffle.manager");
-        assertMisuse("must be a whole number from 1 to 1024", "doctor", "--executors", "0");
+        assertMisuse("must be an integer from 1 to 1024", "doctor", "--executors", "0");
         assertMisuse(
                 "cannot be read",
                 "doctor",

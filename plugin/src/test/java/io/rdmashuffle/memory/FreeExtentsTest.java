@@ -154,7 +154,7 @@ class FreeExtentsTest {
     }
 
     @Test
-    void whatIsForgottenIsNotTaken() {
+    void droppedExtentIsNotAllocated() {
         free.take(10 * GRANULE, 10 * GRANULE);
         free.clear();
         assertThat(free.fragments()).isZero();
@@ -176,7 +176,7 @@ class FreeExtentsTest {
     }
 
     @Test
-    void whatIsFreeCannotBeReleased() {
+    void doubleReleaseIsRefused() {
         free.take(10 * GRANULE, 10 * GRANULE);
         free.release(2 * GRANULE, GRANULE);
         assertThatThrownBy(() -> free.release(2 * GRANULE, GRANULE)).isInstanceOf(IllegalStateException.class);

@@ -64,9 +64,9 @@ class HostLimitsTest {
                 .hasValueSatisfying(reason -> assertThat(reason).contains("400", "101"));
     }
 
-    /** The virtual machine needs memory beside heap and pool. */
+    /** The JVM needs memory in addition to heap and pool. */
     @Test
-    void aPoolThatTheContainerCannotHoldIsHalfOfWhatItLeaves() {
+    void poolIsHalfOfTheContainersFreeMemory() {
         HostLimits limits = new HostLimits(5000, OptionalLong.of(1500), NONE, 800, 100);
         PoolSettings fitted = limits.fitted(new PoolSettings(Path.of("/dev/shm"), 1000, 500, 1000, false), 1);
         assertThat(fitted.capBytes()).isEqualTo(300);
@@ -78,7 +78,7 @@ class HostLimitsTest {
     }
 
     @Test
-    void aDirectoryThatIsShortIsTakenInPiecesSoThatOthersHaveSome() {
+    void shortDirectoryIsShared() {
         PoolSettings wanted = new PoolSettings(Path.of("/dev/shm"), 1000, 400, 500, false);
         HostLimits limits = new HostLimits(640, NONE, NONE, 0, 0);
         assertThat(limits.fitted(wanted, 8)).isEqualTo(new PoolSettings(wanted.directory(), 1000, 40, 160, false));
@@ -103,7 +103,7 @@ class HostLimitsTest {
     }
 
     @Test
-    void whoMayLockAnythingHasNoLimit() {
+    void ipcLockHasNoLimit() {
         String name = "Name:\tjava\n";
         assertThat(HostLimits.mayLockAnything(name + "CapEff:\t0000000000004000\n"))
                 .isTrue();
@@ -114,7 +114,7 @@ class HostLimitsTest {
         assertThat(HostLimits.mayLockAnything(name + "CapEff:\t000000000000a000\n"))
                 .isFalse();
         assertThat(HostLimits.mayLockAnything("CapPrm:\t0000000000004000\nCapEff:\t0000000000000000\n"))
-                .as("what it may take on is not what it has")
+                .as("the growth limit is not the current size")
                 .isFalse();
         assertThat(HostLimits.mayLockAnything(name)).isFalse();
     }

@@ -4,7 +4,7 @@ package io.rdmashuffle.memory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Another process that creates a region and says how much of it lies in huge pages before anything is written. */
+/** Separate process that creates a region and prints its bytes in huge pages before any write. */
 public final class HugepageRegion {
     private static final long BYTES = 64 << 20;
 

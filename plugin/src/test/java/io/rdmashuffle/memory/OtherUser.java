@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Assumptions;
  * {@code REQUIRE_ROOT=1}.
  */
 public final class OtherUser {
-    /** Nobody. */
+    /** User id without rights, 65534. */
     public static final int UID = 65534;
 
     private static final long SECONDS = 30;

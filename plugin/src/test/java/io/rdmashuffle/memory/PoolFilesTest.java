@@ -82,7 +82,7 @@ class PoolFilesTest {
                 .as("a new pool keeps the files of the other process")
                 .hasSize(8);
         victim.destroyForcibly().waitFor();
-        assertThat(files()).as("nobody has swept yet").hasSize(8);
+        assertThat(files()).as("not swept yet").hasSize(8);
         try (Pool pool = TestPools.create(directory, 1 << 20, 1 << 20)) {
             assertThat(files()).hasSize(5).containsAll(livingFiles);
             assertThat(pool.regions()).hasSize(1);
@@ -291,7 +291,7 @@ class PoolFilesTest {
     }
 
     @Test
-    void aRegionForWhichThereIsNoRoomLeavesNeitherFileNorDescriptor() throws Exception {
+    void failedRegionLeavesNoFileOrDescriptor() throws Exception {
         try (PoolFiles files = PoolFiles.create(directory)) {
             files.createRegion(5, 4096, false).close();
             files.removeRegion(5);
@@ -335,7 +335,7 @@ class PoolFilesTest {
     }
 
     @Test
-    void whatCannotBeOpenedOrRemovedIsSaidAndNotCounted() throws Exception {
+    void inaccessibleFilesAreReportedAndNotCounted() throws Exception {
         Path full = leave();
         Files.createDirectory(full.resolve("1"));
         Files.createFile(full.resolve("1").resolve("file"));

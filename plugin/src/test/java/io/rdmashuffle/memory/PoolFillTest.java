@@ -127,7 +127,7 @@ class PoolFillTest {
         }
     }
 
-    /** So that a task waits for growth in proportion to what is in use. */
+    /** Waits of a task for growth are proportional to the memory in use. */
     @Test
     void poolGrowsByWhatItHasUpToARegion() throws Exception {
         try (Pool memory = pool(40 * GIB, 2 * GIB)) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What those get who wait when others give memory back, or when nothing is to be had any more. */
+/** Tests of waiting reservations when others release memory, or when none is left. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -66,7 +66,7 @@ class PoolReturnsTest {
     }
 
     @Test
-    void aPoolThatCannotGrowHandsOutWhatThereIsIfThatIsEnough() throws Exception {
+    void fullPoolGrantsAPartialLease() throws Exception {
         try (Pool pool = TestPools.create(directory, MIB, MIB)) {
             Lease quarter = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 4);
             Lease rest = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB - MIB / 4);
@@ -81,7 +81,7 @@ class PoolReturnsTest {
     }
 
     @Test
-    void whoWaitsGetsNothingFromAPoolThatRetires() throws Exception {
+    void retiringPoolEndsWaits() throws Exception {
         try (Pool pool = TestPools.create(directory, MIB, MIB);
                 Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB)) {
             CompletableFuture<@Nullable Lease> waiting = waiting(pool, 64, 64);
@@ -109,7 +109,7 @@ class PoolReturnsTest {
     }
 
     @Test
-    void whoWaitsGetsNothingFromAPoolThatCloses() throws Exception {
+    void closingPoolEndsWaits() throws Exception {
         Pool pool = TestPools.create(directory, MIB, MIB);
         Lease all = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
         CompletableFuture<@Nullable Lease> waiting = waiting(pool, 64, 64);
@@ -149,7 +149,7 @@ class PoolReturnsTest {
     }
 
     @Test
-    void whatIsSetAsideIsCountedInEachRegionUntilThereIsEnough() throws Exception {
+    void reserveIsCountedAcrossRegions() throws Exception {
         try (Pool pool = TestPools.create(directory, 3 * MIB, MIB)) {
             pool.setAside(MIB / 4 + 4096, MIB / 32);
             long metadata = MIB / 16;
@@ -202,7 +202,7 @@ class PoolReturnsTest {
         assertThat(region.free(area).freeBytes()).isEqualTo(free + lease.lengthBytes());
     }
 
-    /** Its hosts had no room for it when it was asked for last; now they have at least that of what it gives back. */
+    /** The host had no room at the last attempt; now it has at least the released bytes. */
     @Test
     void aPoolThatGivesRegionsBackMayGrowAgainAtOnce() throws Exception {
         AtomicLong clock = new AtomicLong();

@@ -24,14 +24,14 @@ class PoolSharesTest {
     Path directory;
 
     @Test
-    void whatIsSetAsideIsNotForMapOutputs() throws Exception {
+    void reserveIsNotForMapOutputs() throws Exception {
         try (Pool pool = TestPools.create(directory, 4 * MIB, MIB)) {
             Lease table = TestPools.reserve(pool, Purpose.DIRECTORY, 4096);
             pool.setAside(600 << 10, 0);
             List<Lease> all = TestPools.fill(pool);
             assertThat(pool.usage().capacityBytes()).isEqualTo(4 * MIB);
             assertThat(pool.reserve(Purpose.MAP_OUTPUT, 1, 1, Duration.ZERO)).isNull();
-            // A quarter of each region until there is enough: what is free of the first, the second, the rest.
+            // A quarter of each region until there is enough: of the first, the second, the rest.
             all.add(TestPools.reserve(pool, Purpose.RECEIVE, 255 << 10));
             all.add(TestPools.reserve(pool, Purpose.RECEIVE, 256 << 10));
             all.add(TestPools.reserve(pool, Purpose.RECEIVE, 89 << 10));
@@ -53,7 +53,7 @@ class PoolSharesTest {
     }
 
     @Test
-    void leasesDoNotGrowIntoWhatIsSetAsideAndReadsMayTakeTheRest() throws Exception {
+    void growingLeaseStopsAtTheReserve() throws Exception {
         try (Pool pool = TestPools.create(directory, MIB, MIB)) {
             pool.setAside(MIB, 0);
             Lease output = pool.reserve(Purpose.MAP_OUTPUT, 64, 64, Duration.ZERO);
@@ -88,7 +88,7 @@ class PoolSharesTest {
 
     /** The pool grew to its cap for the rest of a granule, and leased it then. */
     @Test
-    void whatIsSetAsideIsWholeGranulesHoweverOddItsSize() throws Exception {
+    void reserveIsRoundedToGranules() throws Exception {
         try (Pool pool = TestPools.create(directory, 4 * MIB, MIB)) {
             pool.setAside(1001, 101);
             long outputs = MIB - MIB / 16 - 1024 - 128;

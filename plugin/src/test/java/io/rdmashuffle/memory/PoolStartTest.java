@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 class PoolStartTest {
     private static final long MIB = 1 << 20;
     private static final long PAGE = 4096;
-    /** tmpfs refuses at once what is longer than the file system. */
+    /** tmpfs immediately refuses files longer than the file system. */
     private static final long TOO_LONG = 1L << 50;
 
     @TempDir(factory = ShmTempDirs.class)
@@ -60,7 +60,7 @@ class PoolStartTest {
     }
 
     @Test
-    void whatOthersHaveTakenBetweenLookAndAttemptIsDoneWithout() {
+    void startsSmallerWhenOthersTookTheMemory() {
         try (RegionFactory factory = factory(TOO_LONG, 2 * PAGE)) {
             assertLength(factory.create(0, TOO_LONG, PAGE), 2 * PAGE);
         }
@@ -72,14 +72,14 @@ class PoolStartTest {
         }
         try (RegionFactory factory = factory(PAGE)) {
             assertThatThrownBy(() -> factory.create(0, TOO_LONG, 2 * PAGE))
-                    .as("what is left is not worth a region")
+                    .as("the rest is too small for a region")
                     .isInstanceOf(NativeException.class);
         }
         assertThat(directory).isEmptyDirectory();
     }
 
     @Test
-    void asMuchAsIsWorthARegionIsTakenAndHalfIsTriedIfThatIsEnough() {
+    void halvesTheRegionUntilItFits() {
         try (RegionFactory factory = factory(TOO_LONG, 2 * PAGE)) {
             assertLength(factory.create(0, TOO_LONG, 2 * PAGE), 2 * PAGE);
         }
@@ -129,7 +129,7 @@ class PoolStartTest {
         try (Pool pool = Pool.createWhatFits(settings(directory, 4 * MIB), refusing, shortages::add)) {
             assertThat(shortages).singleElement().asString().contains("RLIMIT_MEMLOCK");
             assertThat(pool.usage().capacityBytes()).isEqualTo(2 * MIB);
-            assertThat(pool.usage().capBytes()).as("what it has").isEqualTo(2 * MIB);
+            assertThat(pool.usage().capBytes()).as("actual size").isEqualTo(2 * MIB);
             List<Lease> all = TestPools.fill(pool);
             assertThat(pool.usage().usedBytes()).isEqualTo(2 * MIB);
             all.forEach(Lease::close);
@@ -137,7 +137,7 @@ class PoolStartTest {
     }
 
     @Test
-    void aPoolThatHasNoMemoryRefusesEverythingAndOpensNothing() throws Exception {
+    void poolWithoutMemoryRefusesLeases() throws Exception {
         Path nowhere = directory.resolve("missing");
         assertThatThrownBy(() -> Pool.create(settings(nowhere, MIB), region -> {}))
                 .hasMessageContaining("spark.shuffle.rdma.pool.directory");

@@ -70,7 +70,7 @@ class PoolTest {
     }
 
     @Test
-    void whatIsWrittenIsSeenThroughAnotherMappingOfTheFile() throws Exception {
+    void writesAreVisibleThroughAnotherMapping() throws Exception {
         try (Pool pool = pool(MIB, MIB);
                 Lease lease = reserve(pool, 4096)) {
             lease.memory().putLong(8, 0x1122334455667788L);
@@ -233,7 +233,7 @@ class PoolTest {
     }
 
     @Test
-    void aLeaseLongerThanARegionIsRefusedAtOnceAndLongWishesAreCutToOne() throws Exception {
+    void leaseIsLimitedToARegion() throws Exception {
         try (Pool pool = pool(4 * MIB, MIB)) {
             assertThat(pool.reserve(Purpose.MAP_OUTPUT, MIB + 1, MIB + 1, Duration.ofDays(1)))
                     .isNull();
@@ -249,7 +249,7 @@ class PoolTest {
     }
 
     @Test
-    void aRegionThatCannotBeRegisteredLeavesNothingAndIsTriedAgainByTheNextPool() throws Exception {
+    void failedRegistrationLeavesNothing() throws Exception {
         RegionListener refusing = region -> {
             if (region.id() == 1) {
                 throw new NativeException("ibv_reg_mr(length=1048576)", Errno.ENOMEM.number(), "raise RLIMIT_MEMLOCK");

@@ -94,12 +94,12 @@ class PoolWaitingTest {
         mayEnd.countDown();
         closing.get(30, TimeUnit.SECONDS);
         assertThat(directory)
-                .as("the pool's end waits for what is being created")
+                .as("the pool's end waits for the region being created")
                 .isEmptyDirectory();
     }
 
     @Test
-    void whatComesBackGoesToTheOneThatWaitsLongestForNoMore() throws Exception {
+    void releasedBytesGoToTheLongestWaiting() throws Exception {
         try (Pool pool = TestPools.create(directory, MIB, MIB)) {
             Lease half = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 2);
             Lease quarter = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB / 4);

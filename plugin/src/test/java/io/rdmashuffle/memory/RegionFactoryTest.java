@@ -33,7 +33,7 @@ class RegionFactoryTest {
         return new PoolSettings(directory, capBytes, 0, regionBytes, hugepages);
     }
 
-    /** Writes down what it is told, and whether the file is there then. */
+    /** Records events, and whether the file exists. */
     private final class Listener implements RegionListener {
         private boolean failing;
 
@@ -87,7 +87,7 @@ class RegionFactoryTest {
     }
 
     @Test
-    void whatCannotBeLetGoOfStaysAsItIs() {
+    void regionThatCannotBeReleasedIsKept() {
         Listener listener = new Listener();
         try (RegionFactory factory = new RegionFactory(settings(10 * PAGE, 4 * PAGE, false), listener)) {
             Region region = factory.create(0, PAGE, PAGE);
@@ -100,7 +100,7 @@ class RegionFactoryTest {
     }
 
     @Test
-    void whatCannotBeRegisteredLeavesNothing() throws IOException {
+    void failedRegistrationLeavesNothing() throws IOException {
         Listener listener = new Listener();
         try (RegionFactory factory = new RegionFactory(settings(10 * PAGE, 4 * PAGE, false), listener)) {
             listener.failing = true;

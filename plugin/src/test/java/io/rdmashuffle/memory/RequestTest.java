@@ -18,7 +18,7 @@ class RequestTest {
     }
 
     @Test
-    void asksForWholeGranulesAndAtLeastOne() {
+    void roundsUpToGranules() {
         assertAsksFor(0, 0, 64, 64);
         assertAsksFor(1, 1, 64, 64);
         assertAsksFor(64, 65, 64, 128);

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Regions that are idle are given back, those in use and the initial size are not. */
+/** Tests that idle regions are released, but not regions in use and the initial size. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -38,7 +38,7 @@ class ShrinkingTest {
     private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5);
     private final List<String> told = new ArrayList<>();
 
-    /** Writes down what it is told, and does so before it fails. */
+    /** Records events, also before it fails. */
     private class Listener implements RegionListener {
         @Override
         public void regionAdded(Region region) {
@@ -76,7 +76,7 @@ class ShrinkingTest {
     }
 
     @Test
-    void idleRegionsAreGivenBackDownToTheInitialSizeAndTheirIdsAreNotUsedAgain() throws Exception {
+    void idleRegionsAreReleasedAndTheirIdsNotReused() throws Exception {
         try (Pool pool = pool(2 * MIB, new Listener())) {
             wholeRegions(pool, 4).forEach(Lease::close);
             pass(IDLE.minusNanos(1));
@@ -117,7 +117,7 @@ class ShrinkingTest {
     }
 
     @Test
-    void whatWasSetAsideIsSetAsideAgain() throws Exception {
+    void reserveIsRestored() throws Exception {
         try (Pool pool = pool(0, new Listener())) {
             pool.setAside(MIB / 2, MIB / 8);
             long fillable = TestPools.fillable(pool);
@@ -136,7 +136,7 @@ class ShrinkingTest {
     }
 
     @Test
-    void whoHasARegionMappedKeepsItsBytes() throws Exception {
+    void readersKeepTheirMappings() throws Exception {
         try (Pool pool = pool(0, new Listener())) {
             Lease first = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
             Lease second = TestPools.reserve(pool, Purpose.MAP_OUTPUT, MIB);
@@ -166,7 +166,7 @@ class ShrinkingTest {
     }
 
     @Test
-    void aRegionThatAFabricKeepsIsNotUsedAgainAndEndsGivingBackWithOneWarning() throws Exception {
+    void regionKeptByAFabricIsRetiredWithAWarning() throws Exception {
         RegionListener keeping = new Listener() {
             @Override
             public void regionRemoved(Region region) {

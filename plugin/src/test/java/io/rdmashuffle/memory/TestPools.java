@@ -74,7 +74,7 @@ public final class TestPools {
         return all;
     }
 
-    /** Returns how many bytes can be leased before the pool is full; gives them back. */
+    /** Returns the number of bytes that can be leased before the pool is full; releases them. */
     public static long fillable(Pool pool) throws InterruptedException {
         List<Lease> all = fill(pool);
         long bytes = all.stream().mapToLong(Lease::lengthBytes).sum();

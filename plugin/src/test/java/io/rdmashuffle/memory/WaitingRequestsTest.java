@@ -100,7 +100,7 @@ class WaitingRequestsTest {
     }
 
     @Test
-    void whatIsThereGoesToThoseForWhomItIsEnough() throws Exception {
+    void freeBytesGoToRequestsThatFit() throws Exception {
         Waiter first = start(LONG);
         Waiter second = start(SHORT);
         assertThat(asked(request -> request.equals(SHORT) ? lease : null)).containsExactly(LONG, SHORT);
@@ -112,7 +112,7 @@ class WaitingRequestsTest {
         assertThat(asked(request -> lease)).isEmpty();
     }
 
-    /** It cannot take the lease before the lock is free: what comes back meanwhile is for others. */
+    /** It cannot lease before the lock is free: memory released meanwhile is for others. */
     @Test
     void nobodyIsGivenTwoLeases() throws Exception {
         Waiter waiter = start(SHORT);
@@ -159,7 +159,7 @@ class WaitingRequestsTest {
 
     /** Otherwise the lease would never come back. */
     @Test
-    void whoHasALeaseAlreadyWhenItIsInterruptedKeepsIt() throws Exception {
+    void interruptKeepsAGrantedLease() throws Exception {
         Waiter waiter = start(SHORT);
         locked(() -> {
             waiter.thread().interrupt();
@@ -198,7 +198,7 @@ class WaitingRequestsTest {
     }
 
     @Test
-    void whereNoWorkIsUnderWayNothingIsWaitedFor() {
+    void noWaitWithoutGrowthUnderWay() {
         locked(() -> WorkEnd.await(lock.newCondition(), () -> false));
         assertThat(Thread.interrupted()).isFalse();
     }

@@ -43,7 +43,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is kept of peers, and for how long. */
+/** Tests of the cache of peers, and of its lifetime. */
 @Tag("unit")
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
@@ -100,7 +100,7 @@ class KnownPeersTest {
                 Duration.ofHours(1));
     }
 
-    /** Names a fabric anew and notes what its peers are told. */
+    /** Renames a fabric and records calls of its peers. */
     private Fabric watched(Fabric fabric, String name) {
         return (Fabric) proxy(Fabric.class, (method, arguments) -> {
             Object answer = method.equals("name") ? name : invoke(Fabric.class, fabric, method, arguments);
@@ -231,7 +231,7 @@ class KnownPeersTest {
     }
 
     @Test
-    void whoCannotBeReachedIsNotTriedAgain() {
+    void unreachablePeerIsNotRetried() {
         addresses.remove(PeerPaths.DIRECTORY_ADDRESS);
         assertThat(paths.to("7")).isNull();
         addresses.put(PeerPaths.DIRECTORY_ADDRESS, new byte[] {1, 2, 3});

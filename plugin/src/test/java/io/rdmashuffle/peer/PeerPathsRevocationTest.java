@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What fabrics are told of members that come and go. */
+/** Tests of revocations and admissions in fabrics. */
 @Tag("unit")
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
@@ -86,7 +86,7 @@ class PeerPathsRevocationTest {
     }
 
     @Test
-    void memberThatIsReplacedIsRevokedBeforeTheNextIsAdmitted() {
+    void replacedMemberIsRevokedBeforeAdmission() {
         paths.changed(member(Map.of("verbs", "old")), member(Map.of("verbs", "new", "other", "b")));
         assertThat(told).containsExactly("revoke verbs old", "admit verbs new", "admit other b");
     }

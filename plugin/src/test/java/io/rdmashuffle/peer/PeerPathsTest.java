@@ -172,7 +172,7 @@ class PeerPathsTest {
 
     /** As where a name server does not answer for a moment. */
     @Test
-    void aPeerThatNoFabricReachesIsLookedForLessAndLessOftenUntilOneDoes() throws Exception {
+    void unreachablePeerIsRetriedWithBackOff() throws Exception {
         AtomicBoolean isDown = new AtomicBoolean(true);
         AtomicLong now = new AtomicLong(Long.MAX_VALUE - 7);
         try (PeerPaths paths = pathsOf(List.of(unlessDown(isDown)), Duration.ofSeconds(30), now::get)) {
@@ -313,7 +313,7 @@ class PeerPathsTest {
 
     /** Every task that looks for a path gets the same answer, whose length does not grow. */
     @Test
-    void aPeerThatNoFabricReachesIsNotLookedForAgainAndAgain() throws Exception {
+    void unreachablePeerIsNotRetriedAtOnce() throws Exception {
         try (PeerPaths paths = pathsOfTwoFabrics(Duration.ofHours(1))) {
             for (int i = 0; i < 2; i++) {
                 paths.failed(Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.TIMED_OUT, "lost"));
@@ -364,7 +364,7 @@ class PeerPathsTest {
 
     /** As one that reads metrics must not. */
     @Test
-    void whoCountsRegionsDoesNotWaitForTheDriver() throws Exception {
+    void countingRegionsDoesNotWaitForTheDriver() throws Exception {
         CountDownLatch asking = new CountDownLatch(1);
         CountDownLatch answer = new CountDownLatch(1);
         MemberLookup slow = executorId -> {

@@ -95,7 +95,7 @@ class AgentAnswersTest {
             assertThat(lines.all()).singleElement().asString().contains("it was here before");
         }
         assertThat(asked).hasSize(1);
-        assertThat(agent.repair()).as("nothing can be mended").isTrue();
+        assertThat(agent.repair()).as("nothing to repair").isTrue();
         assertThat(agent.snapshotFor(0)).isInstanceOf(SnapshotBehind.class);
         answerWith(new Snapshot(3, List.of(SELF)));
         assertThat(agent.announce(member("1", 1, 5))).as("other addresses").isTrue();
@@ -114,7 +114,7 @@ class AgentAnswersTest {
 
     /** The driver has another member in mind: the next announcement is for the new one. */
     @Test
-    void anAnswerToAnEarlierAnnouncementDoesNotCountForALaterOne() {
+    void answerOfAnEarlierAnnouncementIsIgnored() {
         Member moved = member("1", 1, 9);
         RegistryAgent[] late = new RegistryAgent[1];
         boolean[] nested = new boolean[1];
@@ -146,7 +146,7 @@ class AgentAnswersTest {
     }
 
     @Test
-    void whoIsWelcomedAsksForTheMembers() {
+    void welcomedMemberFetchesASnapshot() {
         answerWith(new Welcome(4, List.of()), new Snapshot(4, List.of(SELF, OTHER)));
         assertThat(agent.announce(SELF)).isTrue();
         assertThat(asked).containsExactly(new Announce(SELF), new SnapshotRequest());
@@ -202,7 +202,7 @@ class AgentAnswersTest {
     }
 
     @Test
-    void whatTheDriverSaysAboutShufflesShowsWhatWasMissed() {
+    void driversShuffleStateRevealsMissedRemovals() {
         announced(7, SELF);
         answerWith(new ShufflesGone(8, Set.of()), new Snapshot(8, List.of(SELF, OTHER)));
         assertThat(agent.removedShuffles(Set.of())).isEmpty();
@@ -212,7 +212,7 @@ class AgentAnswersTest {
     }
 
     @Test
-    void whoIsNotAnnouncedAsksOnlyAboutShufflesThatItHas() {
+    void unannouncedMemberQueriesItsOwnShuffles() {
         assertThat(agent.removedShuffles(Set.of())).isEmpty();
         assertThat(asked).isEmpty();
         answerWith(new ShufflesGone(0, Set.of(1)));
@@ -250,7 +250,7 @@ class AgentAnswersTest {
     }
 
     @Test
-    void whatIsHeldBackIsBoundedAndReleasedOnce() {
+    void deferredMessagesAreBounded() {
         RelayDuties duties = new RelayDuties("1", TestMembers.NO_PEERS);
         assertThat(duties.release()).isEmpty();
         List<RegistryMessage.Relay> relays = new ArrayList<>();

@@ -44,7 +44,7 @@ class DriverLinkTest {
         return ANSWER;
     }
 
-    /** Asks after so many milliseconds; returns whether the driver was asked. */
+    /** Sends a request after {@code millis}; returns whether the driver received it. */
     private boolean isAskedAfter(long millis) {
         clock.addAndGet(Duration.ofMillis(millis).toNanos());
         int before = asked.size();
@@ -121,7 +121,7 @@ class DriverLinkTest {
     }
 
     @Test
-    void itIsSaidOnceThatTheDriverIsSilentAndThatItAnswersAgain() {
+    void silentDriverIsLoggedOnceAndItsReturnToo() {
         try (LoggedLines lines = LoggedLines.of(DriverLink.class, Level.INFO)) {
             assertThat(isAskedAfter(0)).isTrue();
             assertThat(lines.all()).isEmpty();

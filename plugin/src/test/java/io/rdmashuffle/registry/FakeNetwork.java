@@ -57,8 +57,8 @@ final class FakeNetwork {
     }
 
     /**
-     * One executor; what is pushed to it is delivered at once unless {@link #held} keeps it, {@link #broken} throws or
-     * {@link #loses} is set.
+     * Executor that receives pushes at once unless {@link #held} keeps them, {@link #broken} throws or {@link #loses}
+     * is set.
      */
     final class Executor implements MembershipListener, MemberChannel, PeerChannel {
         final RegistryAgent agent;
@@ -87,7 +87,7 @@ final class FakeNetwork {
             return this;
         }
 
-        /** Delivers what was held, in this order of positions; a position may be left out or repeated. */
+        /** Delivers held messages in this order of positions; a position may be omitted or repeated. */
         void release(int... positions) {
             List<MembershipUpdate> updates = new ArrayList<>(held);
             held.clear();

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Listeners hear of every change, whatever another one makes of it. */
+/** Tests that listeners receive every change, whatever another one does. */
 @Tag("unit")
 class MembershipEventsTest {
     private final MembershipEvents events = new MembershipEvents();

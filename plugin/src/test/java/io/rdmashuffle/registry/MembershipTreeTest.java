@@ -78,7 +78,7 @@ class MembershipTreeTest {
     }
 
     @Test
-    void memberThatCannotBeReachedDoesNotKeepOthersFromHearing() {
+    void unreachableMemberDoesNotBlockOthers() {
         List<FakeNetwork.Executor> dead = List.of(busiest(), executors.get(3), executors.get(50));
         dead.forEach(each -> each.broken = true);
         for (int i = EXECUTORS; i < EXECUTORS + 8; i++) {

@@ -63,7 +63,7 @@ class MembershipViewTest {
     }
 
     @Test
-    void gapsAreGivenUpAfterAWhileAndOnlyASnapshotRepairsThem() {
+    void oldGapsNeedASnapshot() {
         view.apply(new Snapshot(1, List.of()));
         for (int i = 0; i <= MembershipView.MAX_AHEAD; i++) {
             view.apply(added(3 + i, member("" + i, i)));
@@ -80,7 +80,7 @@ class MembershipViewTest {
 
     /** The driver registers at once and sends later, so an answer of version v may hold a part of v + 1. */
     @Test
-    void answerThatIsAheadOfItsVersionIsHarmlessWheneverItArrives() {
+    void answerAheadOfItsVersionIsHarmless() {
         List<Consumer<MembershipView>> messages = List.of(
                 to -> to.apply(new MembershipUpdate(1, List.of(member("1", 1), member("2", 2)), List.of())),
                 to -> to.apply(new MembershipUpdate(2, List.of(member("1", 3)), List.of("2"))),
@@ -128,7 +128,7 @@ class MembershipViewTest {
     }
 
     @Test
-    void versionThatIsRequiredMakesTheViewStaleUntilItIsThere() {
+    void requiredVersionMakesTheViewStale() {
         view.apply(new Snapshot(3, List.of(member("1", 1))));
         view.require(3);
         assertThat(view.isStale()).isFalse();

@@ -132,7 +132,7 @@ class RegistryAgentTest {
     }
 
     @Test
-    void lostPushMakesTheViewStaleUntilAMissFetchesASnapshot() {
+    void lostPushIsRepairedByASnapshot() {
         FakeNetwork.Executor first = network.executor("1").announce(1);
         network.executor("2").announce(2);
         first.hold = true;

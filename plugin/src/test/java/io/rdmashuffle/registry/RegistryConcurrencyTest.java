@@ -80,7 +80,7 @@ class RegistryConcurrencyTest {
         Random random = new Random(seed);
         for (FakeNetwork.Executor reader : readers) {
             deliverBadly(reader, random);
-            reader.agent.lookup("nobody");
+            reader.agent.lookup("unknown");
             if (reader.agent.isStale()) {
                 reader.agent.ensureAnnounced();
             }
@@ -152,7 +152,7 @@ class RegistryConcurrencyTest {
         reader.release(positions.stream().mapToInt(Integer::intValue).toArray());
     }
 
-    /** Plays what a listener heard and fails where it does not follow from what it heard before. */
+    /** Replays a listener's changes and fails on a change that contradicts earlier ones. */
     private static List<String> replayed(List<String> heard) {
         List<String> present = new ArrayList<>();
         for (String change : heard) {

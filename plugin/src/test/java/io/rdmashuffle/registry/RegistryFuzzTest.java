@@ -95,7 +95,7 @@ class RegistryFuzzTest {
     }
 
     @Test
-    void everyDamagedMessageWithAChecksumThatFitsIsRefusedOrHarmless() {
+    void damagedMessageIsRefusedOrHarmless() {
         try (FuzzRun run = new FuzzRun("registry message, sealed", RegistryCodecException.class)) {
             Mutations mutations = new Mutations(run.random());
             for (RegistryMessage message : MESSAGES) {

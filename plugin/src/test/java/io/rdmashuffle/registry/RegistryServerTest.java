@@ -35,7 +35,7 @@ class RegistryServerTest {
             new RegistryServer(shuffleId -> true, flushesWanted::incrementAndGet, 5, clockNanos::get);
     private final List<RegistryMessage> pushedToFirst = new ArrayList<>();
 
-    /** Announces and sends what has changed. */
+    /** Announces a member and flushes changes. */
     private @Nullable RegistryMessage announce(Member member) {
         RegistryMessage answer = announceOnly(member);
         driver.flush();
@@ -49,7 +49,7 @@ class RegistryServerTest {
     }
 
     @Test
-    void announcementIsAnsweredWithEverybodyAndPushedToTheOthers() {
+    void announcementIsAnsweredAndPushed() {
         assertThat(announce(member("1", 1))).isEqualTo(new Snapshot(0, List.of(member("1", 1))));
         assertThat(announce(member("2", 2))).isEqualTo(new Snapshot(1, List.of(member("1", 1), member("2", 2))));
 
@@ -142,7 +142,7 @@ class RegistryServerTest {
     }
 
     @Test
-    void memberThatCannotBeReachedDoesNotKeepOthersFromHearing() {
+    void unreachableMemberDoesNotBlockOthers() {
         driver.handle(new Announce(member("9", 9)), m -> {
             throw new IllegalStateException("gone");
         });
@@ -161,7 +161,7 @@ class RegistryServerTest {
         announceOnly(member("2", 2));
         announceOnly(member("3", 3));
         assertThat(announceOnly(member("4", 4, 1)))
-                .as("what is registered now, at the version before")
+                .as("the current members, with the previous version")
                 .isEqualTo(new Snapshot(1, List.of(member("1", 1), member("2", 2), member("3", 3), member("4", 4, 1))));
         announceOnly(member("4", 4, 2));
         driver.memberRemoved("3");

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** To whom one member hands an update, and to whom instead of those that cannot be reached. */
+/** Tests of the recipients of an update, and of replacements of unreachable ones. */
 @Tag("unit")
 @Timeout(60)
 class RelayFanoutTest {
@@ -27,7 +27,7 @@ class RelayFanoutTest {
     private final Set<String> unreachable = new HashSet<>();
     private final List<String> tried = new ArrayList<>();
     private final List<Relay> taken = new ArrayList<>();
-    /** So many messages fail, whomever they are for. */
+    /** Number of messages that fail, to any recipient. */
     private int failuresLeft;
 
     private RelayFanout fanout(long version, List<Member> added) {
@@ -76,7 +76,7 @@ class RelayFanoutTest {
     }
 
     @Test
-    void whoIsTriedFirstGoesRoundWithTheVersion() {
+    void firstTargetRotatesWithTheVersion() {
         List<Member> all = members(MEMBERS);
         Set<List<String>> choices = new HashSet<>();
         for (int version = 0; version < 8; version++) {
@@ -88,7 +88,7 @@ class RelayFanoutTest {
     }
 
     @Test
-    void anotherMemberOfThePartTakesItForOneThatCannotBeReached() {
+    void anotherMemberReplacesAnUnreachableOne() {
         List<Member> all = members(MEMBERS);
         spread(1, all);
         List<String> first = List.copyOf(tried);
@@ -103,7 +103,7 @@ class RelayFanoutTest {
                 .isEqualTo(whole.stream().map(Relay::range).toList());
     }
 
-    /** Where three are gone, many may be: the rest is divided, and those who live hear of it sooner. */
+    /** If three are unreachable, many may be: the rest is divided, and live members receive the update sooner. */
     @Test
     void afterThreeFailuresThePartIsDivided() {
         List<Member> all = members(40);
@@ -135,7 +135,7 @@ class RelayFanoutTest {
     }
 
     @Test
-    void whereNobodyCanBeReachedItIsGivenUp() {
+    void unreachablePartIsAbandoned() {
         List<Member> all = members(MEMBERS);
         unreachable.addAll(ids(all));
         try (LoggedLines lines = LoggedLines.of(RelayFanout.class)) {

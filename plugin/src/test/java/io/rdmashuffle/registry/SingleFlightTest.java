@@ -53,7 +53,7 @@ class SingleFlightTest {
     }
 
     @Test
-    void whoWantsTheSameWaitsForItAndDoesNotDoItAgain() throws Exception {
+    void concurrentCallersShareOneResult() throws Exception {
         CompletableFuture<Void> first = working();
         CompletableFuture<Boolean> second = new CompletableFuture<>();
         Thread waiter = new Thread(() -> {

@@ -16,9 +16,9 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
 /**
- * A Spark application with the plugin that is its own only executor.
+ * Local Spark application with the plugin.
  *
- * <p><b>Threading:</b> one at a time in a virtual machine. <b>Ownership:</b> closing stops the application.
+ * <p><b>Threading:</b> one at a time per JVM. <b>Ownership:</b> closing stops the application.
  */
 public final class LocalApplication implements AutoCloseable {
     private static final Duration TIMEOUT = Duration.ofSeconds(20);

@@ -215,7 +215,7 @@ class ShuffleInOneProcessTest {
     /** The pool takes nothing of a map output whose records were spilled, and files take all of it. */
     @ParameterizedTest
     @ValueSource(ints = {1, PARTITIONS})
-    void spilledRecordsThatThePoolRefusesComeToTheirKeysOnce(int partitions) throws Exception {
+    void refusedSpillsReachTheirKeysOnce(int partitions) throws Exception {
         List<Tuple2<Integer, byte[]>> records = records(12_000, 1_000);
         Map<String, String> conf = new HashMap<>(Way.DIRECT_IN_FILES.conf);
         conf.put("spark.shuffle.compress", "false");

@@ -37,7 +37,7 @@ class SortFallbackTest {
     }
 
     @Test
-    void whatIsOlderThan35IsNotTried() {
+    void versionsBefore35AreNotTried() {
         assertThat(List.of("2.4.8", "3.4.4", "3.4.1-amzn-0", "3.0.3")).allMatch(SortFallback::isTooOld);
         assertThat(List.of("3.5.9", "3.5.1-amzn-2", "4.0.4", "4.2.0", "10.0.0", "of a vendor"))
                 .noneMatch(SortFallback::isTooOld);

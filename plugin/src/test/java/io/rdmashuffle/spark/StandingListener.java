@@ -12,8 +12,7 @@ import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 
 /**
- * A listener of the user's that stands still at the first event of an executor: Spark keeps back, and at last drops,
- * events for all that are in one queue with it.
+ * User's listener that blocks at the first event of an executor: Spark delays, and finally drops, events of its queue.
  */
 public final class StandingListener extends SparkListener implements AutoCloseable {
     private final CountDownLatch stands = new CountDownLatch(1);

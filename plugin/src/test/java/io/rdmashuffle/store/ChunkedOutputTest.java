@@ -106,7 +106,7 @@ class ChunkedOutputTest {
         return done;
     }
 
-    /** The checksum is that of what was taken, however many windows that went through. */
+    /** The checksum covers accepted bytes, over any number of windows. */
     private static int appendFromAnywhere(ChunkedOutput output, byte[] content, int offset, int length)
             throws Exception {
         CRC32C crc = new CRC32C();
@@ -168,7 +168,7 @@ class ChunkedOutputTest {
     }
 
     @Test
-    void whatFitsStaysInMemory() throws Exception {
+    void smallOutputStaysInMemory() throws Exception {
         byte[] content = content(100_000);
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, content.length, false);
         assertThat(append(output, content)).isEqualTo(content.length);
@@ -178,7 +178,7 @@ class ChunkedOutputTest {
         }
     }
 
-    /** A pool may have regions of any length; on a disk, what is not written takes no memory. */
+    /** A pool may have regions of any length; unwritten parts of a file use no memory. */
     @Test
     void aLeaseMayBeLongerThanAByteBuffer() throws Exception {
         long bytes = (2L << 30) + (1 << 20);
@@ -205,7 +205,7 @@ class ChunkedOutputTest {
     }
 
     @Test
-    void whatOutgrowsMemoryGoesOnOnDiskWithoutBeingWrittenAgain() throws Exception {
+    void spillsToDiskWithoutRewriting() throws Exception {
         byte[] content = content(3 << 20);
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
         assertThat(append(output, content)).isEqualTo(content.length);
@@ -222,7 +222,7 @@ class ChunkedOutputTest {
 
     /** Memory comes back while an output is written: another shuffle is removed, or has moved to disk. */
     @Test
-    void whatBeginsOnDiskGoesOnInMemoryThatHasComeBackAndOnDiskAgain() throws Exception {
+    void alternatesBetweenDiskAndMemory() throws Exception {
         List<Lease> full = TestPools.fill(memory);
         byte[] content = content(600_000);
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
@@ -242,7 +242,7 @@ class ChunkedOutputTest {
     }
 
     @Test
-    void whatBeginsOnDiskMayEndInMemory() throws Exception {
+    void outputFromDiskMayEndInMemory() throws Exception {
         List<Lease> full = TestPools.fill(memory);
         byte[] content = content(60_000);
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
@@ -354,7 +354,7 @@ class ChunkedOutputTest {
 
     /** Writes beyond the process's limit of file sizes fail with EFBIG, as those to a broken disk do with EIO. */
     @Test
-    void aWriteThatFailsEndsTheOutputAndLosesNoByteThatWasTaken() throws Exception {
+    void failedWriteEndsTheOutput() throws Exception {
         Lease before = Objects.requireNonNull(tier.reserve(Purpose.MAP_OUTPUT, 64 << 20, 64 << 20));
         byte[] content = content(600_000);
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 2 << 20, false);
@@ -445,7 +445,7 @@ class ChunkedOutputTest {
 
     /** What its last lease was cut by may be another's at once. */
     @Test
-    void anOutputWhoseIndexFindsNoRoomWritesNoMoreWhereItsLeaseWasCut() throws Exception {
+    void noWritesAfterTheIndexFails() throws Exception {
         pool = TieredPool.of(memory);
         byte[] content = content((int) (MEMORY_BYTES - CHUNK_BYTES / 2));
         ChunkedOutput output = new ChunkedOutput(pool, CHUNK_BYTES, 0, false);
@@ -455,7 +455,7 @@ class ChunkedOutputTest {
                 .as("its index takes more than is left")
                 .isNull();
         List<Lease> others = TestPools.fill(memory);
-        assertThat(others).as("what was cut off").isNotEmpty();
+        assertThat(others).as("released bytes").isNotEmpty();
         assertThat(append(output, content(10_000))).isZero();
         assertThat(bytes(output.slices())).isEqualTo(content);
         others.forEach(Lease::close);

@@ -130,7 +130,7 @@ class DemotionTest {
     }
 
     @Test
-    void theOldestGoToDiskAndStayReadableAndTheirMemoryIsFreeAfterTheGrace() throws Exception {
+    void oldestOutputsAreDemoted() throws Exception {
         fill();
         long used = memory.usage().usedBytes();
         Demotion demotion = demotion();
@@ -184,7 +184,7 @@ class DemotionTest {
 
     /** Indexes, reads and staging have areas of their own, which map outputs cannot take. */
     @Test
-    void whatOthersTakeDoesNotCount() throws Exception {
+    void memoryOfOthersDoesNotCount() throws Exception {
         memory.setAside(CAP_BYTES / 8, CAP_BYTES / 16);
         for (int shuffleId = 1; shuffleId <= 6; shuffleId++) {
             pass(Duration.ofSeconds(11));
@@ -232,7 +232,7 @@ class DemotionTest {
     }
 
     @Test
-    void whoReadsInThisExecutorKeepsTheMemory() throws Exception {
+    void localReadersKeepTheMemory() throws Exception {
         fill();
         MapOutput reading = Objects.requireNonNull(store.acquire(1, 1));
         demotion().run();
@@ -268,7 +268,7 @@ class DemotionTest {
     }
 
     @Test
-    void whatLiesInBothTiersMovesWholly() throws Exception {
+    void outputInBothTiersMovesCompletely() throws Exception {
         fill();
         List<Lease> rest = TestPools.fill(memory);
         rest.remove(0).close();
@@ -335,7 +335,7 @@ class DemotionTest {
         assertThat(store.leftBytes()).isBetween(300_000L, 310_000L);
     }
 
-    /** What is damaged stays where it is, for its readers to notice. */
+    /** Damaged outputs stay in place, for readers to detect. */
     @Test
     void anOutputWhoseIndexIsDamagedIsPassedOver() throws Exception {
         fill();
@@ -352,7 +352,7 @@ class DemotionTest {
     }
 
     @Test
-    void whatIsLongerThanOneWriteIsCopiedWhole() throws Exception {
+    void longOutputIsCopiedCompletely() throws Exception {
         try (Pool large = TestPools.create(directory, 32 << 20, 32 << 20)) {
             TieredPool tiers = new TieredPool(large, pool.disk());
             byte[] content = new byte[19 << 20];

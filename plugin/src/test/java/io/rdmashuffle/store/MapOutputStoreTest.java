@@ -80,7 +80,7 @@ class MapOutputStoreTest {
     }
 
     @Test
-    void anOutputOfATaskThatBeganBeforeTheRemovalIsFreedAndNoSuccess() throws Exception {
+    void lateOutputOfARemovedShuffleIsFreed() throws Exception {
         int epoch = store.epoch(1);
         MapOutput late = output(10);
         store.removeShuffle(1);
@@ -103,7 +103,7 @@ class MapOutputStoreTest {
     }
 
     @Test
-    void whatComesAfterCloseIsFreedAtOnce() throws Exception {
+    void outputAfterCloseIsFreed() throws Exception {
         MapOutput late = output(10);
         store.close();
         assertThatThrownBy(() -> store.add(1, 0, late)).isInstanceOf(IOException.class);
@@ -114,7 +114,7 @@ class MapOutputStoreTest {
     /** The entry of a first output needs memory for which the pool has to grow; others are looked up meanwhile. */
     @Test
     void theStoreIsNotLockedWhileThePoolGrows() throws Exception {
-        // Growth is waited for no longer than a second: on a machine that stands still for one, it is not seen at once.
+        // Waits for growth are limited to a second: on a machine that stalls that long, growth is not seen at once.
         boolean seen = false;
         for (int attempt = 0; attempt < 10 && !seen; attempt++) {
             seen = isLookedUpWhileAnOutputWaitsForGrowth();

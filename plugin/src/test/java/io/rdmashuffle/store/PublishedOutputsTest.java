@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What peers find of this executor's outputs, written here or taken over, and what is counted and kept of them. */
+/** Tests of published outputs, written here or migrated, and of their counters and lifetime. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -94,7 +94,7 @@ class PublishedOutputsTest {
     }
 
     @Test
-    void whatATaskWritesIsFoundAndCounted() throws Exception {
+    void writtenOutputIsFoundAndCounted() throws Exception {
         MapOutput written = output(10);
         store.add(SHUFFLE, 0, written);
         store.addFile(new OutputKey(SHUFFLE, 11), 0, 4, 99);
@@ -108,7 +108,7 @@ class PublishedOutputsTest {
     }
 
     @Test
-    void aFileOfATaskThatBeganBeforeTheRemovalIsNeitherFoundNorCounted() throws Exception {
+    void lateFileOfARemovedShuffleIsIgnored() throws Exception {
         store.removeShuffle(SHUFFLE);
         store.addFile(new OutputKey(SHUFFLE, 11), 0, 4, 99);
         assertThat(found(11)).isNull();
@@ -116,7 +116,7 @@ class PublishedOutputsTest {
     }
 
     @Test
-    void whatIsTakenOverIsFoundAndCounted() throws Exception {
+    void migratedOutputIsFoundAndCounted() throws Exception {
         MapOutput adopted = output(10);
         assertThat(store.adopt(SHUFFLE, 0, adopted, clock.get() - 7)).isTrue();
         assertThat(store.adoptFile(new OutputKey(SHUFFLE, 11), 0, 4, 99, clock.get() - 7))
@@ -131,7 +131,7 @@ class PublishedOutputsTest {
 
     /** Readers may know where the first one lies. */
     @Test
-    void aSecondCopyOfWhatWasTakenOverIsFreedAndTheFirstStays() throws Exception {
+    void secondCopyOfAMigratedOutputIsFreed() throws Exception {
         MapOutput first = output(10);
         store.adopt(SHUFFLE, 0, first, clock.get());
         long used = usedBytes();
@@ -142,7 +142,7 @@ class PublishedOutputsTest {
     }
 
     @Test
-    void whatArrivesForARemovedShuffleIsRefusedAndFreed() throws Exception {
+    void outputForARemovedShuffleIsRefused() throws Exception {
         store.removeShuffle(SHUFFLE);
         assertThat(store.adopt(SHUFFLE, 0, output(10), clock.get())).isFalse();
         assertThat(store.adoptFile(new OutputKey(SHUFFLE, 11), 0, 4, 99, clock.get()))
@@ -155,7 +155,7 @@ class PublishedOutputsTest {
 
     /** It began to arrive after the removal, from an executor that has not heard of that. */
     @Test
-    void whatWasWrittenBeforeTheRemovalIsOfTheShuffleThatIsGone() throws Exception {
+    void earlierOutputBelongsToTheRemovedShuffle() throws Exception {
         store.removeShuffle(SHUFFLE);
         long removed = clock.get();
         int epoch = store.epoch(SHUFFLE);
@@ -179,7 +179,7 @@ class PublishedOutputsTest {
     }
 
     @Test
-    void removalsAreCountedAndTheOldestOfTenThousandAreForgotten() {
+    void removalHistoryIsBounded() {
         store.removeShuffle(0);
         store.removeShuffle(0);
         assertThat(store.epoch(0)).isEqualTo(2);

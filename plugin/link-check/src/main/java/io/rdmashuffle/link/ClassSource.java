@@ -16,7 +16,7 @@ import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.tree.ClassNode;
 
 /**
- * Classes by name, as a virtual machine with a class path would find them; bodies of methods are left out.
+ * Classes by name, as a JVM finds them on a class path, without method bodies.
  *
  * <p><b>Threading:</b> one thread.
  *
@@ -82,7 +82,7 @@ public final class ClassSource implements AutoCloseable {
         }
     }
 
-    /** Returns a class and everything that it extends or implements, nearest first; what is not there is left out. */
+    /** Returns a class and its supertypes, nearest first, without missing ones. */
     List<ClassNode> lineage(String name) {
         List<ClassNode> all = new ArrayList<>();
         addLineage(name, all);

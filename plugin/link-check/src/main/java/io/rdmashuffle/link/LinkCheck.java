@@ -13,8 +13,8 @@ import org.objectweb.asm.tree.ClassNode;
 import org.objectweb.asm.tree.MethodNode;
 
 /**
- * Whether compiled classes run on a class path that they were not compiled against: what a virtual machine would only
- * find out at the first call, or never.
+ * Check whether compiled classes link on another class path than their own, which a JVM would notice at the first call,
+ * or never.
  */
 public final class LinkCheck {
     private final References references;
@@ -26,9 +26,8 @@ public final class LinkCheck {
     }
 
     /**
-     * Returns what is wrong, a sentence each: types and members that are missing or of another kind, abstract methods
-     * without a body, and methods that override something of the class path that they were compiled against, but
-     * nothing of the other.
+     * Returns one sentence per problem: missing or changed types and members, abstract methods without a body, and
+     * methods that override a method of their own class path but none of the other.
      *
      * @param compiledAgainst the jars that {@code references} were compiled against
      */
@@ -45,7 +44,7 @@ public final class LinkCheck {
         return findings;
     }
 
-    /** Of Spark and what comes with it in a version of its own. */
+    /** Packages of Spark and of its dependencies. */
     static boolean isForeign(String name) {
         return name.startsWith("org/apache/spark/")
                 || name.startsWith("scala/")

@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 import org.objectweb.asm.tree.ClassNode;
 
 /**
- * Writes what compiled classes refer to of Spark and what comes with it, for a program that looks at start
- * whether all of it is there, one line each: {@code TYPE type}, or {@code KIND owner[,owner] name descriptor}.
+ * Writes all references of compiled classes to Spark and its dependencies, for a check at start, one line each:
+ * {@code TYPE type}, or {@code KIND owner[,owner] name descriptor}.
  *
  * <p>Two owners mean that one of the two has the member: a class of the program inherits it from either.
  */

@@ -24,7 +24,7 @@ import org.objectweb.asm.tree.MethodNode;
 import org.objectweb.asm.tree.TypeInsnNode;
 
 /**
- * What compiled classes refer to by name.
+ * References of compiled classes, by name.
  *
  * @param classes the classes themselves
  * @param members of others, and of themselves
@@ -41,7 +41,7 @@ public record References(List<ClassNode> classes, Set<Member> members, Set<Strin
      */
     public record Member(String owner, String name, String descriptor, boolean isStatic, boolean ofInterface)
             implements Comparable<Member> {
-        /** Says whether this is a method or constructor. */
+        /** Returns whether this is a method or constructor. */
         public boolean isMethod() {
             return descriptor.startsWith("(");
         }

@@ -14,7 +14,7 @@ import java.util.Locale;
 import java.util.stream.Collectors;
 
 /**
- * What devices and ports are like, which are used, and what to do where none is.
+ * Check of devices and ports, with the used ones, or the remedy if there is none.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -105,7 +105,7 @@ final class DeviceCheck {
                 gids);
     }
 
-    /** Returns what to do where no port can be used: about what comes first on the way to one. */
+    /** Returns the remedy if no port is usable: for the first missing condition. */
     static String remedy(List<String> kernelDevices, List<DeviceFacts> devices, Settings settings) {
         if (kernelDevices.isEmpty()) {
             return "none without an RDMA card; with one, load its driver (rdma link shows its devices)";

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Whether the disk tier finds room in Spark's local directories.
+ * Check of the disk tier's room in Spark's local directories.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -23,7 +23,7 @@ final class DiskCheck {
         if (!settings.config().get(ShuffleConfig.DISK_ENABLED)) {
             return List.of(Finding.ok(
                     CHECK,
-                    "spark.shuffle.rdma.disk.enabled=false: what finds no room in the pool"
+                    "spark.shuffle.rdma.disk.enabled=false: output that does not fit in the pool"
                             + " becomes Spark's shuffle files"));
         }
         List<Finding> findings = new ArrayList<>();

@@ -11,14 +11,14 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Everything that checks look at; tests replace each of it.
+ * View of the host for checks; tests replace each part.
  *
  * @param name of the host
- * @param properties of the virtual machine, by name
+ * @param properties system properties of the JVM, by name
  * @param environment of the process
- * @param files what the kernel tells
- * @param places where executors would write
- * @param reasonAgainstNative why no native code can be called; empty if it can
+ * @param files the kernel's files
+ * @param places directories of executors
+ * @param reasonAgainstNative reason why native code cannot be called; empty if it can
  * @param rdma devices and ports
  */
 record Host(
@@ -53,7 +53,7 @@ record Host(
         }
     }
 
-    /** Returns a property of the virtual machine; empty text if it has none of that name. */
+    /** Returns a system property of the JVM; an empty string if it is not set. */
     String property(String key) {
         return properties.getOrDefault(key, "");
     }

@@ -18,7 +18,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The command {@code doctor}: looks at this host and prints what it finds.
+ * Command {@code doctor}: examines this host and prints findings.
  *
  * <p><b>Threading:</b> of one thread.
  */
@@ -82,12 +82,12 @@ public final class HostDoctor {
         }
     }
 
-    /** Looks at this host with settings that are at hand, those of the application that asks. */
+    /** Examines this host with settings that are at hand, those of the application that asks. */
     public static HostReport examine(Map<String, String> settings) {
         return new HostDoctor(Host.thisOne(), "").examine(Settings.of("the application's settings", settings, 1));
     }
 
-    /** Looks at everything; where native code cannot be called, at what is left. */
+    /** Runs all checks; without native code, the remaining ones. */
     HostReport examine(Settings settings) {
         List<Finding> findings = new ArrayList<>(SystemCheck.run(host));
         boolean isNative = findings.stream().allMatch(finding -> finding.effect() == Effect.NONE);
@@ -102,7 +102,7 @@ public final class HostDoctor {
     }
 
     /**
-     * Whether this Java on this system can call native code at all.
+     * Check whether this Java on this system can call native code.
      *
      * <p><b>Threading:</b> stateless.
      */

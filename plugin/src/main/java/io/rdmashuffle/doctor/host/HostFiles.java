@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the kernel tells in files, below a root that tests replace, and places where this process wants to write.
+ * Files of the kernel, below a root that tests replace, and directories that this process writes to.
  *
  * <p><b>Threading:</b> stateless.
  *

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.OptionalLong;
 
 /**
- * Whether a process like this one may lock the pool's pages, which RDMA wants for each port.
+ * Check whether this process may lock the pool's pages, which RDMA needs per port.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -23,7 +23,7 @@ final class LockedMemoryCheck {
 
     private LockedMemoryCheck() {}
 
-    /** Looks at the limit; {@code ports} are those that are used, none if RDMA is not. */
+    /** Checks the limit for the used {@code ports}; none if RDMA is not used. */
     static Finding run(Host host, Settings settings, List<DeviceFacts> devices, List<LocalPort> ports) {
         boolean capable = HostLimits.mayLockAnything(host.files().read("proc/self/status"));
         OptionalLong limit = HostLimits.memlock(host.files().read("proc/self/limits"));
@@ -62,7 +62,7 @@ final class LockedMemoryCheck {
                 && devices.stream().anyMatch(device -> device.name().equals(port.device()) && device.onDemandPaging());
     }
 
-    /** Returns how many MiB a pool may have for the limit, 0 or less if none may. */
+    /** Returns the largest pool for the limit in MiB; 0 or less if none fits. */
     private static long fittingPool(OptionalLong limit, int pinning) {
         return (limit.orElse(0) - HostLimits.pinnedBytes(0, pinning)) / pinning / MEBIBYTE;
     }

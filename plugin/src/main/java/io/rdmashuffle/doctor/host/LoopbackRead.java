@@ -20,8 +20,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Connects two endpoints of this process over a device and reads from one into the other: all that an executor does to
- * read from another one, but for the network between the two.
+ * READ between two endpoints of this process over a device: all that an executor does to read from another one, but for
+ * the network between the two.
  *
  * <p><b>Threading:</b> of one thread; the endpoints have one each.
  *
@@ -45,7 +45,7 @@ final class LoopbackRead {
     }
 
     /**
-     * Reads, compares what has arrived, and measures.
+     * Reads, compares the bytes, and measures.
      *
      * @throws IOException if something fails or takes too long, naming the step
      * @throws io.rdmashuffle.ffi.NativeException if the device refuses memory or a queue

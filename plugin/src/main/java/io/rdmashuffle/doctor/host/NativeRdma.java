@@ -65,7 +65,7 @@ final class NativeRdma implements RdmaSystem {
         }
     }
 
-    /** Finds the file among those that this process has mapped: its own name has the version at its end. */
+    /** Finds the library's file among the mappings of this process: its name ends with the version. */
     private String fileOf(String soname) {
         return files.read("proc/self/maps")
                 .lines()

@@ -20,7 +20,7 @@ record Place(boolean exists, String problem, String type, long freeBytes, boolea
     private static final int WRITABLE_BY_OTHERS = 0002;
     private static final int STICKY = 01000;
 
-    /** How a place is looked at; tests replace it. */
+    /** Access to a directory; tests replace it. */
     interface Look {
         Place at(Path directory);
     }
@@ -44,7 +44,7 @@ record Place(boolean exists, String problem, String type, long freeBytes, boolea
         }
     }
 
-    /** Looks at the permissions, see inode(7). */
+    /** Examines the permissions, see inode(7). */
     private static boolean isExposed(Path directory) throws IOException {
         int mode = (Integer) Files.getAttribute(directory, "unix:mode");
         return (mode & WRITABLE_BY_OTHERS) != 0 && (mode & STICKY) == 0;

@@ -17,7 +17,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Whether this host can hold the pools of its executors: directory, container, huge pages.
+ * Check whether this host can hold the pools of its executors: directory, container, huge pages.
  *
  * <p><b>Threading:</b> of one thread.
  */
@@ -92,7 +92,7 @@ final class PoolCheck {
             return Finding.wrong(
                     DIRECTORY,
                     mayShrink ? Effect.LESS : Effect.NO_START,
-                    message + (mayShrink ? "; what finds no room goes to disk" : "; pool.onShortage=fail"),
+                    message + (mayShrink ? "; output that does not fit goes to disk" : "; pool.onShortage=fail"),
                     "enlarge it (mount -o remount,size=SIZE " + directory + "; docker: --shm-size; Kubernetes: an"
                             + " emptyDir of medium Memory there), name another tmpfs in " + DIRECTORY_KEY
                             + ", or set " + SIZE_KEY + " to at most "

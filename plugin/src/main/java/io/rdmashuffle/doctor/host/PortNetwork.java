@@ -2,7 +2,7 @@
 package io.rdmashuffle.doctor.host;
 
 /**
- * Finds the network interface that a port belongs to.
+ * Network interface of a port.
  *
  * <p><b>Threading:</b> stateless.
  *

@@ -16,7 +16,7 @@ import java.util.Locale;
 import java.util.Set;
 
 /**
- * Whether this machine has RDMA that an executor would use: libraries, devices, ports, GIDs, a READ.
+ * Check whether this machine has RDMA that an executor would use: libraries, devices, ports, GIDs, a READ.
  *
  * <p><b>Threading:</b> of one thread.
  */
@@ -25,7 +25,7 @@ final class RdmaCheck {
     private static final String PORTS = "ports";
     private static final String READ = "loopback-read";
     private static final String PEER = "peer";
-    /** What the verbs layer does without. */
+    /** Features that the verbs layer can do without. */
     private static final Set<String> DISPENSABLE = Set.of("_ibv_query_gid_table");
 
     private static final double GIGABYTE = 1e9;
@@ -137,7 +137,7 @@ final class RdmaCheck {
                 .with("peer", peer));
     }
 
-    /** Where one port cannot connect to itself, as some cards cannot, executors use the others. */
+    /** Some cards cannot connect to themselves; executors use the other ports. */
     private void read(List<LocalPort> ports) {
         List<Finding> made = ports.stream().map(this::read).toList();
         boolean anyReads = made.stream().anyMatch(finding -> finding.effect() == Effect.NONE);

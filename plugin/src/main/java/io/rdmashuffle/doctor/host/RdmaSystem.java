@@ -8,7 +8,7 @@ import io.rdmashuffle.verbs.RdmaUnavailableException;
 import java.io.IOException;
 import java.util.List;
 
-/** What this machine has of RDMA; tests replace it. */
+/** RDMA of this machine; tests replace it. */
 interface RdmaSystem {
     /** Returns libibverbs and librdmacm. */
     List<LibraryFacts> libraries();
@@ -22,7 +22,7 @@ interface RdmaSystem {
     /** Returns the ports that an executor would use, by the code by which it chooses them. */
     List<LocalPort> choose(List<PortSelector> selectors) throws RdmaUnavailableException;
 
-    /** Has a host answer over a port; throws with the reason if it does not. */
+    /** Checks that a host answers over a port; throws with the reason if it does not. */
     void reach(LocalPort port, String peer) throws RdmaUnavailableException, IOException;
 
     /** Reads memory of this process over a port: 4 KiB at a time, and 256 KiB four at a time. */

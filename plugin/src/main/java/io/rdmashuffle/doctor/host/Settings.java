@@ -20,12 +20,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param origin where they come from, for messages; empty if there are none, so that defaults hold
+ * @param origin their source, for messages; empty for defaults only
  * @param given by key
- * @param config what they come to; of a key that cannot be used, its default
- * @param problems one line for each setting that cannot be used
- * @param executors how many executors run on a host
- * @param peers RDMA addresses of other hosts, which shall answer
+ * @param config the resulting configuration; defaults for invalid keys
+ * @param problems one line per invalid setting
+ * @param executors number of executors per host
+ * @param peers RDMA addresses of other hosts that must answer
  */
 record Settings(
         String origin,
@@ -44,7 +44,7 @@ record Settings(
         }
     }
 
-    /** Reads what is left without the keys that problems name, so that the other checks know as much as they can. */
+    /** Reads the settings without the keys named in problems, for the other checks. */
     private static ShuffleConfig withoutBroken(Map<String, String> given, List<String> problems) {
         Map<String, String> sound = new TreeMap<>(given);
         sound.keySet()

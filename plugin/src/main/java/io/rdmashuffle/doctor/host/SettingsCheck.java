@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * Whether the application would start with its settings, load this shuffle, and let it use RDMA.
+ * Check whether the application would start with its settings, load this shuffle, and allow RDMA.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -96,7 +96,7 @@ final class SettingsCheck {
         }
     }
 
-    /** What Spark itself refuses, once the external service is off as this shuffle needs it. */
+    /** Settings that Spark itself refuses, with the external service off as this shuffle needs it. */
     private static void allocation(SparkSettings spark, List<Finding> findings) {
         boolean lasting = spark.isTrue("spark.dynamicAllocation.shuffleTracking.enabled", true)
                 || spark.isTrue("spark.shuffle.service.enabled", false)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The doctor of one host: looks at everything that decides whether an executor here would use RDMA, and says what is in
- * the way and what to do about it.
+ * Doctor of one host: examines whether an executor here would use RDMA, and reports obstacles with remedies.
  *
  * <p>Runs by {@code java -jar}, where neither Spark nor SLF4J is on the class path, and decides by the same code as
  * an executor does: settings, limits, ports. May use {@code conf}, {@code doctor.report}, {@code fabric},

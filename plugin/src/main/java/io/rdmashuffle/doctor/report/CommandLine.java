@@ -82,7 +82,7 @@ public final class CommandLine {
         return values.getOrDefault(name, List.of());
     }
 
-    /** Returns a whole number within bounds, or what holds without the option. */
+    /** Returns an integer within bounds, or the default without the option. */
     public int number(String name, int otherwise, int least, int most) throws MisuseException {
         List<String> given = all(name);
         if (given.isEmpty()) {
@@ -97,6 +97,6 @@ public final class CommandLine {
         } catch (NumberFormatException e) {
             // the same answer
         }
-        throw new MisuseException(name + " " + value + ": must be a whole number from " + least + " to " + most);
+        throw new MisuseException(name + " " + value + ": must be an integer from " + least + " to " + most);
     }
 }

@@ -3,7 +3,7 @@ package io.rdmashuffle.doctor.report;
 
 import java.util.Locale;
 
-/** What a finding means for an application, from nothing to the worst; its status and the exit code follow from it. */
+/** Effect of a finding on an application, in ascending order; it determines status and exit code. */
 public enum Effect {
     /** Nothing is wrong. */
     NONE("ok", 0),

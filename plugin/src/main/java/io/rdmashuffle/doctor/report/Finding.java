@@ -5,15 +5,15 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * What one check has found.
+ * Finding of a check.
  *
  * <p><b>Threading:</b> immutable.
  *
- * @param check which, as JSON names it; several findings may come of one check
- * @param effect what it means for an application
- * @param message what was seen, in words
- * @param remedy what to do about it; empty if nothing is wrong
- * @param facts what was seen, for programs: text, numbers, truth values and lists of these, by name
+ * @param check name of the check, as in JSON; a check may have several findings
+ * @param effect effect on an application
+ * @param message observation, in words
+ * @param remedy remedy; empty if there is no problem
+ * @param facts observation, for programs: strings, numbers, booleans and lists of these, by name
  */
 public record Finding(String check, Effect effect, String message, String remedy, Map<String, Object> facts) {
     public Finding {

@@ -45,7 +45,7 @@ public record HostReport(String version, String host, List<Finding> findings) {
         return effect().compareTo(Effect.NO_RDMA) < 0;
     }
 
-    /** Returns what follows, in one sentence. */
+    /** Returns the conclusion, in one sentence. */
     public String verdict() {
         String why = " (" + String.join(", ", checksWith(effect())) + ")";
         return switch (effect()) {
@@ -84,7 +84,7 @@ public record HostReport(String version, String host, List<Finding> findings) {
         return String.join("\n", lines);
     }
 
-    /** Writes one JSON document with the names that docs/doctor.md lists. */
+    /** Writes one JSON document with the names that docs/operations.md lists. */
     public String json() {
         Map<String, Object> document = new LinkedHashMap<>();
         document.put("format", FORMAT);

@@ -7,7 +7,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes maps, collections, text, numbers and truth values as JSON (RFC 8259). The jar has no library for it, and where
+ * JSON encoder (RFC 8259) of maps, collections, strings, numbers and booleans. The jar has no library for it, and where
  * the doctor runs there may be no Spark to bring one.
  *
  * <p><b>Threading:</b> stateless.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What a doctor has found, as text and as JSON, and the command line by which it is asked.
+ * Reports of a doctor as text and JSON, and its command line.
  *
- * <p>May use the JDK only. Must never look at the machine: it says what others have seen.
+ * <p>May use the JDK only. Must never examine the machine: it prints findings of others.
  */
 @NullMarked
 package io.rdmashuffle.doctor.report;

@@ -16,7 +16,7 @@ import java.util.UUID;
 import java.util.zip.CRC32C;
 
 /**
- * Where a process keeps its pool, and on which running kernel.
+ * Location of a process's pool, with the boot id of its kernel.
  *
  * <pre>
  *  offset  bytes  little-endian
@@ -46,7 +46,7 @@ record ShmAddress(UUID bootId, PeerFiles files, ShmDisk disk) {
     private static final int FIXED_BYTES = 50;
     private static final int CRC_BYTES = Integer.BYTES;
     private static final int MAX_PATH_BYTES = 3072;
-    /** What the registry takes of one fabric. */
+    /** Largest address of one fabric that the registry accepts. */
     private static final int MAX_BYTES = 4096;
 
     private static final Path BOOT_ID = Path.of("/proc/sys/kernel/random/boot_id");

@@ -16,7 +16,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where a process keeps the files of its disk tier.
+ * Location of the files of a process's disk tier.
  *
  * <pre>
  *  bytes   little-endian

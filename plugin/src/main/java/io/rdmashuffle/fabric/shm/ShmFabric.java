@@ -19,7 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the pools of processes on the same host through shared memory.
+ * Fabric over shared memory, for processes on the same host.
  *
  * <p><b>Threading:</b> thread-safe. Copies run on the threads of {@link CopyThreads}; views need none.
  *
@@ -140,8 +140,8 @@ public final class ShmFabric implements Fabric {
     }
 
     /**
-     * Does nothing: peers map files of this process, and what they have mapped the kernel does not take back. They are
-     * processes of the same host and user; the files themselves go with this process.
+     * Does nothing: peers map files of this process, and the kernel cannot revoke mappings. They are processes of the
+     * same host and user; the files are removed with this process.
      */
     @Override
     public void revoke(byte[] address) {}

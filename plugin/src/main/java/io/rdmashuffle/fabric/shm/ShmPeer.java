@@ -84,7 +84,10 @@ final class ShmPeer implements Peer {
         regions.clear();
     }
 
-    /** {@inheritDoc} Their files are gone, while that of region 0 is there: those that another program removed stay. */
+    /**
+     * {@inheritDoc} Their files are gone while region 0's file exists; files that another program removed are kept
+     * mapped.
+     */
     @Override
     public void releaseAbsentRegions() {
         List<Integer> mapped;

@@ -45,7 +45,7 @@ final class ConnectAttempts {
     private long pausedUntilNanos;
 
     /**
-     * Begins without a pause.
+     * Starts without a pause.
      *
      * @param hosts addresses of the peer, tried in this order from {@code firstHost} on
      * @param timeout of an attempt

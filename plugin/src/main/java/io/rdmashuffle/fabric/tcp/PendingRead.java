@@ -43,7 +43,7 @@ final class PendingRead {
         rewind();
     }
 
-    /** Goes back to the beginning: nothing has been sent. */
+    /** Resets to the beginning: nothing has been sent. */
     void rewind() {
         sentSlices = 0;
         receivedBytes = 0;

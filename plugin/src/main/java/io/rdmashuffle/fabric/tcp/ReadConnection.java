@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads from one peer over one connection, which is opened by the first read, closed when idle, and opened again after
- * an error.
+ * Reading side of one connection to one peer, which is opened by the first read, closed when idle, and opened again
+ * after an error.
  *
  * <p>Requests are pipelined. One system call receives the headers and bytes of several responses, the bytes straight
  * into the targets. After an error, reads are sent again over a new connection; a read that was due when two

@@ -87,7 +87,7 @@ final class ReadLoop implements SelectorLoop.Work, AutoCloseable {
         return buffers;
     }
 
-    /** Hands over an admitted request, to be sent over a connection of this loop. */
+    /** Passes on an admitted request, to be sent over a connection of this loop. */
     void submit(ReadRequest request, PendingRead.Connection connection) {
         boolean accepted;
         boolean wasEmpty = false;

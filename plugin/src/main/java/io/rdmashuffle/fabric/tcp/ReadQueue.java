@@ -39,7 +39,7 @@ final class ReadQueue {
         }
     }
 
-    /** Notes that a read, which is {@link #unsent}, has been sent as a whole; returns the next. */
+    /** Records that a read, which is {@link #unsent}, has been sent as a whole; returns the next. */
     @Nullable
     PendingRead sent(PendingRead read) {
         unsent = read.next;

@@ -93,7 +93,7 @@ final class RegionBuffers implements AutoCloseable {
         return known;
     }
 
-    /** Takes all buffers back. */
+    /** Releases all buffers. */
     void reset() {
         for (int i = 0; i < used.size(); i++) {
             Windows of = used.get(i);

@@ -83,7 +83,7 @@ final class SentRequests {
         return headers[(head + n) % MAX];
     }
 
-    /** Returns how many bytes of the n-th response's body are missing. */
+    /** Returns the number of missing bytes of the n-th response's body. */
     long missingBytes(int n) {
         return bytes[(head + n) % MAX] - (n == 0 ? bodyReceived : 0);
     }
@@ -139,7 +139,7 @@ final class SentRequests {
         count--;
     }
 
-    /** Forgets all: the next request is the first of a connection. */
+    /** Drops everything: the next request is the first of a connection. */
     void clear() {
         for (ByteBuffer header : headers) {
             header.clear();

@@ -24,7 +24,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the pools of other processes over TCP.
+ * Fabric of one-sided reads over TCP.
  *
  * <p>The process listens from the first {@link #localAddress} on; its reading threads start with the first {@link
  * #connect}.

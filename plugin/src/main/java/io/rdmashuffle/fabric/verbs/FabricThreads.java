@@ -38,7 +38,7 @@ final class FabricThreads {
         if (thread == null || join(thread, timeoutMillis)) {
             return true;
         }
-        LOG.error("{} still runs {} ms after it was closed; its memory is kept", thread.getName(), timeoutMillis);
+        LOG.error("{} is still running {} ms after it was closed; its memory is kept", thread.getName(), timeoutMillis);
         return false;
     }
 

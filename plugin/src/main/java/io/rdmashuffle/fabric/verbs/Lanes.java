@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param closed whether the fabric is closed, so that no data thread comes back
  */
 record Lanes(List<RailSlot> rails, int threadsOfRail, BooleanSupplier closed) {
-    /** Returns how many lanes there are, always the same number. */
+    /** Returns the number of lanes, which is constant. */
     int count() {
         return rails.size() * threadsOfRail;
     }

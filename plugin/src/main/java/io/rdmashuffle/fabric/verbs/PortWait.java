@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Waits for ports that were asked for by name: a container may be started before the device or the address that it was
+ * Wait for ports that were requested by name: a container may be started before the device or the address that it was
  * promised, and what an executor announces at its start is all that its peers learn of it.
  *
  * <p><b>Threading:</b> of one thread, which it holds up.
@@ -37,7 +37,7 @@ final class PortWait {
         List<LocalPort> choose(List<PortSelector> selectors) throws RdmaUnavailableException;
     }
 
-    /** Lets time pass. */
+    /** Sleep, replaced by tests. */
     @FunctionalInterface
     interface Pause {
         void millis(long millis) throws InterruptedException;
@@ -47,7 +47,7 @@ final class PortWait {
     PortWait(VerbsLibrary library) {
         this(ofThisMachine(library), System::nanoTime, millis -> {
             TimeUnit.MILLISECONDS.sleep(millis);
-            // What was found and has been removed since could not be taken away while librdmacm has it.
+            // librdmacm holds a device that was found and then removed, which would block its removal.
             DeviceList.releaseRemoved(library);
         });
     }
@@ -79,8 +79,8 @@ final class PortWait {
      *
      * @param selectors which to use; empty for the best one, which is not waited for: most machines have none
      * @param timeout for how long
-     * @throws RdmaUnavailableException with what was missing at the last look; sooner if the thread is interrupted,
-     *     which it stays
+     * @throws RdmaUnavailableException with the reason of the last attempt; earlier if the thread is interrupted, with
+     *     the flag set
      */
     List<LocalPort> choose(List<PortSelector> selectors, Duration timeout) throws RdmaUnavailableException {
         long started = nanoClock.getAsLong();

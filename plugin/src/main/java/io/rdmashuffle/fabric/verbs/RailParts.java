@@ -8,7 +8,7 @@ import io.rdmashuffle.verbs.VerbsLibrary;
 import java.util.function.LongSupplier;
 
 /**
- * What all rails of a fabric share, and each keeps when it is opened anew.
+ * State that all rails of a fabric share, and that survives reopening.
  *
  * @param fabricId tells peers that a rail that is back is of the same process
  * @param lost told that a rail is lost, on that rail's control thread

@@ -55,7 +55,7 @@ final class RailSlot {
     /**
      * Opens a port for the first time.
      *
-     * @throws NativeException if the device does not give what is needed
+     * @throws NativeException if the device refuses a resource
      */
     RailSlot(RailParts parts, RegisteredRegions regions, int index, LocalPort port) {
         this.parts = parts;
@@ -79,7 +79,7 @@ final class RailSlot {
         }
     }
 
-    /** Returns where the rail listens, and will listen again. */
+    /** Returns the address at which the rail listens, also after recovery. */
     InetSocketAddress address() {
         return address;
     }
@@ -95,13 +95,13 @@ final class RailSlot {
         return running;
     }
 
-    /** Returns what reads have cost since the start. */
+    /** Returns the work of reads since the start. */
     synchronized FabricWork work() {
         RunningRail now = running;
         return now == null ? workBefore : workBefore.plus(now.work());
     }
 
-    /** Returns how many regions were registered since the start. */
+    /** Returns the number of regions registered since the start. */
     synchronized long registrations() {
         RunningRail now = running;
         return registrationsBefore + (now == null ? 0 : now.rail().registrations());
@@ -170,11 +170,11 @@ final class RailSlot {
             LOG.debug("{} is not back", port, e);
         } else {
             warned = true;
-            LOG.warn("{} is back, but cannot be used; tried again, from now on without a warning", port, e);
+            LOG.warn("{} is back, but cannot be used; retrying without further warnings", port, e);
         }
     }
 
-    /** Has the next attempt come later than the one before did. */
+    /** Doubles the pause before the next attempt. */
     private void pause() {
         nextAttempt = parts.nanoClock().getAsLong() + pauseNanos;
         pauseNanos = Math.min(2 * pauseNanos, LAST_PAUSE_NANOS);
@@ -183,7 +183,7 @@ final class RailSlot {
     private void endOrGiveUp(RunningRail rail) {
         givenUp = !end(rail);
         if (givenUp) {
-            LOG.warn("{}: not opened again in this process, since a thread of it does not end", port);
+            LOG.warn("{}: not reopened in this process, because one of its threads does not end", port);
         }
     }
 

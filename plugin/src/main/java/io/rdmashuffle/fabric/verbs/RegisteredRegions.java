@@ -15,7 +15,7 @@ import java.util.TreeMap;
  * <p><b>Threading:</b> thread-safe, under one lock, which is held while one region is registered.
  */
 final class RegisteredRegions {
-    /** By id, without those that were released. */
+    /** Regions by id, without released ones. */
     private final NavigableMap<Integer, Region> regions = new TreeMap<>();
     /** Ids that have been used. */
     private int bound;
@@ -47,7 +47,7 @@ final class RegisteredRegions {
         }
     }
 
-    /** Deregisters a region with every rail; one that fails leaves it to be read over those that follow. */
+    /** Deregisters a region from every rail; after a failure it remains readable over the following rails. */
     synchronized void remove(Region region) {
         regions.remove(region.id());
         for (Rail rail : rails) {

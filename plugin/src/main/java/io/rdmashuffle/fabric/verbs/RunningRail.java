@@ -69,7 +69,7 @@ final class RunningRail {
     /**
      * Opens a port; nothing is served or read before {@link #listen} and {@link #start}.
      *
-     * @throws io.rdmashuffle.ffi.NativeException if the device does not give what is needed
+     * @throws io.rdmashuffle.ffi.NativeException if the device refuses a resource
      */
     static RunningRail open(RailParts parts, int index, LocalPort port) {
         return open(parts, index, port, 0, false);
@@ -102,7 +102,7 @@ final class RunningRail {
             if (!complete && opened != null) {
                 boolean unused = opened.close();
             } else if (!complete) {
-                // What was created on the rail's device closes with it.
+                // Resources of the rail's device close with it.
                 if (rail != null) {
                     rail.close();
                 }
@@ -111,7 +111,7 @@ final class RunningRail {
         }
     }
 
-    /** What the control thread says of the device. */
+    /** Device state as the control thread reports it. */
     private final class FromControl implements RailEvents {
         @Override
         public void pairFailed(AsyncEvent event) {
@@ -131,7 +131,7 @@ final class RunningRail {
     }
 
     /**
-     * Has peers connect, who wait for {@link #start}.
+     * Listens for peers, who wait for {@link #start}.
      *
      * @throws io.rdmashuffle.ffi.NativeException if something else listens there
      */
@@ -159,7 +159,7 @@ final class RunningRail {
         return dataThreads;
     }
 
-    /** Returns why the device is lost, null if it is not. */
+    /** Returns the reason why the device is lost; null if it is not. */
     @Nullable
     String whyLost() {
         return whyLost;
@@ -170,8 +170,8 @@ final class RunningRail {
     }
 
     /**
-     * Ends what is outstanding, then threads, then what is open on the device. Returns false if a thread still runs: it
-     * may be inside the device, and what it uses stays, rather than being pulled away under it.
+     * Ends outstanding reads, then threads, then closes the device's resources. Returns false if a thread still runs:
+     * it may be inside the device, so its resources stay open.
      */
     boolean close() {
         control.stop();
@@ -194,7 +194,7 @@ final class RunningRail {
     /** Waits for the end of a part's thread and closes the part; returns false if the thread still runs. */
     private boolean endAndClose(Runnable part, Runnable close) {
         if (!threads.hasStarted(part)) {
-            // It has been stopped: this lets go of what it holds.
+            // It has been stopped: this releases its resources.
             quietly(part);
         } else if (!threads.join(part, CLOSE_MILLIS)) {
             return false;

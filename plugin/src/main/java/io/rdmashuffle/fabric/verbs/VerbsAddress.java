@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.zip.CRC32C;
 
 /**
- * Where a process listens for queue pairs.
+ * Addresses at which a process listens for queue pairs.
  *
  * <pre>
  *  offset  bytes  little-endian
@@ -20,7 +20,7 @@ import java.util.zip.CRC32C;
  *       4      8  fabric id, drawn by the process at random
  *      12      2  number of rails n, 1 to 16
  *      14   n*20  rails: 2 bytes port, 2 bytes length of the address (4 or 16), 16 bytes address, network order
- *  14+n*20     4  CRC32C of what is before
+ *  14+n*20     4  CRC32C of the bytes before
  * </pre>
  *
  * @param fabricId tells this process from another one that listens there later

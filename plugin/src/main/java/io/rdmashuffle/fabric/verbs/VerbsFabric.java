@@ -30,7 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the pools of other processes by RDMA READ.
+ * Fabric of RDMA READs.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -132,7 +132,7 @@ public final class VerbsFabric implements Fabric {
         regions.add(region);
     }
 
-    /** Deregisters the region with every rail; one that fails leaves it to be read over those that follow. */
+    /** Deregisters the region from every rail; after a failure it remains readable over the following rails. */
     @Override
     public void regionRemoved(Region region) {
         regions.remove(region);
@@ -219,13 +219,13 @@ public final class VerbsFabric implements Fabric {
         if (threads.join(recovery, RECOVERY_MILLIS)) {
             slots.forEach(RailSlot::close);
         }
-        // What it still brings for a peer goes back to the pool, on its own thread.
+        // Bytes that it still stages for a peer are released on its own thread.
         staging.stop();
         boolean unused = threads.join(staging, CLOSE_MILLIS);
     }
 
     /**
-     * Closes rails whose device is lost and opens them again, on a thread of its own: both may wait for a device.
+     * Recovery of rails with a lost device, on its own thread: both may wait for a device.
      *
      * <p><b>Threading:</b> {@link #run} is that thread's, the rest is for any.
      */
@@ -237,12 +237,12 @@ public final class VerbsFabric implements Fabric {
         private final Semaphore woken = new Semaphore(0);
         private volatile boolean closing;
 
-        /** Looks after these, of which none need be there yet. */
+        /** Maintains these, of which none need be there yet. */
         RailRecovery(List<RailSlot> slots) {
             this.slots = slots;
         }
 
-        /** Has {@link #run} look at its rails now. */
+        /** Wakes {@link #run} to look at its rails now. */
         void wake() {
             woken.release();
         }
@@ -253,7 +253,7 @@ public final class VerbsFabric implements Fabric {
             wake();
         }
 
-        /** Looks after the rails until {@link #stop}. */
+        /** Maintains the rails until {@link #stop}. */
         @Override
         public void run() {
             while (!closing) {
@@ -277,7 +277,7 @@ public final class VerbsFabric implements Fabric {
             try {
                 slot.recover();
             } catch (RuntimeException | Error e) {
-                LOG.warn("Could not open the rail at {} again; tried again later", slot.address(), e);
+                LOG.warn("Could not reopen the rail at {}; retrying later", slot.address(), e);
             }
         }
     }

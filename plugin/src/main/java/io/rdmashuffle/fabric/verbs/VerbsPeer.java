@@ -81,7 +81,7 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
         submit(read, failedLane + 1);
     }
 
-    /** Hands a read to the data thread of this lane, or of the next whose data thread runs. */
+    /** Passes a read to the data thread of this lane, or of the next whose data thread runs. */
     private void submit(PendingRead read, int lane) {
         for (int i = 0; i < lanes.count(); i++) {
             DataThread thread = lanes.thread(Math.floorMod(lane + i, lanes.count()));

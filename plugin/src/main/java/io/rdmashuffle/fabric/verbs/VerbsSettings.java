@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.OptionalInt;
 
 /**
- * What the verbs fabric can be told.
+ * Settings of the verbs fabric.
  *
  * @param ports which ports to use, one rail each; empty for the best one
  * @param deviceTimeout how long to wait for ports that are named; zero if not at all
@@ -53,12 +53,12 @@ public record VerbsSettings(
         ports = List.copyOf(ports);
     }
 
-    /** Returns what concerns devices. */
+    /** Returns the settings of devices. */
     RailSettings forRails() {
         return new RailSettings(onDemandPaging, relaxedOrdering, completionVector);
     }
 
-    /** Returns what concerns connections. */
+    /** Returns the settings of connections. */
     ConnectSettings forConnecting() {
         return new ConnectSettings(tuning, connectTimeout, initiatorDepth, queueDepth, readBytes, secret);
     }

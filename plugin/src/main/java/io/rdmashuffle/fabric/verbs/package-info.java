@@ -2,12 +2,11 @@
 /**
  * The fabric that reads peers' memory by RDMA READ over reliable queue pairs.
  *
- * <p>Each port that is used is a rail: its control thread makes and serves connections ({@code connect}); its data
- * threads, one unless more are asked for, own the queue pairs of this process's reads, post them and take their
- * completions ({@code read}); both use the port's device ({@code device}). A peer's regions are queried by SEND and
- * read by READ; the peer's processor has no part in the latter. What lies in a peer's disk tier it first brings into
- * such a region, on a thread of its own ({@code stage}). This package puts them together and starts their threads,
- * and closes and opens a rail whose device was lost. May use {@code io.rdmashuffle.fabric},
+ * <p>Each used port is a rail: its control thread makes and serves connections ({@code connect}); its data threads, one
+ * by default, own the queue pairs of this process's reads, post them and poll their completions ({@code read}); both
+ * use the port's device ({@code device}). A peer's regions are queried by SEND and read by READ, without the peer's
+ * CPU. Blocks in a peer's disk tier are staged in such a region by a thread of the peer ({@code stage}). This package
+ * composes them, starts their threads, and reopens a rail whose device was lost. May use {@code io.rdmashuffle.fabric},
  * {@code io.rdmashuffle.fabric.verbs.connect}, {@code io.rdmashuffle.fabric.verbs.device},
  * {@code io.rdmashuffle.fabric.verbs.read}, {@code io.rdmashuffle.fabric.verbs.stage}, {@code io.rdmashuffle.memory},
  * {@code io.rdmashuffle.memory.disk}, {@code io.rdmashuffle.conf}, {@code io.rdmashuffle.ffi},

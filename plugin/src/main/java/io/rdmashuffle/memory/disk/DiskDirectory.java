@@ -88,7 +88,7 @@ final class DiskDirectory implements AutoCloseable {
             warned = true;
         }
         LOG.warn(
-                "The disk tier in {} takes no more for now: map outputs go to other local directories, or to Spark's"
+                "Disk tier in {} refuses writes; map outputs go to other local directories for 10 s, or to Spark's"
                         + " shuffle files (spark.shuffle.rdma.disk.enabled)",
                 path,
                 cause);

@@ -2,11 +2,11 @@
 package io.rdmashuffle.memory.disk;
 
 /**
- * What a byte has cost those who wrote it to the disk tier lately: little while the page cache takes it, and once the
- * kernel makes writers wait, what the disk needs for it, times the writers that share the disk.
+ * Recent time per byte written to the disk tier: little while the page cache absorbs writes, and once the kernel blocks
+ * writers, the disk's time per byte multiplied by the writers that share it.
  *
- * <p>A disk that limits does so by turns: a stage begins with room in the page cache and ends without. So waiting is
- * believed soon and forgotten slowly.
+ * <p>Each stage begins with free page cache and ends without, so slow writes have a high weight and fast ones a low
+ * one.
  *
  * <p><b>Threading:</b> thread-safe.
  */
@@ -14,17 +14,17 @@ public final class DiskPace {
     /** A thread that has lost its processor during one write, or a disk that was late with one, is not a slow disk. */
     private static final long WINDOW_BYTES = 16 << 20;
 
-    /** What a window that is slower than the average weighs. */
+    /** Weight of a window that is slower than the average. */
     private static final double RISE = 0.25;
 
-    /** What a faster one weighs: 64 windows are more than an executor often writes while the page cache takes it. */
+    /** Weight of a faster window: executors seldom write 64 windows to free page cache. */
     private static final double FALL = 1.0 / 64;
 
     private long windowBytes;
     private long windowNanos;
     private double nanosPerByte;
 
-    /** Takes note of a write. */
+    /** Records a write. */
     public synchronized void wrote(long bytes, long nanos) {
         windowBytes += bytes;
         windowNanos += nanos;

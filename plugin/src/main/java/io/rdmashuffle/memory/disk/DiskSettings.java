@@ -2,7 +2,7 @@
 package io.rdmashuffle.memory.disk;
 
 /**
- * How the files of the disk tier grow.
+ * Settings of the growth of disk tier files.
  *
  * @param growthBytes unit in which a file reserves blocks
  * @param minFreeBytes what growth leaves free in a file system

@@ -18,9 +18,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The second tier of the pool, for what finds no room in memory: files in each of Spark's local directories, handed out
- * as leases. A file grows by pieces that are reserved on disk, gives ranges back to the file system as they are
- * freed, and is cut down to nothing with its last lease.
+ * Second tier of the pool, for output that does not fit in memory: files in each of Spark's local directories,
+ * allocated as leases. A file grows by pieces reserved on disk, releases freed ranges to the file system, and is
+ * truncated with its last lease.
  *
  * <pre>
  *  region   2^24 + f * n + i   file   &lt;directory i of n&gt;/rdma-shuffle-&lt;token&gt;.f.disk
@@ -38,7 +38,7 @@ public final class DiskTier implements AutoCloseable {
     /** Files that a peer believes one of its peers to have in a directory. */
     public static final int MAX_FILES = 64;
 
-    /** What a map output collects before it is written to its file. */
+    /** Bytes that a map output collects before it writes to its file. */
     static final long BUFFER_BYTES = 256 << 10;
 
     /** Kept for the next map output; a few more than there are tasks at once. */
@@ -72,7 +72,7 @@ public final class DiskTier implements AutoCloseable {
         return directories.get(index % directories.size()).resolve(name);
     }
 
-    /** Returns what is part of the files' names, which no other tier has. */
+    /** Returns the token in the files' names, which is unique to this tier. */
     public UUID token() {
         return token;
     }
@@ -101,8 +101,8 @@ public final class DiskTier implements AutoCloseable {
     }
 
     /**
-     * Returns a range of a region, for a reader that may have asked for anything; null unless all of it is leased now.
-     * If the lease ends meanwhile, other bytes are read, as they are of memory: readers check what they have read.
+     * Returns a range of a region for an untrusted request; null unless all of it is leased now. If the lease ends
+     * meanwhile, other bytes are read, as in memory; readers verify checksums.
      */
     public @Nullable FileSlice leased(int regionId, long offset, long lengthBytes) {
         List<DiskDirectory> all = existing();
@@ -118,7 +118,7 @@ public final class DiskTier implements AutoCloseable {
         all.get((region.id() - Region.FIRST_ON_DISK) % all.size()).refuse(cause);
     }
 
-    /** Returns what writing to the files has cost lately. */
+    /** Returns the recent time per written byte. */
     public DiskPace pace() {
         return pace;
     }
@@ -142,7 +142,7 @@ public final class DiskTier implements AutoCloseable {
         return idle == null ? new NativeBuffer(BUFFER_BYTES) : idle;
     }
 
-    /** Takes a buffer back. */
+    /** Releases a buffer. */
     void returnBuffer(NativeBuffer buffer) {
         if (!buffers.offer(buffer)) {
             buffer.close();

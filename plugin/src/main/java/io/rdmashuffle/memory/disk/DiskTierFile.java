@@ -71,7 +71,7 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
                 return lease;
             }
             IOException failure = grow(roundUp(Math.max(1, minimum)), roundUp(Math.max(1, whole)));
-            // What others have given back may be enough where the disk has no more.
+            // If the disk is full, ranges released by others may suffice.
             lease = take(purpose, minimum, preferred);
             if (lease == null && failure != null) {
                 throw failure;
@@ -232,8 +232,8 @@ final class DiskTierFile implements Lease.Owner, AutoCloseable {
     }
 
     /**
-     * Leases nothing more, and leaves what is given back as it is until the file is removed: peers read on what a
-     * directory leads to that says nothing of its owner's end.
+     * Refuses further leases, and keeps released ranges until the file is removed: peers continue to read from
+     * directories that do not tell that their owner has ended.
      */
     synchronized void retire() {
         retired = true;

@@ -2,7 +2,7 @@
 package io.rdmashuffle.memory.disk;
 
 /**
- * How much of the disk tier was in use at one moment.
+ * Snapshot of the disk tier's usage.
  *
  * @param fileBytes length of the files
  * @param usedBytes bytes leased

@@ -40,7 +40,7 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
         return lease != null || disk == null ? lease : disk.reserve(purpose, minimum, preferred);
     }
 
-    /** Leases so many bytes on disk, in one piece; null when no local directory has room, or there is no such tier. */
+    /** Leases {@code bytes} on disk, contiguously; null if no local directory has room, or there is no disk tier. */
     public @Nullable Lease reserveOnDisk(Purpose purpose, long bytes) {
         return disk == null ? null : disk.reserve(purpose, bytes, bytes);
     }
@@ -53,7 +53,7 @@ public record TieredPool(Pool memory, @Nullable DiskTier disk) {
         }
     }
 
-    /** Gives up a region of the disk tier for a while, after a write to it has failed. */
+    /** Abandons a region of the disk tier for a while, after a write to it has failed. */
     public void failed(Region region, IOException cause) {
         if (disk != null && Region.isOnDisk(region.id())) {
             disk.failed(region, cause);

@@ -25,7 +25,7 @@ public final class CgroupMemory {
     private static final String UNIFIED = "";
     private static final String MEMORY = "memory";
 
-    /** Where they are mounted if the process cannot see its mounts. */
+    /** Default mount point, if the process cannot see its mounts. */
     private static final List<Mount> USUAL =
             List.of(new Mount("/", "/sys/fs/cgroup", UNIFIED), new Mount("/", "/sys/fs/cgroup/memory", MEMORY));
 
@@ -59,7 +59,7 @@ public final class CgroupMemory {
         return limit(Path.of("/"));
     }
 
-    /** Likewise, in another file system; for tests. */
+    /** Returns the lowest limit in another file system; for tests. */
     public static OptionalLong limit(Path fileSystem) {
         List<Mount> mounts = mounts(fileSystem);
         List<String> groups = lines(fileSystem.resolve("proc/self/cgroup"));

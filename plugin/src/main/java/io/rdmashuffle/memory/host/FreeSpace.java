@@ -7,7 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * What the file system of a directory has left.
+ * Free space of a directory's file system.
  *
  * <p><b>Threading:</b> stateless.
  *
@@ -28,8 +28,8 @@ public final class FreeSpace {
     }
 
     /**
-     * Likewise. A hugetlbfs that was mounted without a size says that it has no bytes at all: its files may take the
-     * host's huge pages that are free and not reserved.
+     * Returns the free bytes below another root. A hugetlbfs mounted without a size reports no bytes: its files may use
+     * the host's free, unreserved huge pages.
      *
      * @param root of the host's files
      */

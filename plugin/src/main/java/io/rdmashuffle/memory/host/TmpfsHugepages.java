@@ -7,9 +7,8 @@ import java.nio.file.Path;
 import java.util.Optional;
 
 /**
- * Whether files in a tmpfs get transparent huge pages when their owner asks for them. The mount decides, by its option
- * {@code huge}; {@code shmem_enabled} is about memory without a mount, but {@code deny} and {@code force} hold for
- * both.
+ * Support of a tmpfs for transparent huge pages on request. The mount decides, by its option {@code huge};
+ * {@code shmem_enabled} is about memory without a mount, but {@code deny} and {@code force} hold for both.
  *
  * <p><b>Threading:</b> immutable. Writes no log: {@code doctor} runs where SLF4J is not.
  *
@@ -21,12 +20,12 @@ import java.util.Optional;
 public record TmpfsHugepages(boolean given, String state) {
     private static final String SHMEM_ENABLED = "sys/kernel/mm/transparent_hugepage/shmem_enabled";
 
-    /** Looks at the mount of a folder of this host. */
+    /** Examines the mount of a folder of this host. */
     public static TmpfsHugepages of(Path folder) {
         return of(Path.of("/"), folder);
     }
 
-    /** Looks at the mount of a folder, as the files below a root tell it. */
+    /** Examines the mount of a folder, as the files below a root tell it. */
     public static TmpfsHugepages of(Path fileSystem, Path folder) {
         String kernel = chosen(read(fileSystem.resolve(SHMEM_ENABLED)));
         Optional<MountInfo> mount = MountInfo.of(fileSystem, real(fileSystem, folder));

@@ -10,8 +10,8 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * An open file of the disk tier. It is read and written by system calls at positions, and never mapped: what goes wrong
- * with a disk under a mapping ends the process with SIGBUS, under a system call it is an error number.
+ * Open file of the disk tier, read and written by positioned system calls and never mapped: a disk error under a
+ * mapping ends the process with SIGBUS, in a system call it is an error number.
  *
  * <p><b>Threading:</b> thread-safe. An interrupt of a task's thread leaves the descriptor open, which those of
  * {@code FileChannel} do not survive.
@@ -73,7 +73,7 @@ public final class DiskFile extends ReferenceCounted {
         return new DiskFile(path, fd);
     }
 
-    /** Returns where the file is; it may have been removed. */
+    /** Returns the path of the file, which may have been removed. */
     public Path path() {
         return path;
     }
@@ -158,7 +158,7 @@ public final class DiskFile extends ReferenceCounted {
         }
     }
 
-    /** Gives blocks back to the file system, and their pages to the kernel; false where that is not possible. */
+    /** Releases blocks to the file system, and their pages to the kernel; returns false if that is not supported. */
     public boolean punch(long offset, long lengthBytes) {
         int mode = LibC.FALLOC_FL_PUNCH_HOLE | LibC.FALLOC_FL_KEEP_SIZE;
         if (!retain()) {
@@ -183,7 +183,7 @@ public final class DiskFile extends ReferenceCounted {
         }
     }
 
-    /** Returns how many files of this class are open in the process, for leak checks. */
+    /** Returns the number of open files of this class in the process, for leak checks. */
     public static long live() {
         return LIVE.get();
     }

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * What tells one file from every other file that this kernel knows: device and inode.
+ * Identity of a file for this kernel: device and inode.
  *
  * <p>Each tmpfs mount has a device number of its own, so two containers on one host whose {@code /dev/shm} are
  * different mounts never mistake one for the other.

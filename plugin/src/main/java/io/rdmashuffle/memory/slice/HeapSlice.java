@@ -13,7 +13,7 @@ import java.util.Objects;
 final class HeapSlice implements StoredSlice {
     private final ByteBuffer bytes;
 
-    /** Takes an array over. */
+    /** Wraps an array. */
     HeapSlice(byte[] bytes) {
         this(ByteBuffer.wrap(bytes));
     }

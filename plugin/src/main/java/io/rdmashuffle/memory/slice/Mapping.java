@@ -7,10 +7,10 @@ import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * One {@code MAP_SHARED} mapping of a file, unmapped when the owner has closed it and the last user has released it.
+ * {@code MAP_SHARED} mapping of a file, unmapped when the owner has closed it and the last user has released it.
  *
- * <p>Unmapping under a reader would end the virtual machine with SIGSEGV, so users {@link #retain()} around each access
- * that may race with {@link #close()}.
+ * <p>Unmapping under a reader would crash the JVM with SIGSEGV, so users {@link #retain()} it around each access that
+ * may race with {@link #close()}.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -53,8 +53,8 @@ public final class Mapping extends ReferenceCounted {
     }
 
     /**
-     * Has the kernel put huge pages behind the mapping now, as far as it has any, and small ones elsewhere. What it
-     * cannot do, it leaves undone: a file system without huge pages or room, or a kernel older than Linux 5.14.
+     * Requests huge pages for the mapping, as far as the kernel has any. Has no effect on a file system without huge
+     * pages or room, or before Linux 5.14.
      */
     public void populateHuge() {
         // The mapping is alive: the caller created it and has not closed it.
@@ -63,7 +63,7 @@ public final class Mapping extends ReferenceCounted {
         }
     }
 
-    /** Returns how many mappings of this class exist in the process, for leak checks. */
+    /** Returns the number of open mappings of this class in the process, for leak checks. */
     public static long live() {
         return LIVE.get();
     }

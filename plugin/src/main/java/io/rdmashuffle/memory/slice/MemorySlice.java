@@ -7,12 +7,11 @@ import java.nio.ByteBuffer;
 import java.util.Objects;
 
 /**
- * A range of mapped memory with bounds-checked access, little-endian.
+ * Range of mapped memory with bounds-checked access, little-endian.
  *
  * <p><b>Threading:</b> immutable; accesses are plain.
  *
- * <p><b>Ownership:</b> owns nothing. Whoever hands out a slice says what keeps its memory mapped: a {@link Lease} or a
- * retained {@link Mapping}.
+ * <p><b>Ownership:</b> owns nothing. A {@link Lease} or a retained {@link Mapping} must keep its memory mapped.
  *
  * @param address first byte, as this process sees it
  * @param lengthBytes bytes in the range

@@ -20,7 +20,7 @@ public abstract class ReferenceCounted implements AutoCloseable {
     /** Frees the resource; no user is left. */
     protected abstract void free();
 
-    /** Takes a reference; false when the last one is already gone, and then nothing shared may be touched. */
+    /** Acquires a reference; false when the last one is already gone, and then nothing shared may be touched. */
     public final boolean retain() {
         while (true) {
             int current = count.get();
@@ -33,7 +33,7 @@ public abstract class ReferenceCounted implements AutoCloseable {
         }
     }
 
-    /** Gives one reference back. */
+    /** Releases one reference. */
     public final void release() {
         int left = count.decrementAndGet();
         if (left < 0) {
@@ -45,7 +45,7 @@ public abstract class ReferenceCounted implements AutoCloseable {
         }
     }
 
-    /** Gives up the creator's reference; later calls do nothing. */
+    /** Abandons the creator's reference; later calls do nothing. */
     @Override
     public final void close() {
         if (closed.compareAndSet(false, true)) {

@@ -6,14 +6,14 @@ import java.io.OutputStream;
 import java.util.List;
 
 /**
- * Bytes of a map output where they lie: in mapped memory, or in a file of the disk tier. Integers are little-endian.
+ * Bytes of a map output in place: in mapped memory, or in a file of the disk tier. Integers are little-endian.
  *
  * <p><b>Threading:</b> immutable; accesses are plain.
  *
- * <p><b>Ownership:</b> owns nothing. Whoever hands out a slice says what keeps its bytes where they are.
+ * <p><b>Ownership:</b> owns nothing. The provider of a slice documents what keeps its bytes in place.
  */
 public interface StoredSlice {
-    /** Returns how many bytes there are. */
+    /** Returns the number of bytes. */
     long lengthBytes();
 
     /**
@@ -24,7 +24,7 @@ public interface StoredSlice {
     StoredSlice slice(long offset, long length);
 
     /**
-     * Returns the same bytes where looking at them costs no system call: this slice, or a copy of what lies on disk.
+     * Returns the same bytes in memory: this slice, or a copy of bytes on disk.
      *
      * @throws IOException if a file cannot be read, or has been truncated
      */

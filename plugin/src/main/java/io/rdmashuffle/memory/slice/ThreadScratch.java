@@ -10,7 +10,7 @@ import java.lang.ref.Cleaner;
  * <p><b>Ownership:</b> of its thread; freed after the thread has ended.
  */
 final class ThreadScratch {
-    /** More than most blocks have; what has more is read in pieces. */
+    /** Longer than most blocks; longer ones are read in pieces. */
     private static final long SCRATCH_BYTES = 64 << 10;
 
     private static final Cleaner CLEANER = Cleaner.create();

@@ -15,8 +15,8 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface MovingBytes {
     /**
-     * Returns where the block lies, after the place from which it was read was found to be another's; null if it is
-     * gone. Places that were returned stay mapped until who reads the block has ended.
+     * Returns the new location of the block, after its old location was found to be reused; null if it is gone. Places
+     * that were returned stay mapped until who reads the block has ended.
      *
      * @throws IOException if it lies on disk and cannot be read
      */
@@ -24,10 +24,10 @@ public interface MovingBytes {
     Place moved(Place from) throws IOException;
 
     /**
-     * Where a block lies, or lay.
+     * Location of a block, current or former.
      *
      * @param pieces in order
-     * @param current whether what was read there until now was the block
+     * @param current whether all bytes read there so far belonged to the block
      */
     record Place(List<StoredSlice> pieces, BooleanSupplier current) {
         /** Returns a place that the block keeps as long as a reference is held. */

@@ -16,7 +16,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends slices that no Netty buffer can hold: of more than 2 GiB together, or of files of the disk tier.
+ * File region for slices that are too large for a Netty buffer: of more than 2 GiB together, or of files of the disk
+ * tier.
  *
  * <p><b>Threading:</b> used by one event loop.
  *

@@ -12,7 +12,7 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads slices one after another as a stream. A block that its owner moves meanwhile is read on at its new place.
+ * Input stream over slices. A block that its owner moves meanwhile is read on at its new place.
  *
  * <p><b>Threading:</b> one thread.
  *
@@ -36,9 +36,9 @@ public final class SliceInputStream extends InputStream {
     }
 
     /**
-     * Reads memory that the caller keeps where it is until it has stopped reading.
+     * Creates a stream over memory that the caller keeps in place while it reads.
      *
-     * @param bytes says where the block is if it is not at the place any more
+     * @param bytes finds the block's new location after a move
      */
     public static SliceInputStream over(MovingBytes.Place place, MovingBytes bytes) {
         return new SliceInputStream(place, bytes, null);
@@ -89,11 +89,11 @@ public final class SliceInputStream extends InputStream {
 
     /**
      * Reads what there is in one piece, under a reference: a thread that outlives its task must not read memory that is
-     * unmapped. Returns how many bytes that was.
+     * unmapped. Returns the number of bytes.
      */
     private int copy(byte[] target, int offset, int length) throws IOException {
         if (retained != null && !retained.retain()) {
-            throw new IOException("the block's memory has been given back");
+            throw new IOException("the block's memory has been released");
         }
         try {
             while (true) {

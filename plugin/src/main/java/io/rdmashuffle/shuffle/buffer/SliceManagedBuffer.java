@@ -28,7 +28,7 @@ import org.apache.spark.network.buffer.ManagedBuffer;
  * <p><b>Source:</b> {@code NettyBlockRpcServer.receive}, {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
  */
 public final class SliceManagedBuffer extends ManagedBuffer {
-    /** What one Netty buffer can hold; larger blocks, and those on disk, are sent as a file region. */
+    /** Maximum size of a Netty buffer; larger blocks, and blocks on disk, are sent as a file region. */
     private static final long MAX_BYTE_BUF = Integer.MAX_VALUE;
 
     private static final int SSL_CHUNK_BYTES = 1 << 20;
@@ -36,7 +36,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     private final List<StoredSlice> slices;
     private final long sizeBytes;
     private final MapOutput output;
-    /** References that were taken through this buffer and not given back. */
+    /** Open references that were acquired through this buffer. */
     private final AtomicInteger held = new AtomicInteger();
 
     /** Wraps slices of a map output, without a reference to it. */
@@ -78,7 +78,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     @Override
     public ManagedBuffer retain() {
         if (!output.retain()) {
-            throw new IllegalStateException("the block's memory has been given back");
+            throw new IllegalStateException("the block's memory has been released");
         }
         held.incrementAndGet();
         return this;

@@ -4,7 +4,7 @@ package io.rdmashuffle.shuffle.combine;
 import org.apache.spark.SparkConf;
 
 /**
- * How much a collection of a task may hold without asking Spark for memory: as much as Spark's own may.
+ * Bytes that a collection of a task may hold without requesting memory from Spark: as much as Spark's own may.
  *
  * <p><b>Threading:</b> immutable. <b>Source:</b> {@code org.apache.spark.util.collection.Spillable}.
  *

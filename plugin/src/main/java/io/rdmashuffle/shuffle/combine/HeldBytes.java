@@ -5,9 +5,9 @@ import org.apache.spark.util.SizeEstimator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a collection that takes record after record holds of the heap. All of it is estimated whenever it has taken
- * twice as many records; in between it is forecast, from the growth before and from one of {@link #INTERVAL} records,
- * which shows when they become larger.
+ * Estimate of the heap that a growing collection holds. All of it is estimated whenever it has taken twice as many
+ * records; in between it is forecast, from the growth before and from one of {@link #INTERVAL} records, which shows
+ * when they become larger.
  *
  * <p>Spark's collections estimate all whenever they have taken a tenth more. With 20,000 records these are a hundred
  * estimates, of some two hundred records each; here they are fifteen.
@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> one thread.
  */
 final class HeldBytes {
-    /** Spark's collections look at what they hold as often. */
+    /** Same interval as in Spark's collections. */
     private static final int INTERVAL = 32;
 
     private final FreeRoom room;
@@ -30,11 +30,11 @@ final class HeldBytes {
     }
 
     /**
-     * Takes note of one more record, and returns whether that makes too much.
+     * Records another record; returns whether the limit is exceeded.
      *
      * @param collection all of them
-     * @param key what the record has added to the collection, about; null for nothing
-     * @param value likewise
+     * @param key estimated addition to the collection; null for nothing
+     * @param value the same for the value
      */
     boolean isTooMuchWith(Object collection, @Nullable Object key, @Nullable Object value) {
         records++;
@@ -44,15 +44,15 @@ final class HeldBytes {
             long added = INTERVAL * (SizeEstimator.estimate(key) + SizeEstimator.estimate(value));
             forecast += Math.max(INTERVAL * bytesPerRecord, added);
             if (forecast > room.bytes() && added <= room.bytes() && records - estimatedAt > estimatedAt / 10) {
-                // To make sure, but not every time where the room is nearly taken. An estimate of all looks at some two
-                // hundred records, and might miss the few that are so large that a group of them has no room.
+                // A full estimate confirms it, but not each time near the limit. It samples two hundred records, and
+                // might miss a few large ones that exceed the limit together.
                 estimate(collection);
             }
         }
         return isTooMuch();
     }
 
-    /** Returns whether what is held has no room, as far as is known. */
+    /** Returns whether the estimate exceeds the limit. */
     boolean isTooMuch() {
         return forecast > room.bytes() || records > room.records();
     }

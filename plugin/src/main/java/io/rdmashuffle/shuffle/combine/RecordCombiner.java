@@ -16,13 +16,13 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Combines the records of a task by key in the hash map that Spark uses, while combiners are few. If they are more,
- * Spark's map that can spill gets what was combined and the rest.
+ * Combiner of a task's records by key in Spark's hash map, while combiners are few. If there are more, Spark's spilling
+ * map receives the combiners and the remaining records.
  *
  * <p><b>Threading:</b> one task thread.
  *
  * @param <K> key
- * @param <V> what is combined: values, or combiners
+ * @param <V> combined type: values, or combiners
  * @param <C> combiner
  */
 public final class RecordCombiner<K, V, C> {
@@ -33,7 +33,7 @@ public final class RecordCombiner<K, V, C> {
     private final LongConsumer peakBytes;
     private final Overflow<K, C> overflow;
 
-    /** Combines what has no room. */
+    /** Combiner of records beyond the limit. */
     @FunctionalInterface
     interface Overflow<K, C> {
         /** Combines all records; some of them have combiners, and the aggregator knows which. */
@@ -70,9 +70,8 @@ public final class RecordCombiner<K, V, C> {
     }
 
     /**
-     * Combines records until there are none left or too much is held. A method of its own, so that nothing of what is
-     * held stays in a variable when Spark's map has it: combiners grow there, and are to be free once it has spilled
-     * them.
+     * Combines records until the end or the limit. A separate method, so that no local variable references combiners
+     * after Spark's map has them: they grow there, and must be collectable once it has spilled them.
      */
     private AppendOnlyMap<K, C> held(Iterator<? extends Product2<K, V>> records, HeldBytes bytes) {
         AppendOnlyMap<K, C> held = new AppendOnlyMap<>(FIRST_KEYS);
@@ -89,7 +88,7 @@ public final class RecordCombiner<K, V, C> {
         return held;
     }
 
-    /** The elements of an iterator, which is let go of with all that it iterates over when it has ended. */
+    /** Elements of an iterator, which is dereferenced at its end. */
     private static final class LetGoAtEnd<T> extends AbstractIterator<T> {
         private @Nullable Iterator<T> left;
 
@@ -114,7 +113,7 @@ public final class RecordCombiner<K, V, C> {
         }
     }
 
-    /** One record on its way into the map, and then what it has added there, about. */
+    /** A record for the map, and its estimated addition. */
     private final class Update {
         private final Function1<V, C> create = aggregator.createCombiner();
         private final Function2<C, V, C> merge = aggregator.mergeValue();

@@ -14,8 +14,8 @@ import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 
 /**
- * Sorts the records of a task by key in an array, while they are few. If they are more, Spark's sorter gets all of
- * them, which can spill, and for that estimates far more often what it holds.
+ * Sorter of a task's records by key in an array, while they are few. If there are more, Spark's sorter receives all
+ * records; it can spill, and therefore estimates its size far more often.
  *
  * <p>Records with the same key keep their order, as with Spark's sorter while that has not spilled.
  *
@@ -35,8 +35,8 @@ public final class RecordSorter<K, C> {
     /**
      * Prepares to sort.
      *
-     * @param room what may be held here
-     * @param peakBytes is told of the bytes that were held, if all records had room
+     * @param room maximum of held bytes
+     * @param peakBytes receives the held bytes, if all records fit
      * @param overflow sorts all records if they have no room
      */
     public RecordSorter(
@@ -68,7 +68,7 @@ public final class RecordSorter<K, C> {
         return held;
     }
 
-    /** Records in an array, each of which is let go of when it is taken. */
+    /** Records in an array, each of which is dereferenced when it is taken. */
     private static final class Held<K, C> extends AbstractIterator<Product2<K, C>> {
         @SuppressWarnings({"unchecked", "rawtypes"})
         private @Nullable Tuple2<K, C>[] records = new Tuple2[FIRST_RECORDS];

@@ -16,8 +16,8 @@ import scala.collection.Iterator;
 import scala.runtime.BoxedUnit;
 
 /**
- * What Spark's own reader does with records once they are there: counts them, lets the task be interrupted, combines
- * and sorts as the shuffle asks.
+ * Processing of fetched records as in Spark's own reader: counts them, lets the task be interrupted, combines and sorts
+ * as the shuffle asks.
  *
  * <p><b>Threading:</b> one task thread.
  *
@@ -25,7 +25,7 @@ import scala.runtime.BoxedUnit;
  * @param dependency the shuffle's
  * @param context the task's
  * @param metrics counts records
- * @param room what records may take before Spark's collections take them
+ * @param room maximum bytes of records before Spark's collections are used
  * @param <K> key
  * @param <C> combined value
  */
@@ -66,7 +66,7 @@ public record ReducePipeline<K, C>(
                 : new RecordCombiner<>(aggregator, room, context).combined((Iterator<Product2<K, Object>>) untyped);
     }
 
-    /** Returns what combines records as they were written; null if nothing does. */
+    /** Returns the aggregator of written records; null if there is none. */
     @SuppressWarnings("unchecked")
     private @Nullable Aggregator<K, Object, C> aggregator() {
         if (dependency.aggregator().isEmpty()) {
@@ -74,7 +74,7 @@ public record ReducePipeline<K, C>(
         }
         Aggregator<K, Object, C> declared =
                 (Aggregator<K, Object, C>) dependency.aggregator().get();
-        // What was combined on the map side is merged combiner by combiner.
+        // Combiners of the map side are merged.
         return dependency.mapSideCombine()
                 ? new Aggregator<>(
                         combiner -> (C) combiner,
@@ -83,7 +83,7 @@ public record ReducePipeline<K, C>(
                 : declared;
     }
 
-    @SuppressWarnings("unchecked") // Without an aggregator values are what is returned.
+    @SuppressWarnings("unchecked") // Without an aggregator the result consists of values.
     private Iterator<Product2<K, C>> sorted(Iterator<Product2<K, C>> records) {
         return new RecordSorter<K, C>(
                         dependency.keyOrdering().get(),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Combines and sorts the records of a task by key while they are few; Spark's own collections take over when they are
- * more than those would hold without asking for memory.
+ * Combining and sorting of few records of a task by key; Spark's own collections take over when they are more than
+ * those would hold without asking for memory.
  *
  * <p>May use {@code spark.compat} and Spark. Must never hold more without Spark's task memory manager than Spark's
  * collections do, or give another result than they.

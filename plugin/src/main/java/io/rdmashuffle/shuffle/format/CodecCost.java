@@ -2,7 +2,7 @@
 package io.rdmashuffle.shuffle.format;
 
 /**
- * What compressing the blocks of one map output has cost and brought.
+ * Time and sizes of compressing the blocks of one map output.
  *
  * <p><b>Threading:</b> none; for one task thread.
  */
@@ -17,17 +17,17 @@ public final class CodecCost {
         nanos += took;
     }
 
-    /** Returns how many bytes were compressed. */
+    /** Returns the number of input bytes. */
     public long rawBytes() {
         return rawBytes;
     }
 
-    /** Returns what they became, headers included. */
+    /** Returns the compressed bytes, headers included. */
     public long storedBytes() {
         return storedBytes;
     }
 
-    /** Returns how long the codec took. */
+    /** Returns the time of the codec. */
     public long nanos() {
         return nanos;
     }

@@ -4,7 +4,7 @@ package io.rdmashuffle.shuffle.format;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What frames are compressed with.
+ * Codecs of frames.
  *
  * <p><b>Threading:</b> immutable.
  */
@@ -13,7 +13,7 @@ public enum FrameCodec {
     APPLICATION(0),
     /** Zstandard: fewer bytes for more time. */
     ZSTD(1),
-    /** Rows of Spark SQL by what they have in common; rows that are mostly strings with the application's codec. */
+    /** Packed rows of Spark SQL; the application's codec for rows that are mostly strings. */
     ROWS(2);
 
     private final int number;
@@ -22,7 +22,7 @@ public enum FrameCodec {
         this.number = number;
     }
 
-    /** Returns what a frame's header says. */
+    /** Returns the code in a frame's header. */
     int number() {
         return number;
     }

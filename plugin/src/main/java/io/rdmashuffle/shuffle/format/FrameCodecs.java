@@ -31,12 +31,12 @@ record FrameCodecs(CompressionCodec application, CompressionCodec small, Compres
                 CompressionCodec$.MODULE$.createCodec(conf, "zstd"));
     }
 
-    /** Returns what reads frames that are not packed rows. */
+    /** Returns the reader of frames that are not packed rows. */
     CompressionCodec reader(FrameCodec with) {
         return with == FrameCodec.ZSTD ? zstd : application;
     }
 
-    /** Returns what writes a frame of so many bytes that is not packed. */
+    /** Returns the writer of an unpacked frame with that number of bytes. */
     CompressionCodec writer(FrameCodec with, int bytes) {
         return with != FrameCodec.ZSTD && bytes <= FIRST_FRAME_BYTES ? small : reader(with);
     }

@@ -8,7 +8,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is before each frame of compressed records; {@link Frames} draws it.
+ * Header of a frame of compressed records, with the layout in {@link Frames}.
  *
  * @param storedBytes that follow
  * @param rawBytes once decompressed
@@ -18,7 +18,7 @@ record FrameHeader(FrameCodec codec, int storedBytes, int rawBytes) {
     static final int BYTES = MARK_BYTES + 2 * Integer.BYTES;
     static final int MAX_RAW_BYTES = 256 << 10;
 
-    /** Of a mark so many bytes may be damaged, and no bare block comes as near to it. */
+    /** Number of damaged bytes of a mark that are tolerated; no uncompressed block is as similar to it. */
     private static final int MAX_DAMAGED_BYTES = 2;
 
     private static final byte[] MARK = {(byte) 0xFF, 'R', 'D', 'M', 'A', 'z', 'i', 'p'};

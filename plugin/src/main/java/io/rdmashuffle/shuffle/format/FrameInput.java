@@ -8,7 +8,7 @@ import java.io.InputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads {@link Frames}, whatever they were compressed with.
+ * Reader of {@link Frames} with any codec.
  *
  * <p><b>Threading:</b> another thread may close it than the one that reads, and then reading fails. <b>Ownership:</b>
  * closes the stream that it reads.
@@ -45,7 +45,7 @@ final class FrameInput extends InputStream {
         try {
             return left == 0 && !nextFrame() ? -1 : readFrame(target, offset, Math.min(length, left));
         } catch (EOFException e) {
-            // Deserialisers may take that for the end of the records.
+            // Deserializers may interpret that as the end of the records.
             throw new IOException("truncated frame of compressed records", e);
         }
     }
@@ -94,7 +94,7 @@ final class FrameInput extends InputStream {
         return new ByteArrayInputStream(rows, 0, raw);
     }
 
-    /** Returns an array with room for so many bytes and what rows need behind them. */
+    /** Returns an array for that number of bytes plus the slack of rows. */
     private static byte[] atLeast(byte[] array, int bytes) {
         int needed = bytes + VaryingBytes.SLACK_BYTES;
         return array.length >= needed ? array : new byte[needed];

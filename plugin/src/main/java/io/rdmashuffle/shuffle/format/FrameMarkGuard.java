@@ -7,10 +7,9 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * Refuses a block of bare records that a reader would take for {@link Frames}, or for frames whose mark is damaged: one
- * that begins with nearly the mark, or is so short that blocks that follow could make that of it. Spark SQL's rows
- * never begin so. Of other records, blocks of one or two bytes do, and hardly any others: a map output with one of them
- * goes to Spark's shuffle file.
+ * Check that refuses a block of uncompressed records that a reader would mistake for {@link Frames}, intact or damaged:
+ * it begins almost like the mark, or is so short that the next block could complete the mark. Spark SQL rows never do.
+ * Of other records, almost only blocks of one or two bytes do: their map output goes to Spark's shuffle file.
  *
  * <p><b>Threading:</b> none; for one task thread.
  */
@@ -23,14 +22,14 @@ public final class FrameMarkGuard extends FilterOutputStream {
     }
 
     /**
-     * Looks at a block at once.
+     * Verifies a block.
      *
      * @param head the first bytes of the block, as many as the mark has or as there are
-     * @throws OutputRefusedException if the block is to be refused
+     * @throws OutputRefusedException if the block is ambiguous
      */
     public static void check(byte[] head, int length) throws OutputRefusedException {
         if (FrameHeader.isNearMark(head, length)) {
-            throw new OutputRefusedException("a block of bare records begins like a compressed frame");
+            throw new OutputRefusedException("a block of uncompressed records begins like a compressed frame");
         }
     }
 

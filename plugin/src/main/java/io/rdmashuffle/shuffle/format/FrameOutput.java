@@ -12,10 +12,10 @@ import org.apache.spark.unsafe.Platform;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes {@link Frames} of a block.
+ * Output stream that writes a block as {@link Frames}.
  *
- * <p>Frames of packed rows end where rows end. What packing does not make small, or what is no row, or one that is
- * larger than a frame, is compressed with the application's codec.
+ * <p>Frames of packed rows end at row boundaries. Rows that do not pack well, other records, and rows larger than a
+ * frame are compressed with the application's codec.
  *
  * <p><b>Threading:</b> none; for one task thread. <b>Ownership:</b> closes the stream that it writes to.
  */
@@ -29,7 +29,7 @@ final class FrameOutput extends OutputStream implements PieceSink {
     private byte[] packed = new byte[0];
     private byte[] raw = new byte[FrameCodecs.FIRST_FRAME_BYTES + VaryingBytes.SLACK_BYTES];
     private int filled;
-    /** What is still to come of bytes that are not to be packed. */
+    /** Remaining bytes that are not packed. */
     private long unpackable;
 
     FrameOutput(FrameCodecs codecs, OutputStream out, FrameCodec with, CodecCost cost) {
@@ -71,9 +71,9 @@ final class FrameOutput extends OutputStream implements PieceSink {
     }
 
     /**
-     * Writes what was written so far as frames, and frames that were made already as they are.
+     * Flushes buffered records as frames, then copies existing frames unchanged.
      *
-     * @param frames all to its end; of whole records, as what was written so far
+     * @param frames frames of complete records; read to the end
      */
     void append(InputStream frames, byte[] buffer) throws IOException {
         finishFrames();
@@ -97,7 +97,7 @@ final class FrameOutput extends OutputStream implements PieceSink {
         filled -= taken;
     }
 
-    /** Writes whole rows packed, or what is no whole row compressed; returns how many bytes that were. */
+    /** Writes complete rows packed, or other bytes compressed; returns the number of bytes. */
     private int writeRows(RowPacker rows) throws IOException {
         long started = System.nanoTime();
         int whole = unpackable > 0 ? 0 : rows.compare(raw, filled);

@@ -12,19 +12,17 @@ import org.apache.spark.SparkConf;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Compresses blocks so that readers need not know beforehand: a block is either bare records, or frames, and no bare
- * block begins nearly as frames do (see {@link FrameMarkGuard}). Frames may follow one another, so blocks of frames may
- * too.
+ * Self-describing compression of blocks: a block has either uncompressed records, or frames, and no uncompressed block
+ * begins almost like a frame (see {@link FrameMarkGuard}). Frames can be concatenated, and so can blocks of frames.
  *
  * <pre>
  *  frame:   mark (8)   codec (1)   bytes that follow (3)   bytes once decompressed (4)   bytes, as the codec makes them
  * </pre>
  *
- * Integers are most significant byte first. The mark begins with a byte that would make the length of a first row
- * negative.
+ * Integers are big-endian. The first byte of the mark would make the length of a first row negative.
  *
- * <p><b>Threading:</b> what it opens may be closed by another thread than the one that reads, and then reading fails;
- * all else is for one thread.
+ * <p><b>Threading:</b> opened streams may be closed by another thread, after which reads fail; everything else is for
+ * one thread.
  */
 public final class Frames {
     private final SparkConf conf;
@@ -76,9 +74,9 @@ public final class Frames {
     }
 
     /**
-     * Compresses what is written to the result; closing it ends the block and closes {@code out}.
+     * Returns a compressing stream; closing it ends the block and closes {@code out}.
      *
-     * @param cost is told of what that took
+     * @param cost receives time and sizes
      */
     public OutputStream compress(OutputStream out, FrameCodec with, CodecCost cost) {
         return new FrameOutput(codecs(), out, with, cost);

@@ -4,7 +4,7 @@ package io.rdmashuffle.shuffle.format;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/** Takes bytes from where they lie, without an array between. */
+/** Sink of bytes in place, without an intermediate array. */
 @FunctionalInterface
 public interface PieceSink {
     /**

@@ -99,7 +99,7 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
         }
     }
 
-    /** Makes sure that so many bytes are there. */
+    /** Ensures that {@code bytes} are buffered. */
     private void require(int bytes) throws IOException {
         if (end - position < bytes) {
             fill(bytes);
@@ -121,8 +121,8 @@ public final class RowIterator extends AbstractIterator<Tuple2<Object, Object>> 
     }
 
     /**
-     * Goes to the other buffer, with what is left in this one and as much more as there is, at least so many bytes in
-     * all.
+     * Switches to the other buffer, with the rest of this one and as many further bytes as are available, at least
+     * {@code bytes} in total.
      */
     private void fill(int bytes) throws IOException {
         byte[] target = bytes > BUFFER_BYTES ? ofOneRow(bytes) : other;

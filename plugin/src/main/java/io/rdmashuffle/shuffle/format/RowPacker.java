@@ -4,17 +4,17 @@ package io.rdmashuffle.shuffle.format;
 import java.nio.ByteBuffer;
 
 /**
- * Packs rows of Spark SQL by what they have in common: rows of one schema have the same fields at the same places, in
- * words of eight bytes of which most are zero, or the same in all rows. The bytes at the same place of all rows are
- * compared, and only those that differ are kept of each row.
+ * Encoder of packed Spark SQL rows. Rows of one schema have the same fields at the same offsets, in words of eight
+ * bytes, most of which are zero or equal in all rows. Bytes at the same offset of all rows are compared, and only bytes
+ * at differing offsets are stored per row.
  *
  * <pre>
  *  packed:   rows (4)   words that all rows have: W (2)   bytes of a tail's length: L, 0 if there are no tails (1)
- *            of each of the W words, one bit a byte: those that vary (W)   those that do not, and are not zero (W)
+ *            of each of the W words, one bit per byte: varying (W)   constant and not zero (W)
  *            the latter bytes, once
- *            of each row: words of its tail, what it has beyond the W words (L, least significant byte first)
+ *            of each row: words of its tail, beyond the W words (L, little-endian)
  *            of each row: its bytes that vary
- *            of each row: its tail, bare
+ *            of each row: its tail, unchanged
  * </pre>
  *
  * <p>W is that of the shortest row, up to {@link VaryingBytes#MAX_WORDS}, so rows without strings have no tails. Rows
@@ -39,13 +39,13 @@ final class RowPacker {
     private int words;
     private int maxWords;
 
-    /** Returns how many bytes an array must have for so many packed ones. */
+    /** Returns the array length for that number of packed bytes. */
     static int packedRoom(int bytes) {
         // A few rows may become more than they are, until that is noticed.
         return bytes + bytes / 2 + HEADER_BYTES + VaryingBytes.SLACK_BYTES;
     }
 
-    /** Returns how many bytes the row at the beginning has with its length; all if there is no row. */
+    /** Returns the number of bytes of the first row with its length field; all if there is no row. */
     static long firstRowBytes(byte[] source, int length) {
         int row = length < Integer.BYTES ? -1 : ByteBuffer.wrap(source).getInt();
         return (row & NO_LENGTH_BITS) != 0 ? length : (long) row + Integer.BYTES;

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
- * Makes rows of what {@link RowPacker} has packed.
+ * Decoder of rows packed by {@link RowPacker}.
  *
  * <p>Damaged bytes make wrong rows, or fail; nothing is read or written outside of the arrays.
  *
@@ -23,10 +23,10 @@ final class RowUnpacker {
     /**
      * Unpacks rows.
      *
-     * @param packed has {@link VaryingBytes#SLACK_BYTES} behind its bytes
-     * @param target has as many behind those that are wanted
-     * @param bytes what the rows have, lengths included
-     * @throws IOException if the packed bytes are not those of so many bytes
+     * @param packed packed bytes, followed by {@link VaryingBytes#SLACK_BYTES}
+     * @param target array for the rows, with the same slack
+     * @param bytes length of the rows, length fields included
+     * @throws IOException if the packed bytes do not decode to that length
      */
     void unpack(byte[] packed, int length, byte[] target, int bytes) throws IOException {
         int lengths = readHead(packed, length);

@@ -39,8 +39,8 @@ public final class SerializedRecords implements RecordEncoder {
     }
 
     /**
-     * Bytes of the record that is being serialised. Outside of a record bytes are dropped: a serialiser that failed
-     * flushes what it holds when it is closed.
+     * Stream for the current record. Bytes outside of a record are dropped: a failed serializer flushes its buffer when
+     * it is closed.
      */
     private static final class Parts extends OutputStream {
         private byte[] bytes = new byte[FIRST_BYTES];

@@ -5,7 +5,7 @@ import org.apache.spark.serializer.Serializer;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * How Spark SQL writes its rows into shuffles: four bytes of length, most significant first, and the row as it lies in
+ * Format of Spark SQL's rows in shuffles: four bytes of length, most significant first, and the row as it lies in
  * memory.
  *
  * <p><b>Source:</b> {@code UnsafeRowSerializer} in Spark's sql/core. Its name is compared, so that applications without

@@ -6,10 +6,10 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Which bytes differ among rows, at the same places of each: runs of up to eight, so that each moves as one word.
+ * Offsets at which rows differ, as runs of up to eight bytes, each of which moves as one word.
  *
- * <p>Words are moved whole and overlap: what a run carries beyond its width is overwritten by what comes next, so
- * arrays need {@link #SLACK_BYTES} behind their last byte.
+ * <p>Words are moved whole and overlap: bytes beyond the width of a run are overwritten by the next one, so arrays need
+ * {@link #SLACK_BYTES} behind their last byte.
  *
  * <p><b>Threading:</b> none; for one thread.
  */
@@ -32,7 +32,7 @@ final class VaryingBytes {
     private int runs;
     private int bytesPerRow;
 
-    /** Returns which bytes of a word are not zero: bit 0 for the byte at the lowest address. */
+    /** Returns a mask of the nonzero bytes of a word: bit 0 for the byte at the lowest address. */
     static int nonZeroBytes(long word) {
         int bits = 0;
         for (int i = 0; i < Long.BYTES; i++) {
@@ -69,7 +69,7 @@ final class VaryingBytes {
         }
     }
 
-    /** Takes what lies between the runs, before {@link #scatter}. */
+    /** Sets the bytes between the runs, before {@link #scatter}. */
     void setConstants(byte[] row) {
         if (masks.length < runs) {
             masks = new long[offsets.length];

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> for one thread of Spark's transport; {@link #discard} from any.
  *
- * <p><b>Ownership:</b> owns what has arrived until {@link #discard}.
+ * <p><b>Ownership:</b> owns the received bytes until {@link #discard}.
  */
 abstract sealed class IncomingBlock implements StreamCallbackWithID {
     private static final Logger LOG = LoggerFactory.getLogger(IncomingBlock.class);
@@ -47,7 +47,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
         this.owner = owner;
     }
 
-    /** Hears of the ends of blocks. */
+    /** Listener of the ends of blocks. */
     interface Owner {
         /**
          * The last byte has arrived.
@@ -78,7 +78,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
         return System.nanoTime() - touchedNanos;
     }
 
-    /** Gives everything back; idempotent. */
+    /** Releases everything; idempotent. */
     abstract void discard();
 
     /** Appends all of a buffer. */
@@ -107,7 +107,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
 
     @Override
     public void onFailure(String streamId, Throwable cause) {
-        LOG.warn("Migrated block {} is not taken over", name, cause);
+        LOG.warn("Migrated block {} was refused", name, cause);
         owner.failed(this);
     }
 
@@ -129,7 +129,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
         private @Nullable FileChannel channel;
         private boolean gone;
 
-        /** Begins without a byte. */
+        /** Starts without a byte. */
         Data(String name, OutputKey key, int epoch, MigrationTarget target, Owner owner, ChunkedOutput pooled) {
             super(name, key, epoch, target, owner);
             this.pooled = pooled;
@@ -267,7 +267,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
         }
     }
 
-    /** Where the partitions begin, and their checksums. */
+    /** Offsets and checksums of the partitions. */
     static final class Index extends IncomingBlock {
         private final ByteArrayOutputStream encoded = new ByteArrayOutputStream();
         private @Nullable MigratedIndex index;

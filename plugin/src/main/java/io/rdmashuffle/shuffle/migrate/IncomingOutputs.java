@@ -30,8 +30,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes over map outputs of executors that are being decommissioned, into the pool while that has room, else as Spark's
- * files.
+ * Receiver of map outputs of decommissioned executors, in the pool if it has room, otherwise as Spark's files.
  *
  * <p>An output comes as two blocks, data and index, in either order. No reader sees either until both are there and
  * agree; then it is published as if a task of this executor had written it, and reported to the driver.
@@ -39,10 +38,10 @@ import org.slf4j.LoggerFactory;
  * <p>Blocks of a shuffle that has been removed are taken and dropped without a complaint, because Spark sends a peer
  * that refuses one block no further ones.
  *
- * <p><b>Threading:</b> thread-safe; blocks come on threads of Spark's transport, which are never made to wait for room.
+ * <p><b>Threading:</b> thread-safe; blocks arrive on threads of Spark's transport, which never wait for room.
  *
- * <p><b>Ownership:</b> owns what has arrived until it is complete, fails, gets no data for the timeout, or its shuffle
- * is removed; and the timer's thread.
+ * <p><b>Ownership:</b> owns received blocks until they are complete, fail, receive no data for the timeout, or their
+ * shuffle is removed; and the timer's thread.
  */
 public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(IncomingOutputs.class);
@@ -91,7 +90,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
     }
 
     /**
-     * Begins to receive one block of an output.
+     * Starts to receive one block of an output.
      *
      * @throws IOException if it is no such block, or this executor is stopping
      */
@@ -108,7 +107,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
         }
         synchronized (this) {
             if (closed) {
-                throw new IOException("block " + blockId + " is not taken over: this executor is stopping");
+                throw new IOException("block " + blockId + " was refused: this executor is stopping");
             }
             live.add(block);
             scheduleSweep();
@@ -128,7 +127,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
                 .forEach(this::forget);
     }
 
-    /** Returns how many blocks are arriving or wait for their other half. */
+    /** Returns the number of blocks that are arriving or wait for their other half. */
     synchronized int outstanding() {
         return live.size();
     }
@@ -160,7 +159,7 @@ public final class IncomingOutputs implements IncomingBlock.Owner, AutoCloseable
     }
 
     /**
-     * Takes an output over. One whose shuffle has been removed is dropped silently.
+     * Accepts an output. One whose shuffle has been removed is dropped silently.
      *
      * @throws IOException if data and index are not what the writer wrote, or there is no room even on disk
      */

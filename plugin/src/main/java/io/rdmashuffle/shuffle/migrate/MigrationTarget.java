@@ -7,7 +7,7 @@ import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the receiver of a migrated map output needs of Spark: its shuffle files, and reports to the driver.
+ * Services of Spark for the receiver of a migrated map output: its shuffle files, and reports to the driver.
  *
  * <p><b>Threading:</b> thread-safe.
  */
@@ -29,6 +29,6 @@ public interface MigrationTarget {
     /** Deletes what {@link #commitFiles} made. */
     void removeFiles(OutputKey key);
 
-    /** Tells the driver that the output is here now; when this returns, readers that ask the driver are sent here. */
+    /** Announces to the driver that the output is here; after that, readers that ask the driver come here. */
     void report(OutputKey key, long dataBytes, long indexBytes);
 }

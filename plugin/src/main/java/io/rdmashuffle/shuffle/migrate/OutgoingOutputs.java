@@ -77,7 +77,7 @@ public record OutgoingOutputs(MapOutputStore store) {
             blocks.add(new Tuple2<>(indexBlockId(key), new NioManagedBuffer(MigratedIndex.encode(all.range(), age))));
             return blocks;
         } catch (IOException | RuntimeException e) {
-            LOG.warn("Not migrating {}, which cannot be read here; its task will run again", key, e);
+            LOG.warn("Not migrating {}, which cannot be read; its task will be repeated", key, e);
             return List.of();
         } finally {
             output.release();

@@ -31,9 +31,9 @@ public final class SparkShuffleFiles implements MigrationTarget {
     private final BlockReports reports;
     private final OptionalLong maxDiskBytes;
 
-    /** Tells the driver of blocks that have moved here. */
+    /** Reports of moved blocks to the driver. */
     public interface BlockReports {
-        /** Returns when the driver knows. */
+        /** Returns after the driver has acknowledged it. */
         void report(BlockId blockId, long bytes);
     }
 

@@ -31,9 +31,9 @@ import scala.collection.Iterator;
 import scala.collection.Seq;
 
 /**
- * Finds out how each block of a reduce task is to be read: where it lies, copied ahead of the task, or by Spark's
- * fetch. All owners are asked at once. All blocks of a map output go one way: Spark merges neighbouring blocks, and
- * would bring again what is between two of them.
+ * Lookup of the location of each block of a reduce task: in place, copied ahead of the task, or fetched by Spark. All
+ * owners are queried concurrently. All blocks of a map output use the same path: Spark merges neighbouring blocks, and
+ * would fetch the blocks between two of them again.
  *
  * <p><b>Threading:</b> one task thread.
  */
@@ -51,10 +51,10 @@ final class BlockLookup {
     private final Map<BlockManagerId, BlockSource> sources = new HashMap<>();
 
     /**
-     * The way to the blocks of one owner.
+     * Path to the blocks of one owner.
      *
-     * @param visible whether they are read where they are
-     * @param lookup ends when what is needed to find them is here, unless they are visible
+     * @param visible whether they are read in place
+     * @param lookup completes when directory and indexes are cached, unless they are visible
      */
     private record Way(List<BlockRequest> blocks, PeerPath path, boolean visible, CompletableFuture<Void> lookup) {}
 
@@ -125,7 +125,7 @@ final class BlockLookup {
         return ways;
     }
 
-    /** Finds paths to the owners; of those that it does not know it asks the driver, at once. */
+    /** Finds paths to the owners; unknown ones are looked up at the driver, concurrently. */
     private List<@Nullable PeerPath> pathsTo(List<List<BlockRequest>> remote) {
         List<@Nullable PeerPath> all = new ArrayList<>();
         List<Supplier<@Nullable PeerPath>> unknown = new ArrayList<>();
@@ -147,7 +147,7 @@ final class BlockLookup {
         return all;
     }
 
-    /** Begins to ask a peer; null if that has failed already. */
+    /** Starts to ask a peer; null if that has failed already. */
     private @Nullable Way way(List<BlockRequest> blocks, PeerPath path) {
         try {
             boolean visible = path.directory().isVisible();
@@ -184,7 +184,7 @@ final class BlockLookup {
                 .forEach(others::add);
     }
 
-    /** Returns whether a peer can be asked for what it has not told: false if that would take as long, and fail. */
+    /** Returns whether a query for missing records is worthwhile: false if it would time out again. */
     private boolean isAnswered(Way way) {
         try {
             if (!way.lookup().isDone()) {

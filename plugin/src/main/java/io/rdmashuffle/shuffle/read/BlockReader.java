@@ -27,8 +27,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies the blocks of one reduce task out of memory that this process sees, or into which they were copied from a
- * peer's, one after the other: each byte once, and checked before it is used.
+ * Reader of the blocks of one reduce task, in order, from mapped or copied memory: each byte once, and checked before
+ * it is used.
  *
  * <p>A block that fits into what the caller offers is copied and checked there, so that a cache line is fetched once. A
  * larger one is checked where it lies and copied in pieces.
@@ -55,10 +55,10 @@ final class BlockReader implements AutoCloseable {
     private @Nullable Opened opened;
 
     /**
-     * A block that is read in pieces, since it is large or compressed.
+     * Block that is read in pieces, because it is large or compressed.
      *
-     * @param place where a large one is; null for one that was copied
-     * @param records what is left of it
+     * @param place location of a large block; null for a copied one
+     * @param records its remaining bytes
      */
     private record Opened(BlockRequest wanted, @Nullable FollowedBlock place, InputStream records)
             implements AutoCloseable {
@@ -77,9 +77,9 @@ final class BlockReader implements AutoCloseable {
     }
 
     /**
-     * A block that is there.
+     * Available block.
      *
-     * @param bytes what was stored of it, to be read before the next block is begun
+     * @param bytes its stored bytes, valid until the next block
      */
     record Begun(BlockRequest wanted, InputStream bytes) {}
 
@@ -87,9 +87,9 @@ final class BlockReader implements AutoCloseable {
      * Reads blocks in order.
      *
      * @param sources of all their owners
-     * @param wake has a thread that waits for a source fail, from whatever thread
+     * @param wake makes a thread that waits for a source fail; for any thread
      * @param verify whether to compare blocks with their checksums
-     * @param frames opens compressed blocks; null if blocks are handed out as they were stored
+     * @param frames opens compressed blocks; null if stored bytes are returned
      */
     BlockReader(
             List<BlockRequest> wanted,
@@ -106,7 +106,7 @@ final class BlockReader implements AutoCloseable {
         this.frames = frames;
     }
 
-    /** Hands over the blocks that were missing, damaged or withdrawn; complete after the last read. */
+    /** Passes on the blocks that were missing, damaged or withdrawn; complete after the last read. */
     synchronized List<BlockRequest> takeMissed() {
         List<BlockRequest> taken = missed;
         missed = new ArrayList<>();
@@ -116,7 +116,7 @@ final class BlockReader implements AutoCloseable {
     /**
      * Copies as many bytes as are there and fit; -1 after the last block. At least one byte has room.
      *
-     * @throws IOException if this was closed, since the task has ended
+     * @throws IOException if this was closed because the task has ended
      */
     synchronized int read(byte[] target, int offset, int length) throws IOException {
         if (closed) {
@@ -143,10 +143,10 @@ final class BlockReader implements AutoCloseable {
     }
 
     /**
-     * Goes to the next block that is there, and gives up what was left of the one before; null after the last block.
+     * Advances to the next available block, and drops the rest of the previous one; null after the last block.
      *
-     * @param buffer what the block is copied into if it fits, until the next one is begun
-     * @throws IOException if this was closed, since the task has ended
+     * @param buffer target of the copy if the block fits, valid until the next block
+     * @throws IOException if this was closed because the task has ended
      */
     synchronized @Nullable Begun begin(byte[] buffer) throws IOException {
         if (closed) {
@@ -249,7 +249,7 @@ final class BlockReader implements AutoCloseable {
         return length;
     }
 
-    /** Notes a block as missed that lies on disk and cannot be read: its owner is asked, and says what it finds. */
+    /** Marks an unreadable block on disk as missed: its owner is asked, and diagnoses it. */
     private int unreadable(BlockRequest block, IOException cause) {
         LOG.warn(
                 "Cannot read {} in the disk tier of executor {}",
@@ -260,7 +260,7 @@ final class BlockReader implements AutoCloseable {
         return 0;
     }
 
-    /** Begins to read a block in pieces. */
+    /** Starts to read a block in pieces. */
     private void open(BlockRequest block, Block found, BlockSource source) {
         boolean good = false;
         try {
@@ -323,8 +323,8 @@ final class BlockReader implements AutoCloseable {
     }
 
     /**
-     * Throws, undeclared, a {@link FetchFailedException}: what was read of a block is no good. If the task has ended
-     * that is no fault of the block's owner, and the cause is thrown itself.
+     * Throws an undeclared {@link FetchFailedException} for an invalid block. If the task has ended, the block's owner
+     * is not at fault, and the cause itself is thrown.
      */
     RuntimeException fetchFailed(BlockRequest block, IOException cause) {
         synchronized (this) {
@@ -384,7 +384,7 @@ final class BlockReader implements AutoCloseable {
         private Place place;
         private boolean closed;
 
-        /** Looks a block up. */
+        /** Lookup of a block. */
         @FunctionalInterface
         interface Finder {
             /** Returns the block where it is now, owned by the caller; null if it is not to be had in place. */
@@ -408,7 +408,7 @@ final class BlockReader implements AutoCloseable {
             return new Place(block.bytes().pieces(), block.current());
         }
 
-        /** Returns where the block was found last. */
+        /** Returns the last location of the block. */
         synchronized Place place() {
             return place;
         }

@@ -15,11 +15,11 @@ import scala.Function2;
 import scala.Tuple2;
 
 /**
- * All blocks of a reduce task as one stream each, decrypted and decompressed: first those that are read here, then
- * those that Spark's fetch brings meanwhile, then those that were to be read here and could not be.
+ * Iterator over all blocks of a reduce task as decrypted and decompressed streams: first blocks that are read
+ * one-sidedly, then blocks that Spark fetches meanwhile, then failed ones.
  *
- * <p>A stream ends with the next one: it is to be read before that is asked for. One that cannot be decoded, though it
- * is what its owner wrote, fails as a fetch does, so that Spark has the map output made again.
+ * <p>A stream ends when the next one is requested. A stream that cannot be decoded although its checksum is right is a
+ * fetch failure, so that Spark repeats the map task.
  *
  * <p><b>Threading:</b> one thread.
  *
@@ -27,7 +27,7 @@ import scala.Tuple2;
  * them when the task ends; then reading fails without blame for any executor.
  */
 final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
-    /** What most blocks fit into; larger ones are read where they lie. */
+    /** Buffer that most blocks fit into; larger ones are read in place. */
     private static final int BUFFER_BYTES = 64 << 10;
 
     private final BlockReader here;
@@ -37,7 +37,7 @@ final class BlockStreams implements Iterator<Tuple2<BlockId, InputStream>> {
     private @Nullable Tuple2<BlockId, InputStream> next;
 
     /**
-     * Begins to fetch at once what is not read here.
+     * Starts Spark's fetch of all other blocks.
      *
      * @param wrap decrypts and decompresses
      * @param inBatches whether consecutive partitions of one map output may be fetched as one block

@@ -47,7 +47,7 @@ final class FetchBatch implements ReadRequest.Listener {
      */
     record Copied(FetchBatch batch, long offset, long lengthBytes, int checksum) implements BlockLocation {}
 
-    /** Looks up map outputs of a batch before it is read. */
+    /** Lookup of a batch's map outputs before it is read. */
     @FunctionalInterface
     interface Refresh {
         /**

@@ -31,8 +31,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads the batches of one reduce task ahead of it, in the order in which it consumes them, within the bytes that a
- * task may have in flight. The one place where a task leases memory for bytes of peers, posts their reads and waits.
+ * Read-ahead of a reduce task's batches, in the order of consumption, within the task's limit of bytes in flight. The
+ * one place where a task leases memory for bytes of peers, posts their reads and waits.
  *
  * <p>A failed batch does not fail the task: Spark's block transfer fetches its blocks. The path of a failed batch is
  * abandoned, so that a dead peer costs a task one timeout, however many batches it has.

@@ -10,8 +10,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
- * The blocks of a reduce task that Spark's fetch brings: those that are not read here, fetched from the beginning, and
- * after them those that were to be read here and could not be.
+ * Blocks of a reduce task that Spark fetches: first blocks without a one-sided path, then failed ones.
  *
  * <p><b>Threading:</b> one thread.
  */
@@ -23,7 +22,7 @@ final class FetchedBlocks {
     private @Nullable Iterator<Tuple2<BlockId, InputStream>> fetched;
     private boolean missedAsked;
 
-    /** What this asks of {@link SparkFetch}. */
+    /** Part of {@link SparkFetch} that this uses. */
     interface Fetch {
         /** Does as {@link SparkFetch#start}. */
         Iterator<Tuple2<BlockId, InputStream>> start(
@@ -34,11 +33,11 @@ final class FetchedBlocks {
     }
 
     /**
-     * Begins to fetch at once what is not read here.
+     * Starts the fetch of blocks without a one-sided path.
      *
-     * @param wrap makes a block's stream of its bytes
+     * @param wrap converts a block's bytes to its stream
      * @param inBatches whether consecutive partitions of one map output may be fetched as one block
-     * @param atEnd is to run when the task has ended, before Spark releases what it has fetched
+     * @param atEnd runs when the task has ended, before Spark releases fetched blocks
      */
     FetchedBlocks(
             BlockReader here,
@@ -64,7 +63,7 @@ final class FetchedBlocks {
             missedAsked = true;
             List<BlockRequest> missed = here.takeMissed();
             if (!missed.isEmpty()) {
-                // Not in batches: Spark merges over what lies between two blocks, which was read already.
+                // Not in batches: Spark would also merge the blocks between two others, which were read already.
                 fetched = fetch.start(missed, wrap, false);
                 fetch.atEnd(atEnd);
                 next = nextFetched();

@@ -54,7 +54,7 @@ final class LocalBlocks implements BlockSource {
             if (bytes.lengthBytes() > 0) {
                 return new Block(bytes, () -> true, output::release);
             }
-            LOG.warn("The index of {} in the pool is damaged: an empty block was asked for", id);
+            LOG.warn("The index of {} in the pool is damaged: an empty block was requested", id);
         } catch (IOException e) {
             LOG.warn("Cannot read {} in the pool", id, e);
         }

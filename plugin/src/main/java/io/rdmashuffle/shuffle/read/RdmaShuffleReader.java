@@ -30,7 +30,7 @@ import scala.collection.Iterator;
 import scala.collection.Seq;
 
 /**
- * Reads a range of partitions of a range of map outputs, from wherever they are.
+ * Reader of a range of partitions of a range of map outputs.
  *
  * <p>Blocks that Spark's writers wrote are decrypted, decompressed and deserialized one by one. Those of a {@link
  * DirectShuffleHandle} are one stream of records: rows of Spark SQL are used where they were copied to, other records

@@ -16,7 +16,7 @@ import org.apache.spark.SparkEnv;
 import org.apache.spark.internal.config.package$;
 
 /**
- * What a reader needs of the executor it runs in.
+ * Services of the executor for readers.
  *
  * @param spark the calls that differ between versions of Spark
  * @param env Spark's own services of this executor
@@ -43,13 +43,13 @@ public record ReadServices(
         return env.conf();
     }
 
-    /** Returns what counts bytes by path. */
+    /** Returns the counters of bytes by path. */
     ShuffleCounters counters() {
         return store.counters();
     }
 
     /**
-     * Begins to look a shuffle up at the peers that this executor reads from, once: for a task that is about to ask the
+     * Starts to look a shuffle up at the peers that this executor reads from, once: for a task that is about to ask the
      * driver which of them have some of it. Waits for nothing; what fails the task finds out when it needs it.
      */
     public void lookUpEarly(int shuffleId) {
@@ -63,7 +63,7 @@ public record ReadServices(
     }
 
     /**
-     * Returns how many bytes of peers a task may have under way, {@code spark.reducer.maxSizeInFlight}. Spark counts in
+     * Returns the maximum of a task's remote bytes in flight, {@code spark.reducer.maxSizeInFlight}. Spark counts in
      * MiB, and has one request under way at a time where that is less than one.
      */
     long maxBytesInFlight() {

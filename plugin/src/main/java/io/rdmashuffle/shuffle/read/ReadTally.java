@@ -8,7 +8,7 @@ import org.apache.spark.storage.ShuffleBlockId;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds blocks that were read to Spark's metrics and the shuffle's counters, many at a time.
+ * Batched updates of Spark's metrics and the shuffle's counters for read blocks.
  *
  * <p><b>Threading:</b> one task thread.
  */
@@ -26,10 +26,10 @@ final class ReadTally {
     private long bytesFromDisk;
 
     /**
-     * Begins at nothing.
+     * Starts at zero.
      *
      * @param inBatches whether consecutive partitions of one map output count as one block, as when Spark fetches them
-     * @param direct whether the blocks have bare records
+     * @param direct whether the blocks have uncompressed records
      */
     ReadTally(ShuffleReadMetricsReporter metrics, ShuffleCounters counters, boolean inBatches, boolean direct) {
         this.metrics = metrics;
@@ -63,7 +63,7 @@ final class ReadTally {
         return last != null && block.mapId() == last.mapId() && block.reduceId() > last.reduceId();
     }
 
-    /** Reports what has not been reported yet. */
+    /** Reports unreported counts. */
     void report() {
         ShuffleCounter by = path;
         if (by == null || (blocks == 0 && bytes == 0)) {

@@ -14,12 +14,11 @@ import org.slf4j.LoggerFactory;
 import scala.Tuple2;
 
 /**
- * All blocks of a reduce task as one stream of records: first those in memory mapped into this process, then those that
- * Spark's fetch brings meanwhile, then those that were not found in place.
+ * All blocks of a reduce task as one stream of records: first blocks that are read one-sidedly, then blocks that Spark
+ * fetches meanwhile, then failed ones.
  *
  * <p><b>Threading:</b> one thread reads; another may close, as happens when the task of an {@code RDD.pipe} ends, and
- * then reading fails without blame for any executor. <b>Ownership:</b> owns the visible blocks; close it when
- * the task ends.
+ * then reads fail without a fetch failure. <b>Ownership:</b> owns the visible blocks; close it when the task ends.
  */
 final class RecordStream extends InputStream {
     private static final Logger LOG = LoggerFactory.getLogger(RecordStream.class);
@@ -28,14 +27,14 @@ final class RecordStream extends InputStream {
     private final FetchedBlocks fetched;
     private final Frames frames;
     private final Object lock = new Object();
-    /** Read and closed with the lock: a stream of Spark's that is closed meanwhile tells of a fetch that failed. */
+    /** Read and closed with the lock: Spark's stream reports a fetch failure if it is closed meanwhile. */
     private InputStream stream = InputStream.nullInputStream();
 
     private volatile boolean closed;
     private boolean hereEnded;
 
     /**
-     * Begins to fetch at once what is not read here.
+     * Starts Spark's fetch of all other blocks.
      *
      * @param frames opens compressed blocks
      * @param inBatches whether consecutive partitions of one map output may be fetched as one block

@@ -23,7 +23,7 @@ import scala.Tuple2;
 import scala.collection.Iterator;
 
 /**
- * Fetches blocks for one reduce task with Spark's {@code ShuffleBlockFetcherIterator} over {@link TransferClient}:
+ * Fetch of blocks for one reduce task with Spark's {@code ShuffleBlockFetcherIterator} over {@link TransferClient}:
  * bytes and requests in flight, retries and fetch failures are Spark's.
  *
  * <p><b>Threading:</b> one task thread.
@@ -44,7 +44,7 @@ record SparkFetch(
     private static final long MEBIBYTE = 1L << 20;
 
     /**
-     * Begins to fetch.
+     * Starts to fetch.
      *
      * @param wrap makes a block's stream of its bytes
      * @param inBatches whether consecutive partitions of one map output may come as one block
@@ -85,7 +85,7 @@ record SparkFetch(
         return id -> BlockKey.of(id).filter(key -> mapIds.contains(key.mapId())).isPresent();
     }
 
-    /** Has an action done when the task has ended, before those that were asked for earlier. */
+    /** Registers an action for the end of the task, executed before earlier registered ones. */
     @Override
     public void atEnd(Runnable action) {
         // The last one to be added is the first to be called.
@@ -93,7 +93,8 @@ record SparkFetch(
     }
 
     /**
-     * Returns whether streams of consecutive partitions may follow one another; bare records may, where records may.
+     * Returns whether streams of consecutive partitions can be concatenated; true for uncompressed records of
+     * relocatable serializers.
      */
     public boolean canConcatenate(boolean bare) {
         boolean streams = bare

@@ -38,7 +38,7 @@ import scala.Option;
 import scala.Tuple2;
 
 /**
- * Finds blocks of this executor, in the pool or else in Spark's files: for its own tasks, and for peers that ask
+ * Resolver of blocks of this executor, in the pool or in Spark's files: for its own tasks, and for peers that ask
  * through Spark's block transfer.
  *
  * <p><b>Threading:</b> thread-safe.
@@ -65,11 +65,11 @@ public final class PoolBlocks implements ShuffleBlocks {
      *
      * @param spark those in Spark's files
      * @param mapIdsByShuffle shared with Spark's sort manager, which deletes the files of these map ids
-     * @param store the outputs in the pool; null while this process has none
-     * @param incoming takes over outputs of decommissioned executors; null while this process has no pool
-     * @param reserved takes and gives what is no map output; null while this process has no peers
-     * @param reports tells the driver of outputs that have moved here
-     * @param verify whether to look at checksums before a block is handed out
+     * @param store outputs in the pool; null before this process has a pool
+     * @param incoming receiver of outputs of decommissioned executors; null before this process has a pool
+     * @param reserved blocks of the reserved shuffle; null before this process has peers
+     * @param reports reports moved outputs to the driver
+     * @param verify whether to verify checksums before a block is served
      */
     public PoolBlocks(
             SparkConf conf,
@@ -121,7 +121,7 @@ public final class PoolBlocks implements ShuffleBlocks {
         return shuffle;
     }
 
-    /** Checks the bytes under the reference that the caller took; the user of the buffer takes one of its own. */
+    /** Verifies the bytes under the caller's reference; the user of the buffer acquires its own. */
     private ManagedBuffer poolBlock(BlockKey key, MapOutput output) {
         try {
             StoredRange block = output.stored(key.start(), key.end());

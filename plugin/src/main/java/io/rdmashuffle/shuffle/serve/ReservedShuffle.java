@@ -8,8 +8,8 @@ import org.apache.spark.storage.ShuffleBlockId;
 import org.apache.spark.storage.ShuffleDataBlockId;
 
 /**
- * Blocks of a shuffle that does not exist, under which executors exchange what is no map output: Spark's block transfer
- * is the one way from executor to executor that Spark authenticates and encrypts.
+ * Blocks of a reserved shuffle id, under which executors exchange messages: Spark's block transfer is the only path
+ * between executors that Spark authenticates and encrypts.
  *
  * <p><b>Threading:</b> called by the threads of Spark's block transfer, several at once; must not block.
  */
@@ -26,6 +26,6 @@ public interface ReservedShuffle {
     /** Answers a peer that fetches a block. */
     ManagedBuffer get(BlockId blockId);
 
-    /** Takes a block that a peer uploads; the peer hears an exception of the callback as a failure. */
+    /** Accepts a block that a peer uploads; the peer hears an exception of the callback as a failure. */
     StreamCallbackWithID receive(BlockId blockId);
 }

@@ -27,7 +27,7 @@ final class BlockSample {
         this.headerBytes = Math.max(0, compressed(new byte[1], 1) - 1);
     }
 
-    /** Takes a block that has records in memory from each of four to seven equal parts of the partitions. */
+    /** Accepts a block that has records in memory from each of four to seven equal parts of the partitions. */
     void take(PartitionedRecordBuffer records, int partitions, byte[] buffer) throws IOException {
         int step = Math.max(1, partitions / BLOCKS);
         for (int from = 0; from < partitions; from += step) {
@@ -52,7 +52,7 @@ final class BlockSample {
         return counting.bytes;
     }
 
-    /** Returns what the codec adds to each block, however short. */
+    /** Returns the codec's overhead per block. */
     long headerBytes() {
         return headerBytes;
     }

@@ -8,17 +8,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides how a map output that goes to the disk tier is compressed: bare, or with the codec with which a task needs
- * least time for codec and disk together. Both are measured, the disk by all that is written to it, codecs by what was
- * compressed lately; so as long as the page cache takes what is written, nothing is compressed.
+ * Choice of the codec for a map output that goes to the disk tier: none, or the codec with the least time for codec and
+ * disk together. Both are measured: the disk by all writes, codecs by recent outputs. As long as the page cache absorbs
+ * writes, nothing is compressed.
  *
- * <p>Once the disk is slow enough to think of it, each codec is tried, at first often and then for one output in
- * {@link #PROBE_INTERVAL}: what it brings depends on the data, and nothing else tells of it.
+ * <p>Once the disk is slow enough, each codec is tried, at first often and then for one output in
+ * {@link #PROBE_INTERVAL}, because its ratio depends on the data.
  *
  * <p><b>Threading:</b> thread-safe.
  */
 public final class CompressionChoice {
-    /** What is written to a disk that makes writers wait is read from it, too: the page cache could not keep it. */
+    /**
+     * Bytes written to a disk that blocks writers are read from it, too, because the page cache could not keep them.
+     */
     private static final double DISK_PASSES = 2;
     /** Decompressing takes about half as long as compressing. */
     private static final double CODEC_PASSES = 1.5;
@@ -31,7 +33,7 @@ public final class CompressionChoice {
     private final Map<FrameCodec, Pace> codecs = new EnumMap<>(FrameCodec.class);
     private long outputs;
 
-    /** What a codec has taken and brought lately; of nothing at first. */
+    /** Recent time and ratio of a codec; empty at first. */
     private static final class Pace {
         /** Older map outputs weigh less with every byte. */
         private static final double MEMORY_BYTES = 4 << 20;
@@ -72,7 +74,7 @@ public final class CompressionChoice {
     }
 
     /**
-     * Begins without figures.
+     * Starts without figures.
      *
      * @param mayChooseCodec whether the user has left the codec to us
      */
@@ -86,7 +88,7 @@ public final class CompressionChoice {
     }
 
     /**
-     * Returns what to compress with where that is not measured: what costs least time and still leaves few bytes.
+     * Returns the default codec without measurements: fast, with a good ratio.
      *
      * @param rows whether the records are rows of Spark SQL
      */
@@ -95,9 +97,9 @@ public final class CompressionChoice {
     }
 
     /**
-     * Returns what to compress the next map output with, null for bare records.
+     * Returns the codec for the next map output; null for uncompressed records.
      *
-     * @param writeNanosPerByte what writing to the disk tier has cost lately
+     * @param writeNanosPerByte recent time per byte written to the disk tier
      * @param rows whether the records are rows of Spark SQL
      */
     synchronized @Nullable FrameCodec next(double writeNanosPerByte, boolean rows) {
@@ -135,7 +137,7 @@ public final class CompressionChoice {
         return rows || codec != FrameCodec.ROWS;
     }
 
-    /** Takes note of what was compressed. */
+    /** Records a compressed output. */
     synchronized void compressed(FrameCodec codec, long rawBytes, long storedBytes, long nanos) {
         Pace pace = codecs.get(codec);
         if (pace != null && rawBytes > 0) {

@@ -3,13 +3,13 @@ package io.rdmashuffle.shuffle.write;
 
 import java.util.List;
 
-/** Where a map output of a direct shuffle goes, and in which form. */
+/** Destination and form of a direct map output. */
 enum Destination {
-    /** Bare records into the pool; refused where that has no room. */
+    /** Uncompressed records in the pool; refused if the pool has no room. */
     POOL_BARE(true, false),
     /** Compressed records into the pool, or into Spark's shuffle file where that has no room. */
     POOL_COMPRESSED(true, true),
-    /** Bare records into Spark's shuffle file. */
+    /** Uncompressed records in Spark's shuffle file. */
     FILE_BARE(false, false),
     /** Compressed records into Spark's shuffle file. */
     FILE_COMPRESSED(false, true);
@@ -23,10 +23,10 @@ enum Destination {
     }
 
     /**
-     * Decides where to try to write a map output, best first; the last one refuses nothing.
+     * Returns destinations for a map output, best first; the last one accepts everything.
      *
-     * <p>Bare records can be refused twice over: the pool may have no room, and a block may begin as a compressed one
-     * does.
+     * <p>Uncompressed records can be refused for two reasons: the pool may have no room, and a block may begin like a
+     * compressed one.
      *
      * @param mayCompress whether the user lets shuffles be compressed
      * @param compresses whether records are compressed even for the pool; only where they may be

@@ -120,7 +120,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
                 services.spark().mapStatus(services.blockManager().shuffleServerId(), reported, key.mapId(), checksums);
     }
 
-    /** Returns what is to be written: the records, or a combiner for each key where the shuffle combines them first. */
+    /** Returns the records to write: the input, or one combiner per key if the shuffle combines on the map side. */
     @SuppressWarnings("unchecked") // A dependency that combines has an aggregator of its own types.
     private Iterator<? extends Product2<K, ?>> combined(Iterator<Product2<K, V>> records) {
         if (!dependency.mapSideCombine()) {
@@ -186,7 +186,10 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
         throw new IllegalStateException("no destination took " + key);
     }
 
-    /** Returns the sizes by which Spark plans: of bare blocks those that they would have compressed, if they may be. */
+    /**
+     * Returns the sizes for Spark's planning: estimated compressed sizes of uncompressed blocks, if compression is
+     * allowed.
+     */
     private long[] reportedSizes() throws IOException {
         if (!isBare || !mayCompress) {
             return lengths;
@@ -293,7 +296,7 @@ public final class DirectShuffleWriter<K, V> extends ShuffleWriter<K, V> impleme
     }
 
     /**
-     * What blocks become on their way out.
+     * Form of written blocks.
      *
      * @param checksums take each partition's bytes as they are stored, for Spark's checksum files; empty if there are
      *     to be none

@@ -2,7 +2,7 @@
 package io.rdmashuffle.shuffle.write;
 
 /**
- * Where partitions are in a {@link FramedRun}: 20 bytes a partition on the heap, for 16 KiB of records or more.
+ * Offsets of partitions in a {@link FramedRun}: 20 bytes a partition on the heap, for 16 KiB of records or more.
  *
  * <p><b>Threading:</b> none; one thread at a time.
  */
@@ -12,7 +12,7 @@ final class FrameIndex {
     private final int[] checksums;
     private int next;
 
-    /** Begins with partitions that are all empty. */
+    /** Starts with partitions that are all empty. */
     FrameIndex(int partitions) {
         this.ends = new long[partitions];
         this.recordBytes = new long[partitions];
@@ -20,7 +20,7 @@ final class FrameIndex {
     }
 
     /**
-     * Adds a partition above those that were added.
+     * Appends a partition with a higher number than the previous ones.
      *
      * @param end of its frames, from the beginning of the run
      * @param bytes of its records
@@ -34,7 +34,7 @@ final class FrameIndex {
         next = partition + 1;
     }
 
-    /** Says that the partitions from the last one that was added to this one are empty. */
+    /** Marks the partitions between the last added one and this one as empty. */
     void skipTo(int partition) {
         for (; next < partition; next++) {
             ends[next] = start(next);
@@ -45,12 +45,12 @@ final class FrameIndex {
         return ends.length;
     }
 
-    /** Returns where a partition's frames begin, from the beginning of the run. */
+    /** Returns the offset of a partition's frames in the run. */
     long start(int partition) {
         return partition == 0 ? 0 : ends[partition - 1];
     }
 
-    /** Returns where they end. */
+    /** Returns the offset of their end. */
     long end(int partition) {
         return ends[partition];
     }

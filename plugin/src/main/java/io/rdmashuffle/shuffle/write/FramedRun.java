@@ -12,11 +12,11 @@ import java.util.zip.CRC32C;
 import java.util.zip.CheckedInputStream;
 
 /**
- * Spilled records in {@link Frames}, those of each partition by themselves, so that they need not be decompressed to
- * become a block of a map output. An index in memory tells where they are.
+ * Spilled records in separate {@link Frames} per partition, so that they become a block of a map output without
+ * decompression. An index in memory has their offsets.
  *
- * <p>Their checksums are compared when they are read: nothing else would see that a disk has changed them before the
- * block gets a checksum of its own.
+ * <p>Their checksums are compared when they are read: otherwise disk damage would go unnoticed until the block gets its
+ * own checksum.
  *
  * <p><b>Threading:</b> none; one thread at a time. <b>Ownership:</b> borrows the file.
  */
@@ -72,7 +72,7 @@ final class FramedRun implements SpillRun {
     @Override
     public void close() {}
 
-    /** Writes a run of frames. */
+    /** Writer of a run of frames. */
     static final class Writer implements SpillRun.Writer {
         private final OutputStream out;
         private final Frames frames;
@@ -102,7 +102,7 @@ final class FramedRun implements SpillRun {
         @Override
         public void close() {}
 
-        /** Counts and checks the frames of a partition. */
+        /** Counter and checksum of the frames of a partition. */
         private final class Partition extends FilterOutputStream {
             private final int partition;
             private final long recordBytes;

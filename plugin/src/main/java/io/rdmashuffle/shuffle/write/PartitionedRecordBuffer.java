@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * pages until {@link #close()}.
  */
 final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink, AutoCloseable {
-    /** Takes the records of a buffer that needs its memory. */
+    /** Sink of the records of a buffer that must release its memory. */
     @FunctionalInterface
     interface Overflow {
         /** Writes all records somewhere else; where it throws, the buffer keeps them. */
@@ -48,11 +48,11 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
 
     /** Of the first page: a map output of a shuffle with thousands of partitions often has little more. */
     private static final int FIRST_PAGE_BYTES = 64 << 10;
-    /** Spark keeps arrays from here on for the next task, as {@link #SPARE} does those that Spark does not know of. */
+    /** Minimum size of arrays that Spark keeps for the next task, as {@link #SPARE} keeps others. */
     private static final long MIN_PAGE_BYTES = 2 << 20;
 
     private static final long MAX_PAGE_BYTES = 4 << 20;
-    /** A page is half of what is held, or the rest that Spark has to give; a rest below this is not worth a page. */
+    /** Smallest rest of Spark's memory that is worth a page. A page is half of the held memory, or that rest. */
     private static final long MIN_REST_BYTES = 256 << 10;
     /**
      * Of one record. Its bytes are on the heap already, as the task's own objects that Spark does not account for, so
@@ -74,7 +74,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     private static final int ROOM_AT = 8;
     private static final int OFFSET_BITS = 40;
     private static final long OFFSET_MASK = (1L << OFFSET_BITS) - 1;
-    /** With it an array fills regions of the G1 collector; without, it takes one more for its header (SPARK-37593). */
+    /** Array header, included in page sizes so that an array fills whole regions of the G1 collector (SPARK-37593). */
     private static final int ARRAY_HEADER_BYTES = Platform.LONG_ARRAY_OFFSET;
 
     private static final SpareArrays SPARE =
@@ -321,7 +321,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         }
     }
 
-    /** Returns the most that was ever held at once of what Spark accounts for. */
+    /** Returns the peak of memory that Spark accounts for. */
     long peakBytes() {
         return peakBytes;
     }
@@ -379,7 +379,7 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         }
     }
 
-    /** Likewise, through a buffer where the output needs arrays. */
+    /** Writes a partition, through a buffer if the output needs arrays. */
     void writeTo(OutputStream out, int partition, byte[] buffer) throws IOException {
         if (out instanceof PieceSink pieces) {
             writeTo(pieces, partition);
@@ -406,12 +406,12 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         out.write(buffer, 0, filled);
     }
 
-    /** Returns where the records of a piece begin in its page. */
+    /** Returns the offset of a piece's records in its page. */
     private static long startOf(MemoryBlock page, long piece) {
         return offsetOf(page, piece) + HEADER_BYTES;
     }
 
-    /** Returns how many bytes of records a piece has. */
+    /** Returns the number of record bytes in a piece. */
     private int bytes(int partition, long piece) {
         return piece == lasts[partition] ? (int) (positions[partition] - startOf(pageOf(piece), piece)) : room(piece);
     }
@@ -435,15 +435,15 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
     }
 
     /**
-     * Gives all memory back to another consumer of the same task, on whatever thread that one runs; nothing to itself,
-     * since whoever adds records spills them where that fails, and gets to see why it fails.
+     * Releases all memory for another consumer of the same task, on any thread. Releases nothing for itself, because
+     * the thread that adds records spills them itself and sees failures.
      */
     @Override
     public long spill(long bytes, MemoryConsumer trigger) throws IOException {
         return trigger == this ? 0 : spillAll();
     }
 
-    /** Has all records written out and gives the memory back; returns how much of it Spark accounted for. */
+    /** Spills all records and releases the memory; returns the bytes that Spark accounted for. */
     long spillAll() throws IOException {
         // Spark holds it when it asks; with it, none but the thread that adds records can be inside the gate.
         synchronized (taskMemoryManager) {
@@ -464,12 +464,12 @@ final class PartitionedRecordBuffer extends MemoryConsumer implements RecordSink
         }
     }
 
-    /** Keeps the records where they are from now on: there will be no more, and they are to be read. */
+    /** Seals the buffer: no more records are added, and the existing ones are read in place. */
     void shut() {
         gate.shut();
     }
 
-    /** Forgets all records and gives the memory back. Idempotent. */
+    /** Drops all records and releases the memory. Idempotent. */
     @Override
     public void close() {
         shut();

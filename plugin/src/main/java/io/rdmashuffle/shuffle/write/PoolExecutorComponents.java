@@ -22,7 +22,7 @@ import org.apache.spark.util.TaskCompletionListener;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where writers, Spark's own and direct ones, put map outputs: into the pool, or into ordinary files when that is full.
+ * Destination of map outputs of Spark's and direct writers: into the pool, or into ordinary files when that is full.
  *
  * <p><b>Threading:</b> thread-safe.
  *
@@ -39,10 +39,10 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
     /**
      * Creates the components of one executor.
      *
-     * @param chunkBytes unit in which a map output grows
-     * @param limits which shuffles are served from files altogether
-     * @param choice how what goes to the disk tier is compressed
-     * @param files ready to use: where outputs go that the pool cannot take
+     * @param chunkBytes unit of growth of a map output
+     * @param limits limits above which shuffles use files
+     * @param choice choice of the codec for the disk tier
+     * @param files initialized components for outputs that do not fit in the pool
      */
     public PoolExecutorComponents(
             TieredPool pool,
@@ -68,15 +68,14 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
         return createOutputWriter(key, store.epoch(shuffleId), numPartitions, Destination.POOL_COMPRESSED, 0);
     }
 
-    /** Returns what {@link MapOutputStore#epoch} says; for writers that begin to write long after their tasks have. */
+    /** Returns {@link MapOutputStore#epoch}, for writers that start to write long after their tasks. */
     int epoch(int shuffleId) {
         return store.epoch(shuffleId);
     }
 
     /**
-     * Returns what a map output of so many bytes is better compressed with: where the pool would be fuller with it than
-     * it may be with bytes that could be fewer, or where it goes to a disk that is slower than the codec. Null for bare
-     * records.
+     * Returns the codec for a map output of that size: if the pool would exceed its limit for uncompressed bytes, or
+     * the disk is slower than the codec. Null for uncompressed records.
      *
      * @param rows whether the records are rows of Spark SQL
      */
@@ -91,12 +90,12 @@ public final class PoolExecutorComponents implements ShuffleExecutorComponents {
                 : choice.next(disk.pace().nanosPerByte(), rows);
     }
 
-    /** Returns what a map output is compressed with that must be, wherever it goes. */
+    /** Returns the codec of a map output that must be compressed. */
     FrameCodec standardCodec(boolean rows) {
         return choice.standard(rows);
     }
 
-    /** Takes note of what compressing a map output took. */
+    /** Records the cost of compressing a map output. */
     void compressed(FrameCodec codec, CodecCost cost) {
         choice.compressed(codec, cost.rawBytes(), cost.storedBytes(), cost.nanos());
     }

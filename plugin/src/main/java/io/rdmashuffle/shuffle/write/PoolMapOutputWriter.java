@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Takes one map output, partition after partition, into the pool; when the pool is full, moves what is there to Spark's
- * ordinary shuffle file and continues there.
+ * Writer of one map output to the pool, partition after partition; when the pool is full, it moves the bytes to Spark's
+ * shuffle file and continues there.
  *
  * <p>Publishing happens in {@link #commitAllPartitions}, so before Spark makes a {@code MapStatus} of the result.
  *
@@ -38,13 +38,13 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
     private static final Logger LOG = LoggerFactory.getLogger(PoolMapOutputWriter.class);
     private static final int COPY_BYTES = 64 * 1024;
 
-    /** Where the bytes go that the pool has no room for; opened once, when that is known. */
+    /** Spark's file writer for an output that does not fit in the pool; opened once, when needed. */
     @FunctionalInterface
     interface FileOutputs {
         /**
          * Opens Spark's file writer.
          *
-         * @throws OutputRefusedException if there is to be none; the output is then still to be aborted
+         * @throws OutputRefusedException if no file is allowed; the caller must then abort the output
          */
         ShuffleMapOutputWriter open() throws IOException;
     }
@@ -82,7 +82,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         return new PartitionWriter(partition);
     }
 
-    /** Likewise, for bytes that need not go through an array. */
+    /** Returns the channel of a partition, for bytes outside arrays. */
     PartitionStream openPartition(int partition) throws IOException {
         begin(partition);
         return new PartitionStream(partition);
@@ -127,7 +127,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
         }
     }
 
-    /** Gives everything back if the task has ended without commit or abort: Spark's sort writer does not abort. */
+    /** Releases everything if the task has ended without commit or abort: Spark's sort writer does not abort. */
     void abandon() {
         if (!committed) {
             try {
@@ -222,7 +222,7 @@ public final class PoolMapOutputWriter implements ShuffleMapOutputWriter {
             failed = false;
         }
 
-        /** A stream that is closed after a failure may have bytes left, and the file is to be opened once. */
+        /** A stream that is closed after a failure may still have bytes; the file must be opened only once. */
         private void requireOpen() throws IOException {
             if (closed) {
                 throw new IOException("partition " + partition + " is closed");

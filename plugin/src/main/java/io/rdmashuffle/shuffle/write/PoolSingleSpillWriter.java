@@ -17,8 +17,8 @@ import java.util.function.Supplier;
 import org.apache.spark.shuffle.api.SingleSpillShuffleMapOutputWriter;
 
 /**
- * Takes a map output that Spark has in one finished spill file into the pool; when the pool is full, the file itself
- * becomes the map output.
+ * Writer of a map output from Spark's single spill file to the pool; when the pool is full, the file itself becomes the
+ * map output.
  *
  * <p><b>Threading:</b> none; for one task thread.
  */

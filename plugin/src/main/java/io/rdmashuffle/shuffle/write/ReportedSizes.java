@@ -6,18 +6,18 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The sizes of bare blocks that Spark is told of: about those that sort shuffle's compressed blocks would have, since
- * adaptive execution plans by them, with limits that are meant for compressed bytes. By how much blocks of a shuffle
- * compress is measured on a few blocks of some of its map outputs.
+ * Sizes of uncompressed blocks that Spark receives: estimates of sort shuffle's compressed sizes, because adaptive
+ * execution plans by them, with limits for compressed bytes. The ratio of a shuffle is sampled on a few blocks of some
+ * map outputs.
  *
  * <p><b>Threading:</b> thread-safe.
  */
 public final class ReportedSizes {
-    /** Of this many first map outputs of a shuffle in this executor each is measured; then one of so many. */
+    /** Number of first map outputs of a shuffle that are all measured. */
     private static final int FIRST_OUTPUTS = 4;
 
     private static final int INTERVAL = 64;
-    /** What the first outputs of more shuffles looked like is forgotten; the next one measures again. */
+    /** Most shuffles whose first outputs are remembered; a forgotten one is measured again. */
     private static final int MAX_SHUFFLES = 512;
     /**
      * Spark's transfer sends no more than 2 GiB at once. It sends a larger block in pieces to a reader that was told
@@ -46,7 +46,7 @@ public final class ReportedSizes {
         }
     }
 
-    /** Returns whether the next map output of a shuffle is to be measured. */
+    /** Returns whether to measure the next map output of a shuffle. */
     synchronized boolean wantsSample(int shuffleId) {
         long output = shuffles.computeIfAbsent(shuffleId, id -> new Measured()).outputs++;
         return output < FIRST_OUTPUTS || output % INTERVAL == 0;

@@ -8,10 +8,10 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Arrays of a few sizes that tasks of an executor use one after the other: a map output of a megabyte is written sooner
- * than a megabyte of new arrays is cleared. The collector may take those that no task uses.
+ * Cache of arrays of a few sizes for the tasks of an executor: writing a map output of a megabyte is faster than
+ * clearing a megabyte of new arrays. The collector may reclaim unused ones.
  *
- * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> an array is its taker's until it is given back.
+ * <p><b>Threading:</b> thread-safe. <b>Ownership:</b> an array belongs to its user until it is returned.
  */
 final class SpareArrays {
     private static final int SIZES = 4;
@@ -23,10 +23,10 @@ final class SpareArrays {
             .toList();
 
     /**
-     * Keeps none yet.
+     * Creates an empty cache.
      *
      * @param headerLength of an array, in elements
-     * @param smallest length, with the header, of those that are kept; so are those two, four and eight times as large
+     * @param smallest smallest cached length, with the header; also two, four and eight times that length
      */
     SpareArrays(int headerLength, int smallest) {
         this.headerLength = headerLength;
@@ -55,7 +55,7 @@ final class SpareArrays {
         }
     }
 
-    /** Returns where arrays of a length are kept; null if they are not. */
+    /** Returns the cache of arrays of a length; null if there is none. */
     private @Nullable ConcurrentLinkedDeque<WeakReference<long[]>> spares(int length) {
         for (int size = 0; size < SIZES; size++) {
             if (length == (smallestLength << size) - headerLength) {

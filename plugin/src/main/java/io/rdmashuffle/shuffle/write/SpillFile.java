@@ -32,10 +32,10 @@ final class SpillFile implements AutoCloseable {
     private final List<Run> runs = new ArrayList<>();
     private long recordBytes;
 
-    /** Writes what a run consists of. */
+    /** Content of a run. */
     @FunctionalInterface
     interface Content {
-        /** Returns where its partitions are; null if the run tells that itself. */
+        /** Returns the index of its partitions; null if the run needs none. */
         @Nullable
         FrameIndex writeTo(OutputStream out) throws IOException;
     }
@@ -70,7 +70,7 @@ final class SpillFile implements AutoCloseable {
         return runs.isEmpty() ? 0 : runs.get(runs.size() - 1).end();
     }
 
-    /** Returns how many runs there are. */
+    /** Returns the number of runs. */
     int runs() {
         return runs.size();
     }
@@ -80,7 +80,7 @@ final class SpillFile implements AutoCloseable {
         return recordBytes;
     }
 
-    /** Returns where the partitions of a run are; null if it tells that itself. */
+    /** Returns the index of a run's partitions; null if it needs none. */
     @Nullable
     FrameIndex index(int run) {
         return runs.get(run).index();
@@ -98,7 +98,7 @@ final class SpillFile implements AutoCloseable {
         return new Region(start + from, start + to);
     }
 
-    /** Forgets all runs and gives their space back. */
+    /** Drops all runs and releases their space. */
     void clear() throws IOException {
         runs.clear();
         recordBytes = 0;

@@ -7,7 +7,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Keeps a thread that adds records apart from one that spills them. Tasks may have several threads, as
+ * Mutual exclusion of the thread that adds records and of threads that spill them. Tasks may have several threads, as
  * {@code RDD.pipe}'s and those with Python workers have, and any of them may be the one that runs out of memory.
  *
  * <p>A lock that costs one compare-and-set a record. Spark's {@code TaskMemoryManager} holds its own lock while it asks
@@ -55,7 +55,7 @@ final class SpillGate {
         }
     }
 
-    /** Lets others in. */
+    /** Opens the gate. */
     void leave() {
         STATE.setRelease(this, FREE);
     }

@@ -21,10 +21,10 @@ interface SpillRun extends AutoCloseable {
     long left();
 
     /**
-     * Writes what is left of the partition, through a buffer.
+     * Writes the rest of the partition, through a buffer.
      *
-     * @param out at the end of a record; where {@link io.rdmashuffle.shuffle.format.Frames#compress} made it, frames
-     *     are not decompressed for it
+     * @param out positioned at the end of a record; if it is a stream of
+     *     {@link io.rdmashuffle.shuffle.format.Frames#compress}, frames are copied without decompression
      */
     void writeTo(OutputStream out, byte[] buffer) throws IOException;
 
@@ -32,7 +32,7 @@ interface SpillRun extends AutoCloseable {
     void close() throws IOException;
 
     /**
-     * Writes a run to the end of a file.
+     * Writer of a run at the end of a file.
      *
      * <p><b>Threading:</b> none; one thread at a time.
      */
@@ -48,7 +48,7 @@ interface SpillRun extends AutoCloseable {
         @Nullable
         FrameIndex end() throws IOException;
 
-        /** Gives back what writing took, and leaves the file open. */
+        /** Releases the write buffers, and leaves the file open. */
         @Override
         void close() throws IOException;
     }

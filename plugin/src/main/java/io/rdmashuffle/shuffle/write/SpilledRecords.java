@@ -21,11 +21,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Records that memory could not hold: {@linkplain SpillRun runs} in temporary files, each with all partitions of a
- * spill one after the other.
+ * Spilled records: {@linkplain SpillRun runs} in temporary files, each with all partitions of a spill in order.
  *
- * <p>What is compressed here is not compressed again: where a spill has enough for each partition, it is written in the
- * frames that a compressed map output consists of. Small spills compress better as a whole.
+ * <p>Spills are not recompressed: a spill with enough bytes per partition is written in the frames of a compressed map
+ * output. Small spills compress better as a whole.
  *
  * <p>A task that gets next to no memory spills thousands of times, and reading takes a buffer and a decompressor for
  * each run. So a file with too many of them is merged into one run of the next file, and so on: a byte is written once
@@ -66,9 +65,9 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
      * Creates no file yet.
      *
      * @param paths of files that do not exist
-     * @param conf Spark's, which says whether and how to compress
-     * @param metrics count what is spilled
-     * @param framesWith with what a map output of these records would be compressed; null if it may not be
+     * @param conf Spark's configuration, for compression
+     * @param metrics spill metrics
+     * @param framesWith codec of a map output of these records; null if it must not be compressed
      */
     SpilledRecords(
             Supplier<File> paths,
@@ -105,13 +104,13 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
         metrics.incDiskBytesSpilled(written);
     }
 
-    /** Writes the partitions of a run. */
+    /** Content of the partitions of a run. */
     @FunctionalInterface
     private interface Partitions {
         void writeTo(SpillRun.Writer run) throws IOException;
     }
 
-    /** Appends a run with so many bytes of records; returns its own. */
+    /** Appends a run for that number of record bytes; returns the run. */
     private long append(int level, long bytes, Partitions content) throws IOException {
         return file(level).append(bytes, stored -> {
             FrameIndex[] index = new FrameIndex[1];
@@ -168,7 +167,7 @@ final class SpilledRecords implements PartitionedRecordBuffer.Overflow, AutoClos
         List<SpillRun> merged = new ArrayList<>();
         try {
             open(file, merged);
-            // No fewer than each had, so what has frames goes where they are.
+            // No fewer than each had, so a run with frames stays one with frames.
             append(level + 1, file.recordBytes(), run -> {
                 for (int p = 0; p < partitions; p++) {
                     long bytes = 0;

@@ -9,8 +9,7 @@ import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Spilled records of all partitions one after the other. They need no index, however many partitions there are, and
- * only those that have records take room:
+ * Spilled records of all partitions in order, without an index. Only partitions with records use space:
  *
  * <pre>
  *  partition (4)   length (8)   records (length)     in the order of partitions
@@ -72,7 +71,7 @@ final class StreamedRun implements SpillRun {
         in.close();
     }
 
-    /** Writes such a run. */
+    /** Writer of such a run. */
     static final class Writer implements SpillRun.Writer {
         private final DataOutputStream out;
 

@@ -6,7 +6,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * Leaves the stream below open, and unflushed, where codecs close what they write to.
+ * Output stream that leaves the underlying stream open and unflushed, for codecs that close their target.
  *
  * <p><b>Threading:</b> that of the stream. <b>Ownership:</b> borrows it.
  */

@@ -6,14 +6,14 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.storage.BlockManager;
 
 /**
- * What a direct writer needs of the executor it runs in.
+ * Services of the executor for direct writers.
  *
  * @param spark the calls that differ between versions of Spark
  * @param conf Spark's configuration
  * @param blockManager temporary files, and this executor's name
- * @param components where map outputs go
- * @param sizes what Spark is told of sizes
- * @param compressesAll whether the shuffle is compressed wherever its map outputs go
+ * @param components destination of map outputs
+ * @param sizes sizes reported to Spark
+ * @param compressesAll whether the shuffle is compressed in every destination
  */
 public record WriteServices(
         SparkLine spark,

@@ -94,7 +94,7 @@ public final class DriverEndpoint implements AutoCloseable {
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
         this.compression = new TransferCompression(registry::members, this::executorHosts, this::coresOf);
         this.self = rpcEnv.setupEndpoint(RegistryEndpoint.DRIVER, new RegistryEndpoint(rpcEnv, codec, this::handle));
-        // Not among the user's listeners: behind a slow one events come late, and the queue drops what it cannot hold.
+        // Not on the users' listener queue: a slow listener delays events, and a full queue drops them.
         context.listenerBus().addToManagementQueue(events);
     }
 
@@ -102,7 +102,7 @@ public final class DriverEndpoint implements AutoCloseable {
         return registry.messagesReceived();
     }
 
-    /** Asks all members at once for their counters and waits for those that answer in time. */
+    /** Requests counters from all members concurrently; returns answers that arrive in time. */
     public ClusterStatistics collectStatistics(Duration timeout) {
         Map<String, Map<ShuffleCounter, Long>> counters = new HashMap<>();
         Set<String> silent = askForReports(
@@ -116,7 +116,7 @@ public final class DriverEndpoint implements AutoCloseable {
         return new ClusterStatistics(counters, silent, messagesReceived());
     }
 
-    /** Asks all members at once for their reports, and passes on those that come in time. */
+    /** Requests reports from all members concurrently, and forwards reports that arrive in time. */
     public void collectReports(Duration timeout) {
         Set<String> unused = askForReports(timeout, this::take);
     }
@@ -173,8 +173,8 @@ public final class DriverEndpoint implements AutoCloseable {
         try {
             registry.flush();
         } catch (RuntimeException | Error e) {
-            LOG.warn("Cannot send a change of the members; executors find out at their next sweep", e);
-            // What was not taken out yet would wait for ever: the next change is not the first.
+            LOG.warn("Cannot send a membership change; executors learn of it at their next sweep", e);
+            // Pending changes would never be flushed, because only a first change schedules a flush.
             flushSoon();
         }
     }
@@ -184,7 +184,7 @@ public final class DriverEndpoint implements AutoCloseable {
         return compression.atRegistration(shuffleId);
     }
 
-    /** Drops what was decided for a shuffle that has been removed. */
+    /** Drops the decision for a removed shuffle. */
     public void forgetShuffle(int shuffleId) {
         compression.forget(shuffleId);
     }

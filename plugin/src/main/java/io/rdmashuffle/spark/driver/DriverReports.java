@@ -25,15 +25,15 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 
 /**
- * What the driver makes of its executors' reports: metrics, the data of the user interface, events for Spark's
- * listeners and its event log.
+ * The driver's use of executors' reports: metrics, the data of the user interface, events for Spark's listeners and its
+ * event log.
  *
  * <p>When the application ends it asks executors once more, for two seconds at most: on the thread that writes the
  * event log, if there is one, since Spark stops to take events soon after. Closing logs the sums of all executors.
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns its metrics and listeners; {@link #close()} takes them away.
+ * <p><b>Ownership:</b> owns its metrics and listeners; {@link #close()} unregisters them.
  */
 public final class DriverReports implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DriverReports.class);
@@ -88,7 +88,7 @@ public final class DriverReports implements AutoCloseable {
                 ShuffleTab.attachTo(ui.get());
             }
         } catch (RuntimeException | LinkageError e) {
-            LOG.warn("The user interface has no tab of the RDMA shuffle", e);
+            LOG.warn("The UI tab of the RDMA shuffle is unavailable", e);
         }
     }
 
@@ -115,7 +115,10 @@ public final class DriverReports implements AutoCloseable {
         }
     }
 
-    /** Runs on the thread that writes the event log, which stays open meanwhile, or without a log on Spark's. */
+    /**
+     * Last action of the listener bus, on the thread that writes the event log, which stays open meanwhile, or without
+     * a log on Spark's.
+     */
     private final class End extends SparkListener {
         @Override
         public void onApplicationEnd(SparkListenerApplicationEnd event) {

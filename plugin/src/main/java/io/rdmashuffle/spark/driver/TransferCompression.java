@@ -24,7 +24,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Decides for each direct shuffle whether it is compressed, by what the network carries (ADR 22 and 31):
+ * Decision about the compression of each direct shuffle, by the network (ADR 22 and 31):
  *
  * <ul>
  *   <li>where fewer than half of the pairs of executors can read from one another one-sidedly, most bytes cross the
@@ -63,9 +63,9 @@ final class TransferCompression {
     private final Supplier<List<Member>> members;
     private final Supplier<Map<String, String>> hosts;
     private final ToIntFunction<String> cores;
-    /** What executors have reported last, by id. */
+    /** Last report of each executor, by id. */
     private final Map<String, CounterValues> reports = new ConcurrentHashMap<>();
-    /** What writers were told. */
+    /** Decisions that writers have received. */
     private final Map<Integer, Boolean> decided = new ConcurrentHashMap<>();
 
     private final AtomicBoolean compresses = new AtomicBoolean();
@@ -73,7 +73,7 @@ final class TransferCompression {
     private volatile boolean isSlow;
 
     /**
-     * Begins without decisions.
+     * Starts without decisions.
      *
      * @param members executors that have announced themselves
      * @param hosts of all executors that Spark knows, by executor id
@@ -137,7 +137,7 @@ final class TransferCompression {
         if (compresses.getAndSet(compressed) != compressed) {
             LOG.info(
                     "Shuffles are {} from shuffle {} on: {} of {} pairs of executors can read one-sidedly, {} of them"
-                            + " over a network with {} Mb/s for each core; tasks that read wait {} % of their time"
+                            + " over a network with {} Mb/s per core; tasks that read wait {} % of their time"
                             + " (spark.shuffle.compress, spark.shuffle.rdma.fabric.mode)",
                     compressed ? "compressed" : "bare",
                     shuffleId,
@@ -206,7 +206,7 @@ final class TransferCompression {
         decided.remove(shuffleId);
     }
 
-    /** Returns where executors are; one executor alone has no pair, and reads all that it reads from itself. */
+    /** Returns the placement of executors; a single executor has no pairs, and reads only from itself. */
     private Places places(Collection<Member> members, Map<String, String> hosts) {
         Map<String, String> memoryByHost = new HashMap<>();
         Places places = new Places();
@@ -251,7 +251,7 @@ final class TransferCompression {
                 > counters.get(ShuffleCounter.TCP_BYTES) + counters.get(ShuffleCounter.VERBS_BYTES) + FEW_BYTES;
     }
 
-    /** Counts executors by the memory that they share. */
+    /** Counts of executors by shared memory. */
     private static final class Places {
         private final Map<String, Integer> all = new HashMap<>();
         private final Map<String, Integer> networked = new HashMap<>();

@@ -46,11 +46,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one process holds in registered memory: pool, fabrics that know its regions, directory and map outputs.
+ * Registered memory of one process: pool, fabrics, directory and map outputs.
  *
- * <p>Exists, or fails with a remedy, before the first task. Where the host cannot hold the pool and it may shrink, the
- * pool is what can be had: with no room for the directory's table it refuses everything, map outputs become Spark's
- * files, and peers read them over Spark's block transfer.
+ * <p>Created, or failed with a remedy, before the first task. If the host cannot hold the pool and it may shrink, the
+ * pool is as large as possible: without room for the directory's table it refuses everything, map outputs become
+ * Spark's files, and peers read them over Spark's block transfer.
  *
  * <p><b>Threading:</b> its parts are thread-safe.
  *
@@ -61,7 +61,7 @@ public final class ExecutorMemory implements AutoCloseable {
 
     private static final String MIGRATED_DISK_LIMIT = "spark.storage.decommission.shuffleBlocks.maxDiskSize";
 
-    /** So much is reserved on disk at a time: few system calls, and little that a small job leaves unused. */
+    /** Unit of reservation on disk: few system calls, and little unused space in small jobs. */
     private static final long DISK_GROWTH_BYTES = 16 << 20;
 
     private static final long LEAST_READ_BYTES = 8 << 20;
@@ -150,9 +150,8 @@ public final class ExecutorMemory implements AutoCloseable {
     }
 
     /**
-     * Returns what a pool of this configuration can be asked for, as the driver decides by it which shuffles are
-     * direct. An executor whose pool is smaller may refuse more of them: their outputs become files, as when the pool
-     * is full.
+     * Returns the limits of a pool of this configuration, as the driver decides by it which shuffles are direct. An
+     * executor whose pool is smaller may refuse more of them: their outputs become files, as when the pool is full.
      */
     public static PoolLimits limits(ShuffleConfig config) {
         return new PoolLimits(
@@ -217,7 +216,7 @@ public final class ExecutorMemory implements AutoCloseable {
             return;
         }
         LOG.warn(
-                "Pool of up to {} in {} instead of {}: {}. Map outputs that find no room go to disk"
+                "Pool of up to {} in {} instead of {}: {}. Output that does not fit goes to disk"
                         + " (spark.shuffle.rdma.pool.onShortage)",
                 Quantities.mebibytes(most),
                 config.get(ShuffleConfig.POOL_DIRECTORY),
@@ -226,18 +225,18 @@ public final class ExecutorMemory implements AutoCloseable {
         pool.memory().shortageReported();
     }
 
-    /** Gives regions back to the host of which nothing has been in use for so long. */
+    /** Releases regions to the host that have been idle for that time. */
     void giveBackIdle(Duration idle) {
         int regions = pool.memory().giveBackIdle(idle);
         if (regions > 0) {
             LOG.info(
-                    "Gave back {} region(s) that were idle: the pool has {} now (spark.shuffle.rdma.pool.idleTimeout)",
+                    "Released {} idle region(s): the pool has {} now (spark.shuffle.rdma.pool.idleTimeout)",
                     regions,
                     Quantities.mebibytes(pool.memory().usage().capacityBytes()));
         }
     }
 
-    /** Looks for files of this pool that another program removed, and removes those that dead processes left. */
+    /** Detects files of this pool that another program removed, and removes files of dead processes. */
     void tendFiles() {
         pool.memory().checkFiles();
         try {
@@ -262,13 +261,13 @@ public final class ExecutorMemory implements AutoCloseable {
         return fabrics;
     }
 
-    /** Returns why RDMA is not used, in words for the user; null if it is. */
+    /** Returns the reason why RDMA is not used, for the user; null if it is. */
     @Nullable
     String whyNotRdma() {
         return whyNotRdma;
     }
 
-    /** Returns how long READs have taken. */
+    /** Returns the latencies of READs. */
     Latencies readLatencies() {
         return fabrics.stream().map(Fabric::readLatencies).reduce(Latencies.NONE, Latencies::plus);
     }
@@ -277,7 +276,7 @@ public final class ExecutorMemory implements AutoCloseable {
         return pool;
     }
 
-    /** Returns what this pool can be asked for. */
+    /** Returns the limits of this pool. */
     PoolLimits limits() {
         return limits;
     }
@@ -290,7 +289,10 @@ public final class ExecutorMemory implements AutoCloseable {
         return incoming;
     }
 
-    /** Returns what peers need to read this memory, by fabric; plus where the directory is. Nothing if it is absent. */
+    /**
+     * Returns the addresses of this memory for peers by fabric, and the location of the directory; empty without a
+     * pool.
+     */
     Map<String, byte[]> addresses() {
         Map<String, byte[]> addresses = new HashMap<>();
         if (!directory.isAbsent()) {

@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
 import scala.Option;
 
 /**
- * How one executor meets the others: announces its memory to the driver, learns of theirs, reads from them.
+ * Connection of one executor to the others: announces its memory to the driver, learns of theirs, reads from them.
  *
  * <p><b>Threading:</b> its parts are thread-safe.
  *
@@ -66,7 +66,7 @@ final class ExecutorNetwork implements AutoCloseable {
     private final PeerLookups lookups;
     private final ReadServices readServices;
     private final Member member;
-    /** What the driver has said of shuffles that were registered before it knew any executor. */
+    /** Decisions of the driver on shuffles that were registered before it knew any executor. */
     private final Map<Integer, Boolean> compressed = new ConcurrentHashMap<>();
 
     /**
@@ -123,12 +123,12 @@ final class ExecutorNetwork implements AutoCloseable {
         messages.repairSoon();
     }
 
-    /** Gives the driver a report of this executor; returns whether it has taken it in time. */
+    /** Sends the driver a report of this executor; returns whether it has taken it in time. */
     boolean report(Report report, Duration timeout) {
         return agent.report(report, timeout);
     }
 
-    /** Returns how many executors are reached in which way. */
+    /** Returns the number of executors by path. */
     List<PathGroup> pathGroups() {
         return paths.executorsByFabric().entrySet().stream()
                 .map(entry -> PathGroup.of(entry.getKey(), entry.getValue()))
@@ -140,12 +140,12 @@ final class ExecutorNetwork implements AutoCloseable {
         return paths.quarantined().stream().limit(PathGroup.MAX_NAMED).toList();
     }
 
-    /** Returns how many executors are known, this one not among them. */
+    /** Returns the number of other known executors. */
     int peers() {
         return agent.peers().size();
     }
 
-    /** Returns what other executors reach. */
+    /** Returns the reserved blocks for other executors. */
     PeerMessages messages() {
         return messages;
     }
@@ -160,7 +160,7 @@ final class ExecutorNetwork implements AutoCloseable {
         messages.repairSoon();
     }
 
-    /** Asks the driver which of these shuffles have been removed; none if it does not answer. */
+    /** Queries the driver which of these shuffles have been removed; none if it does not answer. */
     Set<Integer> removedShuffles(Set<Integer> held) {
         Set<Integer> removed = agent.removedShuffles(held);
         // The peers that it asked may have missed the same change.

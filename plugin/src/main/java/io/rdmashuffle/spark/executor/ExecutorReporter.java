@@ -12,13 +12,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives the driver this executor's report while it changes: at an interval, which grows with the number of executors so
- * that the driver gets at most 50 reports a second, and once more at the end.
+ * Periodic reports of this executor to the driver while counters change: at an interval, which grows with the number of
+ * executors so that the driver gets at most 50 reports a second, and once more at the end.
  *
  * <p><b>Threading:</b> {@link #run} is called by one thread again and again, {@link #reportLast} by any, once.
  */
 final class ExecutorReporter implements Runnable {
-    /** How often {@link #run} should be called. */
+    /** Interval between calls of {@link #run}. */
     static final Duration TICK = Duration.ofSeconds(1);
 
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorReporter.class);
@@ -29,7 +29,7 @@ final class ExecutorReporter implements Runnable {
     private final IntSupplier executors;
     private final long intervalNanos;
     private final LongSupplier nanoClock;
-    /** What the driver has taken last; of the thread that runs this. */
+    /** Last report that the driver accepted; confined to the thread that runs this. */
     private @Nullable Report taken;
 
     private long lastNanos;

@@ -42,12 +42,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one process runs for the shuffle: its memory and the upkeep of that, its network, the removal of shuffles that
- * the driver has forgotten, and what it counts. Each part is created when it is first asked for.
+ * Runtime of the shuffle in one process: memory and its upkeep, network, removal of unregistered shuffles, and
+ * counters. Each part is created on first use.
  *
  * <p><b>Threading:</b> thread-safe; parts are created once, under this object's lock.
  *
- * <p><b>Ownership:</b> owns its parts; {@link #close()} ends them in the order in which they depend on one another.
+ * <p><b>Ownership:</b> owns its parts; {@link #close()} closes them in order of their dependencies.
  */
 public final class ExecutorRuntime implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorRuntime.class);
@@ -124,7 +124,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         return spark;
     }
 
-    /** Returns what this process counts; there before any other part is. */
+    /** Returns the counters of this process, which exist before all other parts. */
     public ShuffleCounters counters() {
         return counters;
     }
@@ -218,7 +218,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         reports = new PoolUpkeep("report", List.of(made), ExecutorReporter.TICK);
     }
 
-    /** An executor that has outputs only because others gave it theirs has to be found, and to hear of removals. */
+    /** An executor with only migrated outputs must be announced, and be notified of removals. */
     private void joinWithOutputs() {
         ExecutorMemory held = memory;
         if (!isLocal
@@ -234,7 +234,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         network().ensureAnnounced();
     }
 
-    /** Returns what Spark is told of the sizes of blocks. */
+    /** Returns the sizes of blocks reported to Spark. */
     public ReportedSizes reportedSizes() {
         return reportedSizes;
     }
@@ -248,7 +248,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         };
     }
 
-    /** Reads from other executors as tasks do, and says how that went; see {@link PeerPaths#probe}. */
+    /** Reads from other executors as tasks do, and returns the results; see {@link PeerPaths#probe}. */
     public List<PathProbe> probe(List<String> executorIds) throws InterruptedIOException {
         ensureAnnounced();
         List<PathProbe> probes = new ArrayList<>();
@@ -258,13 +258,13 @@ public final class ExecutorRuntime implements AutoCloseable {
         return probes;
     }
 
-    /** Returns what reduce tasks read with; joins the other executors if this process has not. */
+    /** Returns the services of reduce tasks; joins the other executors on first use. */
     public ReadServices readServices() {
         return network().readServices();
     }
 
     /**
-     * Returns where writers put map outputs.
+     * Returns the destination of map outputs.
      *
      * @param resolver commits the files of outputs that the pool cannot take
      */
@@ -286,14 +286,14 @@ public final class ExecutorRuntime implements AutoCloseable {
         return held == null ? null : held.store();
     }
 
-    /** Returns what takes over outputs of other executors; null while there is no pool. */
+    /** Returns the receiver of other executors' outputs; null without a pool. */
     @Nullable
     public IncomingOutputs incomingOrNull() {
         ExecutorMemory held = memory;
         return held == null ? null : held.incoming();
     }
 
-    /** Returns what other executors reach; null before this one has joined. */
+    /** Returns the reserved blocks for other executors; null before this one has joined. */
     @Nullable
     public PeerMessages messagesOrNull() {
         ExecutorNetwork joined = network;
@@ -343,13 +343,13 @@ public final class ExecutorRuntime implements AutoCloseable {
         return values;
     }
 
-    /** Returns what the metrics of this process show. */
+    /** Returns the readings for the metrics of this process. */
     Readings readings() {
         ExecutorMemory held = memory;
         return Readings.of(statistics(), held == null ? Latencies.NONE : held.readLatencies());
     }
 
-    /** Returns what this process tells the driver. */
+    /** Returns the report of this process to the driver. */
     public Report report(boolean last) {
         Readings readings = readings();
         Map<String, Long> named = new HashMap<>();

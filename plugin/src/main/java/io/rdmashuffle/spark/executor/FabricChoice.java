@@ -39,7 +39,7 @@ import org.slf4j.LoggerFactory;
 import scala.Option;
 
 /**
- * Opens the fabrics that configuration and machine allow, best first; says in one line why RDMA is not among them.
+ * Choice of the fabrics that configuration and machine allow, best first, with one log line if RDMA is not among them.
  *
  * <p>A machine without RDMA is no error, even if RDMA was asked for: shared memory, TCP and Netty serve the job.
  *
@@ -54,10 +54,10 @@ final class FabricChoice {
     private FabricChoice() {}
 
     /**
-     * What was opened.
+     * Opened fabrics.
      *
-     * @param fabrics best first; the caller's, to change and to close
-     * @param whyNotRdma in words for the user; null if RDMA is among them
+     * @param fabrics best first; owned by the caller
+     * @param whyNotRdma reason for the user; null if RDMA is among them
      */
     record Opened(List<Fabric> fabrics, @Nullable String whyNotRdma) {
         /** Of a process without peers. */
@@ -137,7 +137,7 @@ final class FabricChoice {
         return fabrics;
     }
 
-    /** Says why RDMA is not used: as a warning where it was asked for, or the machine has a device that is idle now. */
+    /** Logs the reason why RDMA is not used: at WARN if it was requested, or the machine has a device. */
     static void explain(FabricMode mode, Exception why) {
         if (mode == FabricMode.VERBS || !DeviceList.ofKernel().isEmpty()) {
             LOG.warn("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode)", why.getMessage());

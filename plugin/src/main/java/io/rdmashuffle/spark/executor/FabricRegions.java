@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * Registers the pool's regions with every fabric. One that refuses the very first is not used at all; one that refuses
- * a later region ends the pool's growth.
+ * Registration of the pool's regions with every fabric. One that refuses the very first is not used at all; one that
+ * refuses a later region ends the pool's growth.
  *
  * <p><b>Threading:</b> as {@link RegionListener}.
  *

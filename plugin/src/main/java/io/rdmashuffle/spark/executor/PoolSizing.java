@@ -19,7 +19,7 @@ import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
 
 /**
- * How large a pool this process may have: what is configured, or where the host cannot hold that, what can be had.
+ * Size of this process's pool: as configured, or the largest that the host can hold.
  *
  * <p><b>Threading:</b> immutable but for the list of shortages, which one thread fills.
  */
@@ -41,10 +41,10 @@ public final class PoolSizing {
     }
 
     /**
-     * Compares what is configured with what this host has, after what dead processes hold has been freed.
+     * Compares the configuration to this host, after memory of dead processes was freed.
      *
-     * @throws IllegalArgumentException if the host has less and {@code spark.shuffle.rdma.pool.onShortage=fail}; says
-     *     what to raise
+     * @throws IllegalArgumentException if the host has less and {@code spark.shuffle.rdma.pool.onShortage=fail}; the
+     *     message has the remedy
      */
     public static PoolSizing on(SparkConf conf, ShuffleConfig config) {
         PoolSettings wanted = new PoolSettings(
@@ -78,7 +78,7 @@ public final class PoolSizing {
     }
 
     /**
-     * Returns what a region must have so that it holds a page and a chunk, the first table leaves room in it, and
+     * Returns the minimum size of a region, so that it holds a page and a chunk, the first table leaves room in it, and
      * regions are not too many.
      */
     static long leastRegionBytes(ShuffleConfig config, long pageBytes) {
@@ -93,7 +93,7 @@ public final class PoolSizing {
                 .orElseThrow();
     }
 
-    /** Returns what is configured to take memory of the container beside heap and pool. */
+    /** Returns the configured memory of the container in addition to heap and pool. */
     private static long otherBytes(SparkConf conf) {
         long offHeap = conf.getBoolean("spark.memory.offHeap.enabled", false)
                 ? conf.getSizeAsBytes("spark.memory.offHeap.size", "0")
@@ -101,12 +101,12 @@ public final class PoolSizing {
         return offHeap + conf.getSizeAsMb("spark.executor.pyspark.memory", "0") * MEBIBYTE;
     }
 
-    /** Returns what the pool may be; it may find still less, and grow later. */
+    /** Returns the settings of the pool, which may find less memory, and grow later. */
     PoolSettings settings() {
         return settings;
     }
 
-    /** Returns what was free in the pool's directory before the pool was there. */
+    /** Returns the free bytes of the pool's directory before the pool was created. */
     long freeBytes() {
         return freeBytes;
     }
@@ -120,14 +120,14 @@ public final class PoolSizing {
         return mayShrink ? Pool.createWhatFits(settings, listener, this::addShortage) : Pool.create(settings, listener);
     }
 
-    /** Notes why the pool is smaller than configured; what follows from a reason that is known is no other one. */
+    /** Records why the pool is smaller than configured; what follows from a reason that is known is no other one. */
     void addShortage(String reason) {
         if (shortages.isEmpty()) {
             shortages.add(reason);
         }
     }
 
-    /** Returns why the pool is smaller than configured, with remedies; empty if it is not. */
+    /** Returns the reasons why the pool is smaller than configured, with remedies; empty if it is not. */
     Optional<String> shortage() {
         return shortages.isEmpty() ? Optional.empty() : Optional.of(String.join("; ", shortages));
     }

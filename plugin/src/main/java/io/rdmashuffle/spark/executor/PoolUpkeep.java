@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is done for a pool every few seconds, whether tasks run or not.
+ * Periodic upkeep of a pool, independent of tasks.
  *
  * <p><b>Threading:</b> one daemon thread, which runs the duties given, one after another.
  *
@@ -38,7 +38,7 @@ final class PoolUpkeep implements AutoCloseable {
                 this::runAll, interval.toNanos(), interval.toNanos(), TimeUnit.NANOSECONDS);
     }
 
-    /** Returns how often to look for what has been idle for so long, to be late by no more than a quarter. */
+    /** Returns the interval of checks for an idle timeout, so that they are late by at most a quarter. */
     static Duration intervalFor(Duration idleTimeout) {
         Duration quarter = idleTimeout.dividedBy(4);
         return quarter.compareTo(LONGEST_INTERVAL) < 0 ? quarter : LONGEST_INTERVAL;
@@ -50,7 +50,7 @@ final class PoolUpkeep implements AutoCloseable {
                 duty.run();
             } catch (RuntimeException | Error e) {
                 // It would end the schedule, and be seen by no one.
-                LOG.warn("Upkeep of the pool failed; trying again later", e);
+                LOG.warn("Pool upkeep failed; retrying later", e);
             }
         }
     }
@@ -61,7 +61,7 @@ final class PoolUpkeep implements AutoCloseable {
         timer.shutdownNow();
         try {
             if (!timer.awaitTermination(CLOSE_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
-                LOG.warn("The upkeep of the pool is still running after {}", Quantities.duration(CLOSE_TIMEOUT));
+                LOG.warn("Pool upkeep is still running after {}", Quantities.duration(CLOSE_TIMEOUT));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -9,10 +9,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Removes map outputs of shuffles that the driver has unregistered without this executor hearing of it. After a fetch
- * failure the driver takes the executor for lost until its next heartbeat ({@code
- * DAGScheduler.removeExecutorAndUnregisterOutputs}); a removal in that time does not reach it, and the map outputs
- * would stay in the pool for good.
+ * Removal of map outputs of shuffles that the driver has unregistered without notifying this executor. After a fetch
+ * failure the driver takes the executor for lost until its next heartbeat
+ * ({@code DAGScheduler.removeExecutorAndUnregisterOutputs}); a removal in that time does not reach it, and the map
+ * outputs would stay in the pool for good.
  *
  * <p><b>Threading:</b> one thread, of a {@link PoolUpkeep}.
  *
@@ -33,7 +33,7 @@ record RemovedShuffleCleaner(Supplier<Set<Integer>> held, UnaryOperator<Set<Inte
                 remove.accept(shuffleId);
             }
         } catch (RuntimeException | Error e) {
-            LOG.warn("Cannot remove map outputs of unregistered shuffles; trying again later", e);
+            LOG.warn("Cannot remove map outputs of unregistered shuffles; retrying later", e);
         }
     }
 }

@@ -30,7 +30,7 @@ final class SparkHost {
                     .findVarHandle(NettyBlockTransferService.class, "bindAddress", String.class);
             return new Host(announced, (String) bound.get((NettyBlockTransferService) service));
         } catch (ReflectiveOperationException | RuntimeException e) {
-            LOG.info("Cannot tell which address Spark binds; listening at {}", announced, e);
+            LOG.info("Cannot determine the address that Spark binds; listening on {}", announced, e);
             return Host.of(announced);
         }
     }

@@ -8,7 +8,7 @@ import java.util.TreeMap;
 import org.apache.spark.util.kvstore.KVIndex;
 
 /**
- * What is known of the shuffle of an application before any executor reports.
+ * Properties of an application's shuffle that are known before executors report.
  *
  * <p><b>Threading:</b> immutable.
  *
@@ -23,7 +23,7 @@ public record ApplicationInfo(
     /** The one of an application. */
     public static final String KEY = "application";
 
-    /** Takes all values; what an older log lacks comes as null. */
+    /** Sets all values; what an older log lacks comes as null. */
     public ApplicationInfo {
         version = Objects.requireNonNullElse(version, "");
         whySort = Objects.requireNonNullElse(whySort, "");
@@ -42,7 +42,7 @@ public record ApplicationInfo(
         return values.containsKey(key);
     }
 
-    /** Returns what a key is set to, in short. */
+    /** Returns the value of a key, shortened. */
     public String value(String key) {
         return values.getOrDefault(key, "?");
     }

@@ -16,8 +16,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the driver knows of its executors: the last report of each, of those that run and of the last
- * {@value #MAX_ENDED} that do not. Sums of counters keep what the others had counted.
+ * Last reports of executors in the driver: of all running ones and of the last {@value #MAX_ENDED} ended ones. Sums of
+ * counters include the others.
  *
  * <p>Passes each report on to the store of the user interface, and to Spark's listeners when there is news: not more
  * often than the interval for each executor, and at its end.
@@ -43,7 +43,7 @@ public final class ApplicationReports {
     private CounterValues forgotten = CounterValues.ZERO;
     private Latencies forgottenLatencies = Latencies.NONE;
 
-    /** What is known of an executor, and what listeners have been told of it. */
+    /** State of an executor, and its last event. */
     private static final class Known {
         ExecutorReport report;
 
@@ -58,7 +58,7 @@ public final class ApplicationReports {
     }
 
     /**
-     * Begins with nothing.
+     * Starts with nothing.
      *
      * @param listeners told of news
      * @param interval between two for one executor at least
@@ -80,7 +80,7 @@ public final class ApplicationReports {
         this.nanoClock = nanoClock;
     }
 
-    /** Takes a report. */
+    /** Handles a report. */
     public synchronized void take(ExecutorReport report) {
         Known known = ended.get(report.executorId());
         boolean ends = report.state() != ExecutorReport.State.RUNNING;
@@ -104,7 +104,7 @@ public final class ApplicationReports {
         tell(known, ends);
     }
 
-    /** Takes note that Spark has removed an executor. */
+    /** Records that Spark has removed an executor. */
     public synchronized void removed(String executorId) {
         Known known = running.remove(executorId);
         if (known != null) {

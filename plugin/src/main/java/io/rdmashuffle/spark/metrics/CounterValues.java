@@ -13,8 +13,8 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A value for each {@link ShuffleCounter}, in little memory: the driver keeps those of every executor. As JSON an
- * object of those that are not zero, by label; labels that are not known are ignored.
+ * Compact values of all {@link ShuffleCounter}s, which the driver keeps for every executor. The JSON form is an object
+ * of nonzero values by label; unknown labels are ignored.
  *
  * <p><b>Threading:</b> immutable.
  */
@@ -35,7 +35,7 @@ public final class CounterValues {
         return new CounterValues(Arrays.stream(COUNTERS).mapToLong(value).toArray());
     }
 
-    /** Returns values by counter; those that are missing are zero. */
+    /** Returns values by counter; missing ones are zero. */
     public static CounterValues of(Map<ShuffleCounter, Long> byCounter) {
         return of(counter -> byCounter.getOrDefault(counter, 0L));
     }
@@ -54,7 +54,7 @@ public final class CounterValues {
         });
     }
 
-    /** Returns those that are not zero by label. */
+    /** Returns nonzero values by label. */
     @JsonValue
     public Map<String, Long> byLabel() {
         Map<String, Long> byLabel = new LinkedHashMap<>();

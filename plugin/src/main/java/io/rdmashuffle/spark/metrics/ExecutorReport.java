@@ -13,8 +13,8 @@ import java.util.Objects;
 import org.apache.spark.util.kvstore.KVIndex;
 
 /**
- * What is known of one executor: its last report, and whether it still runs. Written into the event log, and into the
- * store behind the user interface.
+ * State of one executor: its last report, and whether it still runs. Written to the event log, and to the store of the
+ * UI.
  *
  * <p><b>Threading:</b> immutable.
  *
@@ -42,7 +42,7 @@ public record ExecutorReport(
     /** The {@link #whyNotRdma} of a host without a card, where no setting asks for one. */
     public static final String NO_RDMA_DEVICE = "this machine has no RDMA device";
 
-    /** Whether the executor runs. */
+    /** State of the executor. */
     public enum State {
         RUNNING("running"),
         /** It has said so itself. */
@@ -56,7 +56,7 @@ public record ExecutorReport(
             this.word = word;
         }
 
-        /** Returns how the user interface calls it. */
+        /** Returns its name in the UI. */
         public String word() {
             return word;
         }
@@ -65,7 +65,7 @@ public record ExecutorReport(
     /** Instead of an id, of the executors that are not listed any more. */
     private static final String EARLIER = "earlier ones";
 
-    /** Takes all values; what an older log lacks comes as null. */
+    /** Sets all values; what an older log lacks comes as null. */
     public ExecutorReport {
         executorId = Objects.requireNonNullElse(executorId, "");
         host = Objects.requireNonNullElse(host, "");
@@ -77,7 +77,7 @@ public record ExecutorReport(
         whyNotRdma = Objects.requireNonNullElse(whyNotRdma, "");
     }
 
-    /** Returns what an executor has reported now. */
+    /** Returns the current report of an executor. */
     public static ExecutorReport of(Report report, long nowMillis) {
         return new ExecutorReport(
                 report.executorId(),
@@ -131,7 +131,7 @@ public record ExecutorReport(
         return counters.get(counter);
     }
 
-    /** Returns how long its READs have taken. */
+    /** Returns the latencies of its READs. */
     public Latencies readLatencies() {
         return Latencies.of(latencies.stream().mapToLong(Number::longValue).toArray());
     }

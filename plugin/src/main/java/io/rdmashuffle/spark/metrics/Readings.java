@@ -6,7 +6,7 @@ import io.rdmashuffle.store.ShuffleCounter;
 import java.util.Map;
 
 /**
- * What was counted until one moment, by one process or by several together.
+ * Counter readings at one moment, of one process or of several together.
  *
  * <p><b>Threading:</b> immutable.
  *
@@ -17,7 +17,7 @@ public record Readings(CounterValues counters, Latencies readLatencies) {
     /** Nothing. */
     public static final Readings NONE = new Readings(CounterValues.ZERO, Latencies.NONE);
 
-    /** Returns readings of counters of which those that are missing are zero. */
+    /** Returns readings of counters; missing ones are zero. */
     public static Readings of(Map<ShuffleCounter, Long> counters, Latencies readLatencies) {
         return new Readings(CounterValues.of(counters), readLatencies);
     }

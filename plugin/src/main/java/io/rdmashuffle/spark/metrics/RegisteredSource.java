@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns the registration; {@link #close()} takes it away.
+ * <p><b>Ownership:</b> owns the registration; {@link #close()} removes it.
  */
 public final class RegisteredSource implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegisteredSource.class);
@@ -48,7 +48,7 @@ public final class RegisteredSource implements AutoCloseable {
             }
         } catch (RuntimeException | LinkageError e) {
             done = true;
-            LOG.warn("Metrics of the RDMA shuffle are not shown: Spark's metrics system did not take them", e);
+            LOG.warn("Metrics of the RDMA shuffle are not shown: Spark's metrics system refused them", e);
         }
     }
 
@@ -62,7 +62,7 @@ public final class RegisteredSource implements AutoCloseable {
             try {
                 remove.run();
             } catch (RuntimeException | LinkageError e) {
-                LOG.debug("Spark's metrics system did not let go of the metrics", e);
+                LOG.debug("Spark's metrics system did not unregister the metrics", e);
             }
         }
     }

@@ -11,8 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reports in the store behind Spark's user interface, of an application that runs or of one in the history server:
- * the last one of each executor.
+ * Reports in the store of Spark's UI, of a running application or in the history server: the last one of each executor.
  *
  * <p><b>Threading:</b> thread-safe, as the store.
  *
@@ -26,7 +25,7 @@ public record ReportStore(KVStore store) {
         write(report);
     }
 
-    /** Keeps what is known of the application. */
+    /** Stores the application's properties. */
     public void put(ApplicationInfo info) {
         write(info);
     }
@@ -54,14 +53,14 @@ public record ReportStore(KVStore store) {
         return application().isEmpty() && reports().isEmpty();
     }
 
-    /** Returns what is known of the application. */
+    /** Returns the application's properties. */
     public Optional<ApplicationInfo> application() {
         try {
             return Optional.of(store.read(ApplicationInfo.class, ApplicationInfo.KEY));
         } catch (NoSuchElementException e) {
             return Optional.empty();
         } catch (Exception e) {
-            LOG.warn("Cannot read what is known of the RDMA shuffle of an application", e);
+            LOG.warn("Cannot read the properties of an application's RDMA shuffle", e);
             return Optional.empty();
         }
     }
@@ -72,7 +71,7 @@ public record ReportStore(KVStore store) {
         try {
             store.view(ExecutorReport.class).forEach(reports::add);
         } catch (Exception e) {
-            LOG.warn("Cannot read the reports of the RDMA shuffle of an application", e);
+            LOG.warn("Cannot read the reports of an application's RDMA shuffle", e);
         }
         reports.sort(Comparator.comparingInt(
                         (ExecutorReport report) -> report.executorId().length())

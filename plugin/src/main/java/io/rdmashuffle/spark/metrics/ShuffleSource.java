@@ -36,7 +36,7 @@ public final class ShuffleSource implements Source {
     /** The name of the histogram. */
     public static final String READ_LATENCY = "readLatencyMicros";
 
-    /** What the histogram has, for documentation. */
+    /** Values of the histogram, for documentation. */
     public static final String READ_LATENCY_MEANING = "Histogram of how long READs took, from when they were handed to"
             + " the fabric, connecting included, until their last byte was there; of all that have succeeded since the"
             + " start. Values are the ends of ranges, two for each doubling.";
@@ -52,7 +52,7 @@ public final class ShuffleSource implements Source {
     private boolean failed;
 
     /**
-     * Shows what is read.
+     * Creates gauges over a reader.
      *
      * @param reader reads all counters; called by sinks' threads, one at a time
      */
@@ -97,13 +97,13 @@ public final class ShuffleSource implements Source {
         } catch (RuntimeException e) {
             if (!failed) {
                 failed = true;
-                LOG.warn("Metrics of the RDMA shuffle stay as they were: their counters cannot be read", e);
+                LOG.warn("Metrics of the RDMA shuffle are stale: counters cannot be read", e);
             }
             return before;
         }
     }
 
-    /** Has been filled elsewhere. */
+    /** Histogram that is filled elsewhere. */
     private final class ReadLatency extends Histogram {
         ReadLatency() {
             super(new UniformReservoir(1));

@@ -6,8 +6,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * What is known of the shuffle of an application when its first shuffle is registered. Spark writes it into the event
- * log under the name of this class; a Spark without this jar drops it when it reads the log.
+ * Event with the properties of an application's shuffle, posted when the first shuffle is registered. Spark writes it
+ * to the event log under the name of this class; a Spark without this jar skips it.
  *
  * <p><b>Threading:</b> immutable.
  *

@@ -6,8 +6,8 @@ import com.fasterxml.jackson.annotation.JsonProperty;
 import org.apache.spark.scheduler.SparkListenerEvent;
 
 /**
- * What an executor has reported, or what was known of it when it was lost. Spark writes it into the event log under
- * the name of this class; a Spark without this jar drops it when it reads the log.
+ * Event with an executor's report, or with its last one when it was lost. Spark writes it to the event log under the
+ * name of this class; a Spark without this jar skips it.
  *
  * <p><b>Threading:</b> immutable.
  *

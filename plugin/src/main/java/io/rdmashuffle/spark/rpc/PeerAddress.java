@@ -5,7 +5,7 @@ import io.rdmashuffle.registry.Member;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Where an executor's block transfer listens, as it stands among a member's addresses: {@code port:host}.
+ * Address of an executor's block transfer, among a member's addresses: {@code port:host}.
  *
  * <p><b>Threading:</b> immutable.
  */
@@ -32,7 +32,7 @@ public record PeerAddress(String host, int port) {
         throw new IllegalArgumentException(member + " has an address that makes no sense: " + text);
     }
 
-    /** Returns what a member announces. */
+    /** Returns the announced bytes. */
     public byte[] encode() {
         return (port + ":" + host).getBytes(StandardCharsets.UTF_8);
     }

@@ -27,11 +27,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What comes to this executor from others: changes of the membership to take in and pass on, and questions for a
- * snapshot; and the repair of what did not come.
+ * Handler of peers' messages: membership changes to apply and forward, queries for a snapshot, and the repair of missed
+ * changes.
  *
- * <p><b>Threading:</b> thread-safe. Changes are taken in by one daemon thread; questions are answered on the thread
- * that brings them, which encodes the answer: some milliseconds for 10,000 members.
+ * <p><b>Threading:</b> thread-safe. One daemon thread applies changes; queries are answered on the receiving thread,
+ * which encodes the answer: some milliseconds for 10,000 members.
  *
  * <p><b>Ownership:</b> owns the thread.
  */
@@ -65,19 +65,19 @@ public final class PeerMessages implements ReservedShuffle, AutoCloseable {
         inbox.allowCoreThreadTimeOut(true);
     }
 
-    /** Takes a change and returns at once. Throws {@link RejectedExecutionException} if too many wait. */
+    /** Handles a change and returns at once. Throws {@link RejectedExecutionException} if too many wait. */
     public void take(Relay relay) {
         inbox.execute(() -> {
             try {
                 agent.onRelay(relay);
                 repairSoon();
             } catch (RuntimeException e) {
-                LOG.warn("Cannot pass on a change of the members; those who miss it find out at their next sweep", e);
+                LOG.warn("Cannot forward a membership change; executors learn of it at their next sweep", e);
             }
         });
     }
 
-    /** Asks peers or the driver for what is missing, if something is and still is a little later. */
+    /** Fetches missing changes from peers or the driver, if they are still missing after a delay. */
     public void repairSoon() {
         if (agent.isStale() && isRepairing.compareAndSet(false, true)) {
             repairLater(1);
@@ -91,7 +91,7 @@ public final class PeerMessages implements ReservedShuffle, AutoCloseable {
                     try {
                         again = agent.isStale() && !agent.repair() && attempt < MAX_REPAIRS;
                     } catch (RuntimeException e) {
-                        LOG.warn("Cannot make up for missed changes of the members; the next sweep tries again", e);
+                        LOG.warn("Cannot fetch missed membership changes; the next sweep retries", e);
                     }
                     if (again) {
                         repairLater(attempt + 1);
@@ -135,7 +135,7 @@ public final class PeerMessages implements ReservedShuffle, AutoCloseable {
             LOG.warn("Dropping a malformed registry message of a peer", e);
         } catch (RejectedExecutionException e) {
             // The one thing that the peer must hear, so that another member passes the change on.
-            throw new IOException("too many changes of the members wait to be passed on", e);
+            throw new IOException("too many membership changes wait to be forwarded", e);
         }
     }
 
@@ -145,7 +145,7 @@ public final class PeerMessages implements ReservedShuffle, AutoCloseable {
         inbox.shutdownNow();
     }
 
-    /** Gathers an upload; only one thread of Spark's uses it. */
+    /** Buffer of an upload; used by one of Spark's threads. */
     private final class Incoming implements StreamCallbackWithID {
         private final BlockId blockId;
         private final ByteArrayOutputStream bytes = new ByteArrayOutputStream();

@@ -32,7 +32,7 @@ import org.apache.spark.storage.StorageLevel;
 import scala.reflect.ClassTag$;
 
 /**
- * Sends registry messages to other executors over Spark's block transfer, as blocks of the {@link ReservedShuffle}.
+ * Sender of registry messages to other executors over Spark's block transfer, as blocks of the {@link ReservedShuffle}.
  *
  * <p><b>Threading:</b> thread-safe. Spark connects on the thread that sends, which may take as long as {@code
  * spark.network.timeout} where a host is gone, so everything is sent by a few daemon threads; while all of them wait,
@@ -64,7 +64,7 @@ public final class PeerTransfer implements PeerChannel, AutoCloseable {
         senders.allowCoreThreadTimeOut(true);
     }
 
-    /** Returns what runs small pieces of work that may wait for peers. */
+    /** Returns an executor for small tasks that may wait for peers. */
     public Executor threads() {
         return senders;
     }
@@ -158,7 +158,7 @@ public final class PeerTransfer implements PeerChannel, AutoCloseable {
         }
     }
 
-    /** Ends the threads; what they were sending fails. Idempotent. */
+    /** Ends the threads; messages in flight fail. Idempotent. */
     @Override
     public void close() {
         senders.shutdownNow();

@@ -14,7 +14,7 @@ import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
 /**
- * Asks another process's {@link RegistryEndpoint}.
+ * Client of another process's {@link RegistryEndpoint}.
  *
  * <p><b>Threading:</b> stateless.
  */

@@ -95,7 +95,7 @@ public final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
     @FunctionalInterface
     public interface Handler {
         /**
-         * Takes a message and, with announcements, the way back; returns the answer, or null if there is none.
+         * Handles a message and, with announcements, the way back; returns the answer, or null if there is none.
          *
          * @throws RejectedExecutionException if there is no room for the message; the sender hears it
          */
@@ -103,7 +103,7 @@ public final class RegistryEndpoint implements ThreadSafeRpcEndpoint {
         RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo);
     }
 
-    /** Takes envelopes and nothing else. */
+    /** Handler of envelopes only. */
     private static final class Envelopes extends AbstractPartialFunction<Object, BoxedUnit> {
         private static final long serialVersionUID = 1L;
 

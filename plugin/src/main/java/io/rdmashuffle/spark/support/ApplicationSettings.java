@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Threading:</b> stateless.
  */
 public final class ApplicationSettings {
-    /** Keys that advice names with what they are set to. */
+    /** Keys that advice names with their values. */
     private static final List<ConfigEntry<?>> NAMED = List.of(
             ShuffleConfig.POOL_MAX_SIZE,
             ShuffleConfig.FABRIC_MODE,
@@ -26,9 +26,9 @@ public final class ApplicationSettings {
     private ApplicationSettings() {}
 
     /**
-     * Returns what is known of an application before its executors report.
+     * Returns the properties of an application before its executors report.
      *
-     * @param whySort why Spark's sort shuffle serves it; null if it does not
+     * @param whySort reason why Spark's sort shuffle serves it; null if it does not
      */
     public static ApplicationInfo of(ShuffleConfig config, @Nullable String whySort) {
         Map<String, String> changed = new TreeMap<>();

@@ -10,7 +10,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /**
- * Something of Spark, or of what comes with it, that classes of this jar link to.
+ * Type or member of Spark or its dependencies that classes of this jar link to.
  *
  * <p><b>Threading:</b> immutable.
  *
@@ -21,7 +21,7 @@ import java.util.stream.Collectors;
 public record LinkedMember(Kind kind, List<String> owners, String name, String descriptor) {
     private static final Pattern TYPE_IN_DESCRIPTOR = Pattern.compile("(\\[*)([ZBCSIJFD]|L[^;]+;)");
 
-    /** What an instruction takes it for. */
+    /** Kind that an instruction expects. */
     public enum Kind {
         TYPE,
         CONSTRUCTOR,
@@ -41,7 +41,7 @@ public record LinkedMember(Kind kind, List<String> owners, String name, String d
                 words.length > 3 ? words[3] : "");
     }
 
-    /** Says whether a class loader has it, so that code of this jar may link to it. Initialises no class. */
+    /** Returns whether a class loader has it, so that code of this jar may link to it. Initializes no class. */
     boolean isPresent(ClassLoader loader) {
         return owners.stream().anyMatch(owner -> isPresent(owner, loader));
     }
@@ -71,7 +71,7 @@ public record LinkedMember(Kind kind, List<String> owners, String name, String d
         return Modifier.isProtected(modifiers);
     }
 
-    /** As the virtual machine would resolve it. */
+    /** Resolves it as the JVM does. */
     private MethodHandle find(MethodHandles.Lookup lookup, Class<?> type, ClassLoader loader)
             throws ReflectiveOperationException {
         return switch (kind) {
@@ -103,7 +103,7 @@ public record LinkedMember(Kind kind, List<String> owners, String name, String d
         };
     }
 
-    /** By the descriptor alone: the types themselves may be what is missing. */
+    /** By descriptor only: the types themselves may be missing. */
     private String parameters() {
         return TYPE_IN_DESCRIPTOR
                 .matcher(descriptor.substring(1, descriptor.indexOf(')')))

@@ -13,8 +13,8 @@ import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * Whether this jar runs on the Spark that it was loaded by, and how: looks for every member of Spark, Scala and Netty
- * that its classes link to, before anything of them is called. The build makes the lists from the compiled classes.
+ * Check whether this jar runs on the Spark that loaded it: looks for every member of Spark, Scala and Netty that its
+ * classes link to, before anything of them is called. The build makes the lists from the compiled classes.
  *
  * <p>A member that is missing would otherwise end the application in a {@code NoSuchMethodError}, at start or in a
  * task.
@@ -25,7 +25,7 @@ import java.util.function.Supplier;
  * @param line makes the calls of this Spark; not to be asked if a member is missing
  */
 public record SparkSupport(Supplier<List<LinkedMember>> required, Supplier<SparkLine> line) {
-    /** Tells the lines apart. */
+    /** Distinguishes the Spark lines. */
     private static final String NEW_IN_4_1 = "org.apache.spark.shuffle.checksum.RowBasedChecksum";
 
     /** Spark SQL, which applications may do without, and whose rows are then never seen. */

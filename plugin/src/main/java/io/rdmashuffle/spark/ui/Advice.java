@@ -16,7 +16,7 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /**
- * What an application's numbers say about its settings: each finding says what was seen, and names the key to change.
+ * Advice on settings from an application's counters: each item has the observation and the key to change.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -118,7 +118,7 @@ final class Advice {
         }
     }
 
-    /** Says what gives pools more room: a key, unless they have less than that allows. */
+    /** Returns the remedy for small pools: a key, unless the host limits them. */
     private String moreRoom() {
         String key = ShuffleConfig.POOL_MAX_SIZE.key();
         long allowed = info.knows(key) ? new SparkSettings(info::value).bytes(key, "0", false) : 0;

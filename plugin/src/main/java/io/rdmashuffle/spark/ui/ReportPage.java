@@ -16,11 +16,11 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * The content of the tab: advice, totals, executors, and settings that differ from their defaults.
+ * Content of the tab: advice, totals, executors, and settings that differ from their defaults.
  *
  * <p><b>Threading:</b> thread-safe; a page is made for each request.
  *
- * @param store what is known
+ * @param store the reports
  */
 public record ReportPage(ReportStore store) implements Supplier<String> {
     private static final String TABLE = "<table class=\"table table-bordered table-sm table-striped sortable\" id=\"";

@@ -17,9 +17,7 @@ import org.slf4j.LoggerFactory;
 import scala.collection.immutable.Seq;
 
 /**
- * Brings the tab into the history server, which finds this class by its {@code ServiceLoader} when the jar is on its
- * class
- * path.
+ * Plugin of the history server with the tab, found by its {@code ServiceLoader} when the jar is on its class path.
  *
  * <p><b>Threading:</b> stateless.
  */
@@ -48,7 +46,7 @@ public final class ShuffleHistory implements AppHistoryServerPlugin {
         return 100;
     }
 
-    /** Puts into the store what the log has. */
+    /** Replay of the event log to the store. */
     private static final class Replay extends SparkListener {
         private final ReportStore store;
 

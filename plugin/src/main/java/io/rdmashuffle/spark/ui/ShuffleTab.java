@@ -16,7 +16,7 @@ import org.apache.spark.ui.WebUIPage;
  * <p><b>Threading:</b> immutable once attached.
  */
 public final class ShuffleTab extends SparkUITab {
-    /** Where the tab is below the address of the user interface. */
+    /** Path of the tab below the address of the user interface. */
     public static final String PATH = "rdmashuffle";
 
     private static final String TITLE = "RDMA shuffle";

@@ -79,7 +79,7 @@ final class FakeHost {
         }
     }
 
-    /** Looks at this host with these settings. */
+    /** Examines this host with these settings. */
     HostReport examine() {
         Host host = new Host(
                 "host1",

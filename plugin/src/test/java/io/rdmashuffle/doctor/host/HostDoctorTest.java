@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Settings and what is not RDMA itself: each finding, what it means, and what is to be done about it. */
+/** Tests of settings and checks without RDMA: each finding with its effect and remedy. */
 @Tag("unit")
 @Timeout(60)
 class HostDoctorTest {
@@ -88,7 +88,7 @@ class HostDoctorTest {
     }
 
     @Test
-    void everySettingThatCannotBeUsedIsNamedAndTheOthersHold() {
+    void unusableSettingsAreNamedAndTheOthersApply() {
         host.settings.put("spark.shuffle.rdma.pool.maxsize", "1g");
         host.settings.put("spark.shuffle.rdma.fabric.verbs.retryCount", "8");
         host.settings.put("spark.shuffle.rdma.pool.onShortage", "fail");
@@ -216,7 +216,7 @@ class HostDoctorTest {
     }
 
     @Test
-    void whereSparkMakesTheContainerItsOverheadHoldsThePool() {
+    void containerOverheadIncludesThePool() {
         host.settings.put("spark.master", "k8s://https://api:6443");
         assertFound("container-memory", Effect.LESS, "is 384.0 MiB", "spark.executor.memoryOverhead to 1408m");
         host.settings.put("spark.executor.memoryOverheadFactor", "2");
@@ -230,7 +230,7 @@ class HostDoctorTest {
     }
 
     @Test
-    void whatTheMountOfThePoolSaysOfHugePagesIsTold() {
+    void hugePageOptionOfTheMountIsReported() {
         host.mount("/dev/shm", "tmpfs", "rw,size=1024k");
         assertThat(host.worst("huge-pages").message())
                 .contains("for the pool: no", "huge=never", "mount -o remount,huge=advise /dev/shm");

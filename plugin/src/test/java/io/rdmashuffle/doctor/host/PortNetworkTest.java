@@ -52,7 +52,7 @@ class PortNetworkTest {
     }
 
     @Test
-    void whatTheKernelDoesNotTellHasNoName() {
+    void unknownInterfaceHasNoName() {
         assertThat(found()).isEmpty();
     }
 }

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** RDMA: each finding, what it means, and what is to be done about it. */
+/** Tests of the RDMA checks: each finding with its effect and remedy. */
 @Tag("unit")
 @Timeout(60)
 class RdmaCheckTest {
@@ -122,7 +122,7 @@ class RdmaCheckTest {
     }
 
     @Test
-    void lockedMemoryThatIsTooLittleNamesTheLimitItsNeedAndThreeWaysOut() {
+    void lowLockedMemoryNamesLimitNeedAndRemedies() {
         host.lockedMemory("" + (512 << 20));
         assertFound(
                 "locked-memory",
@@ -142,7 +142,7 @@ class RdmaCheckTest {
     }
 
     @Test
-    void whoMayLockAnythingOrPinsNothingHasNoLimit() {
+    void noLimitWithIpcLockOrWithoutPinning() {
         host.lockedMemory("65536");
         host.capabilities("0000000000004000");
         assertThat(host.worst("locked-memory").message()).contains("CAP_IPC_LOCK is effective");
@@ -150,7 +150,7 @@ class RdmaCheckTest {
         host.capabilities("0000000000000000");
         host.settings.put("spark.shuffle.rdma.fabric.verbs.onDemandPaging", "true");
         assertThat(host.worst("locked-memory").effect())
-                .as("the device takes no page faults")
+                .as("the device does not support on-demand paging")
                 .isEqualTo(Effect.NO_RDMA);
         DeviceFacts pinned = host.rdma.devices.get(0);
         host.rdma.devices =

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** What is printed, and which exit code follows. */
+/** Tests of the printed report, and of the exit code. */
 @Tag("unit")
 class HostReportTest {
     private static final Finding OK =
@@ -26,7 +26,7 @@ class HostReportTest {
                 Stream.concat(
                                 Stream.of(OK),
                                 Stream.of(effects)
-                                        .map(effect -> Finding.wrong("check-" + effect.word(), effect, "bad", "mend")))
+                                        .map(effect -> Finding.wrong("check-" + effect.word(), effect, "bad", "fix")))
                         .toList());
     }
 
@@ -54,7 +54,7 @@ class HostReportTest {
                 rdma-shuffle-spark 0.1.0: doctor of host host1
                 ok   system            Java 17
                 warn check-no-rdma     bad
-                                       remedy: mend
+                                       remedy: fix
                 RDMA is not used on this host (check-no-rdma): shared memory and TCP or Netty serve, \
                 and jobs are slower. Exit code 1.""");
     }
@@ -98,7 +98,6 @@ class HostReportTest {
     @Test
     void aFindingHasARemedyIfAndOnlyIfSomethingIsWrong() {
         assertThatThrownBy(() -> Finding.wrong("a", Effect.LESS, "bad", "")).hasMessageContaining("remedy");
-        assertThatThrownBy(() -> Finding.wrong("a", Effect.NONE, "fine", "mend"))
-                .hasMessageContaining("remedy");
+        assertThatThrownBy(() -> Finding.wrong("a", Effect.NONE, "fine", "fix")).hasMessageContaining("remedy");
     }
 }

@@ -150,7 +150,9 @@ class OtherUserTest {
         assertThat(directory).isEmptyDirectory();
     }
 
-    /** Without the sticky bit, anybody moves anything: the owner goes on elsewhere, and peers refuse what is there. */
+    /**
+     * Without the sticky bit every user can move files: the owner continues elsewhere, and peers refuse foreign files.
+     */
     @Test
     void aReplacedDirectoryMisleadsNobody() throws Exception {
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));

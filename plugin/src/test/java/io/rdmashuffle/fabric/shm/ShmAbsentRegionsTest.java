@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a process sees of a peer on its host that gives regions back. */
+/** Tests of readers of a peer that releases regions. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -67,7 +67,7 @@ class ShmAbsentRegionsTest {
     }
 
     @Test
-    void aRegionThatIsGivenBackIsLetGoOfWhenItsLastReaderIsDone() throws Exception {
+    void releasedRegionIsUnmappedAfterItsLastReader() throws Exception {
         map(0).close();
         RemoteView used = map(1);
         second.close();

@@ -42,7 +42,7 @@ class ShmAddressFuzzTest {
     Path directory;
 
     @Test
-    void whatIsNoRegionFileIsNotMapped() throws Exception {
+    void onlyRegionFilesAreMapped() throws Exception {
         try (Node node = new Node(directory, new ShmFabric(1, 1 << 20, true));
                 Peer peer = node.connect(node)) {
             Path pool =

@@ -4,7 +4,7 @@ package io.rdmashuffle.fabric.shm;
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.RevocationContract;
 
-/** What is shared by the kernel is not revoked, and says so. */
+/** Tests that shared mappings are not revoked. */
 class ShmRevocationTest extends RevocationContract {
     @Override
     protected Fabric fabric(long maxBytesInFlight) {

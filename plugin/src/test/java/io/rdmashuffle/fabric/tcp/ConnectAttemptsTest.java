@@ -52,7 +52,7 @@ class ConnectAttemptsTest {
     }
 
     @Test
-    void peerThatNeverAnsweredIsLeftAloneForSixTimesTheAttemptAndTenMinutesAtMost() throws Exception {
+    void pauseIsSixAttemptsAndAtMostTenMinutes() throws Exception {
         ConnectAttempts attempts = attempts(1);
         long now = START;
         for (int seconds : new int[] {36, 72, 144, 288, 576, 600, 600}) {
@@ -62,7 +62,7 @@ class ConnectAttemptsTest {
     }
 
     @Test
-    void peerThatAnsweredBeforeIsTriedAgainSoonEvenIfItDoesNotAnswer() throws Exception {
+    void peerThatAnsweredBeforeIsRetriedSoon() throws Exception {
         ConnectAttempts attempts = attempts(1);
         attempts.succeeded();
         for (int i = 0; i < 10; i++) {
@@ -100,7 +100,7 @@ class ConnectAttemptsTest {
     }
 
     @Test
-    void addressThatAcceptedIsTriedThreeTimesUntilTheTimeIsOver() throws Exception {
+    void acceptingAddressIsTriedThreeTimes() throws Exception {
         ConnectAttempts attempts = attempts(1);
         attempts.begin(START);
         attempts.tryHost(START);

@@ -84,7 +84,7 @@ class TcpFaultTest extends FaultContract {
     }
 
     @Test
-    void connectedPeerThatIsSilentFailsTheReadAtItsDeadlineAndServesAgainLater() throws Exception {
+    void silentPeerTimesOutAndServesAgainLater() throws Exception {
         try (OwnerProcess slow = owner();
                 Peer peer = reader.fabric().connect("slow", slow.address())) {
             assertThat(read(reader, peer, LONG, slow.data())).isEqualTo(OwnerProcess.content());
@@ -168,7 +168,7 @@ class TcpFaultTest extends FaultContract {
 
     /** A FIFO in the place of a file: open(2) blocks until a writer comes. */
     @Test
-    void diskThatHoldsUpAServingThreadHoldsUpNoReleaseOfMemory() throws Exception {
+    void slowDiskDelaysNoReleaseOfMemory() throws Exception {
         Node owner = node();
         Lease onDisk = fixture.serveDisk(owner, disk, OwnerProcess.content());
         Region idle = owner.pool().regions().get(0);

@@ -32,7 +32,10 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Owners that know the secret and answer with damaged bytes: a reader refuses them, or has the bytes sent. */
+/**
+ * Tests of owners that know the secret and answer with damaged bytes: a reader refuses them, or receives the bytes as
+ * sent.
+ */
 @Tag("fault")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)

@@ -149,7 +149,7 @@ class TcpPortsTest {
 
     /** As a proxy does that cannot reach the peer. */
     @Test
-    void nextAddressOfAPeerIsTriedWhereOneAcceptsAndIsSilent() throws Exception {
+    void nextAddressIsTriedAfterASilentOne() throws Exception {
         assertReadFromTheSecondAddress(port -> new ServerSocket(port, 1, OTHER));
     }
 

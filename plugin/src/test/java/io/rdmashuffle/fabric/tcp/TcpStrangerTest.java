@@ -101,7 +101,7 @@ class TcpStrangerTest {
     }
 
     @Test
-    void silentStrangerIsDisconnectedAndReceivesNothingButAChallenge() throws Exception {
+    void silentStrangerReceivesOnlyAChallenge() throws Exception {
         Socket socket = connect();
         byte[] challenge = challengeOf(socket);
         assertThat(challenge).hasSize(TcpHandshake.CHALLENGE_BYTES);
@@ -109,7 +109,7 @@ class TcpStrangerTest {
     }
 
     @Test
-    void strangerWithoutTheSecretReceivesAVerdictWithoutProof() throws Exception {
+    void wrongSecretReceivesAVerdictWithoutProof() throws Exception {
         Socket socket = connect();
         byte[] challenge = challengeOf(socket);
         byte[] hello = TcpHandshake.hello(1, address.fabricId(), challenge, Secret.of(new byte[] {1}));
@@ -235,7 +235,7 @@ class TcpStrangerTest {
     }
 
     @Test
-    void peerThatAsksNothingIsDisconnectedAfterTwiceItsOwnIdleTimeout() throws Exception {
+    void idlePeerIsDisconnectedAfterTwiceItsTimeout() throws Exception {
         serveWith(Duration.ofMillis(150), Duration.ofSeconds(30));
         Socket socket = connect();
         socket.getOutputStream().write(TcpHandshake.hello(1, address.fabricId(), challengeOf(socket), SECRET));

@@ -162,7 +162,7 @@ class AllToAllTest {
                     .formatted(ENDPOINTS, ended, sorted[ended / 2] / 1e9, sorted[ended - 1] / 1e9, failures);
         }
 
-        /** Takes the end of a read of one owner's bytes. */
+        /** Handles the end of a read of one owner's bytes. */
         private final class Outcome implements ReadRequest.Listener {
             private final int owner;
 

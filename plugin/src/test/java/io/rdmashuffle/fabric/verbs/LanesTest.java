@@ -94,7 +94,7 @@ class LanesTest {
         }
     }
 
-    /** Reads so many pieces at once and compares them with what they were read from. */
+    /** Reads {@code count} pieces concurrently and compares them to their source. */
     private void read(Node reader, Peer peer, Lease data, int count) throws Exception {
         Completions completions = new Completions();
         List<ReadRequest> requests = new ArrayList<>();

@@ -62,7 +62,7 @@ class PortWaitTest {
                 .hasMessage("look 21");
     }
 
-    /** An executor on a machine without a device starts as fast as ever. */
+    /** An executor on a machine without a device starts without a wait. */
     @Test
     void anyPortIsNotWaitedFor() {
         assertThatThrownBy(() -> choose(100, List.of(), TIMEOUT))

@@ -158,7 +158,7 @@ class RailSlotTest {
         pass(RailSlot.LAST_PAUSE_NANOS);
         slot.recover();
         assertThat(slot.isLost()).isFalse();
-        // It fails again soon after: what was waited before holds.
+        // It fails again soon: the previous pause continues to count.
         lose();
         pass(RailSlot.LAST_PAUSE_NANOS - 1);
         long before = rdma.calls(BIND);

@@ -106,7 +106,7 @@ class VerbsFaultTest extends FaultContract {
     }
 
     @Test
-    void wrongKeyEndsTheConnectionAndTheReadStartsAgainWithTheRightOne() throws Exception {
+    void wrongRkeyReconnectsAndRetriesTheRead() throws Exception {
         Node owner = node();
         Lease lease = fixture.data(owner);
         try (Peer peer = reader.connect(owner)) {
@@ -174,7 +174,7 @@ class VerbsFaultTest extends FaultContract {
     }
 
     @Test
-    void twoRailsShareTheReadsAndOneServesWhenTheOtherIsLost() throws Exception {
+    void twoRailsShareReadsAndSurviveALoss() throws Exception {
         Node owner = fixture.node(twoRails());
         Node twoRailed = fixture.node(twoRails());
         Lease lease = fixture.data(owner);
@@ -196,7 +196,7 @@ class VerbsFaultTest extends FaultContract {
     }
 
     @Test
-    void linkThatGoesDownFailsReadsInTimeOrNotAtAllAndWorksWhenItIsUpAgain() throws Exception {
+    void readsFailInTimeWhenTheLinkIsDown() throws Exception {
         Node owner = node();
         Lease lease = fixture.data(owner);
         LocalPort port = rail(owner).port();
@@ -214,7 +214,7 @@ class VerbsFaultTest extends FaultContract {
             } finally {
                 setLink(link, "up");
             }
-            assertThat(reader.pool().usage().leases()).as("targets given back").isZero();
+            assertThat(reader.pool().usage().leases()).as("released targets").isZero();
             assertReadableAgain(
                     reader,
                     peer,

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Connections of a fleet, on a device: those that nothing uses, and those that are not made in time. */
+/** Tests of a fleet's connections on a device: idle ones, and connection timeouts. */
 @Tag("rdma")
 @Timeout(180)
 @ExtendWith(LeakCheck.class)
@@ -47,7 +47,7 @@ class VerbsFleetTest {
     }
 
     @Test
-    void connectionThatNothingReadsThroughIsClosedAndOpenedAgain() throws Exception {
+    void idleConnectionIsClosedAndReopened() throws Exception {
         try (Node reader = new Node(
                         directory,
                         TestVerbs.open(TestVerbs.settings(TestVerbs.CONNECT_TIMEOUT, Duration.ofMillis(400))));

@@ -38,8 +38,8 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * A device that is taken away and given back while processes read over it, as by a reset of the firmware or a
- * hot-unplug: {@code rdma link delete} waits until everything on it is closed.
+ * Tests of a device that is removed and added while processes read over it, as by a firmware reset or a hot-unplug:
+ * {@code rdma link delete} waits until everything on it is closed.
  */
 @Tag("rdma")
 @Tag("fault")
@@ -225,7 +225,7 @@ class VerbsRemovalTest {
                 reads.end();
             }
         }
-        assertThat(reader.pool().usage().leases()).as("targets given back").isZero();
+        assertThat(reader.pool().usage().leases()).as("released targets").isZero();
     }
 
     /** Reads that go on meanwhile, one after another. */

@@ -81,7 +81,7 @@ class VerbsStagingTest {
         for (Lease lease = take(); lease != null; lease = take()) {
             rest.add(lease);
         }
-        assertThat(rest).as("what is set aside for staging").isNotEmpty();
+        assertThat(rest).as("memory reserved for staging").isNotEmpty();
         try (Peer peer = reader.connect(owner)) {
             assertThat(failure(reader, peer, SHORT, all(onDisk)).reason()).isEqualTo(Reason.NO_ROOM);
             CompletableFuture<byte[]> later = CompletableFuture.supplyAsync(() -> {

@@ -97,7 +97,7 @@ class DiskDirectoryTest {
         }
     }
 
-    /** A directory was refused for its next file, while another one had what was given back. */
+    /** A directory was refused for its next file, although another file had released ranges. */
     @Test
     void freeRangesOfOtherFilesAreUsedOnAFullDisk() throws Exception {
         tier.close();

@@ -195,7 +195,7 @@ class DiskTierFileTest {
 
     /** Bytes of the lease before would be written to disk for nothing. */
     @Test
-    void whatIsFreedIsGivenBackToTheFileSystemAndTheRestStays() throws Exception {
+    void freedRangesReturnToTheFileSystem() throws Exception {
         Lease kept = reserve(1, 2 * PAGE);
         FileSlice stays = filled(kept);
         Lease freed = reserve(1, 2 * PAGE);
@@ -207,7 +207,7 @@ class DiskTierFileTest {
     }
 
     @Test
-    void nothingIsLeasedForAWhileAfterAFailureAndThatIsSaidOnce() throws Exception {
+    void failurePausesLeasesWithOneWarning() throws Exception {
         try (LoggedLines lines = LoggedLines.of(DiskDirectory.class);
                 Lease lease = reserve(1, PAGE)) {
             directoryOfFile.refuse(new IOException("the disk is gone"));
@@ -218,7 +218,7 @@ class DiskTierFileTest {
                     .isNull();
             directoryOfFile.refuse(new IOException("the disk is gone"));
             assertUsage(GROWTH, PAGE, PAGE, 1);
-            assertThat(file.leased(0, PAGE)).as("what is leased stays").isNotNull();
+            assertThat(file.leased(0, PAGE)).as("leased ranges stay").isNotNull();
             assertThat(lines.all())
                     .singleElement()
                     .asString()
@@ -228,7 +228,7 @@ class DiskTierFileTest {
     }
 
     @Test
-    void whatIsRefusedCreatesNoFile() {
+    void refusedLeaseCreatesNoFile() {
         directoryOfFile.refuse(new IOException("the disk is gone"));
         assertThat(directoryOfFile.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
         assertThat(path).doesNotExist();
@@ -258,7 +258,7 @@ class DiskTierFileTest {
         assertThat(path).doesNotExist();
     }
 
-    /** What its leases had given back was not leased: the file was given up before it was looked at. */
+    /** Ranges released by its leases were not reused: the file was abandoned before they were considered. */
     @Test
     void ofAFullDiskWhatIsFreeInTheFileIsLeased() throws Exception {
         long room = Files.getFileStore(directory).getUsableSpace();
@@ -287,7 +287,7 @@ class DiskTierFileTest {
 
     /** As when an executor stops, whose peers read on what its directory has led them to. */
     @Test
-    void whatARetiredFileHoldsStaysAsItIs() throws Exception {
+    void retiredFileKeepsItsBytes() throws Exception {
         Lease first = reserve(1, PAGE);
         Lease last = reserve(1, PAGE);
         FileSlice firstBytes = filled(first);

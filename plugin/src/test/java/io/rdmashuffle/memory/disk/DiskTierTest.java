@@ -176,7 +176,7 @@ class DiskTierTest {
     }
 
     @Test
-    void whatIsToBeLeftFreeIsNotTaken() {
+    void minimumFreeSpaceIsNotUsed() {
         tier.close();
         tier = TestPools.diskTier(Long.MAX_VALUE / 2, first, second);
         assertThat(tier.reserve(Purpose.MAP_OUTPUT, 1, 100)).isNull();
@@ -247,7 +247,7 @@ class DiskTierTest {
         assertThat(tier.reserve(Purpose.MAP_OUTPUT, 1, 1)).isNull();
     }
 
-    /** Threads reserve, write, read and give back; nothing is lent twice, and all comes back. */
+    /** Threads reserve, write, read and release; no range is leased twice, and all are released. */
     @Test
     void manyThreadsNeverShareARange() throws Exception {
         long seed = System.nanoTime();

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the disk tier lends, and what it adds up over its files. */
+/** Tests of output buffers of the disk tier, and of sums over its files. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -74,7 +74,7 @@ class OutputBufferTest {
     }
 
     @Test
-    void buffersThatAreTooManyAndThoseOfATierThatClosesAreFreed() {
+    void surplusBuffersAreFreed() {
         List<NativeBuffer> buffers = new ArrayList<>();
         for (int i = 0; i < MANY; i++) {
             buffers.add(tier.takeBuffer());
@@ -119,7 +119,7 @@ class OutputBufferTest {
     }
 
     @Test
-    void aTierThatRetiresBeforeItsFirstLeaseNeverAsksForDirectories() {
+    void unusedTierNeverResolvesDirectories() {
         DiskTier retired = new DiskTier(new DiskSettings(1 << 20, 0, 1), () -> {
             throw new AssertionError("asked for directories");
         });

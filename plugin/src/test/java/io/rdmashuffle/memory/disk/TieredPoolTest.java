@@ -125,7 +125,7 @@ class TieredPoolTest {
     }
 
     @Test
-    void whereDisksAreFullAPartInMemoryIsTaken() throws Exception {
+    void fullDisksLeadToAPartialMemoryLease() throws Exception {
         disk().close();
         pool = new TieredPool(memory, TestPools.diskTier(Long.MAX_VALUE / 2, local));
         List<Lease> all = TestPools.fill(memory);
@@ -173,7 +173,7 @@ class TieredPoolTest {
     }
 
     @Test
-    void whatIsWrittenToALeaseOnDiskIsReadFromIt() throws Exception {
+    void diskLeaseRoundTrip() throws Exception {
         byte[] content = {1, 2, 3, 4, 5};
         try (Lease inMemory = TestPools.reserve(memory, Purpose.MAP_OUTPUT, 4096);
                 Lease onDisk = Objects.requireNonNull(pool.reserveOnDisk(Purpose.MAP_OUTPUT, 4096))) {

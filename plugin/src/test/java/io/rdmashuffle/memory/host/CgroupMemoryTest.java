@@ -57,7 +57,7 @@ class CgroupMemoryTest {
     }
 
     @Test
-    void theMemoryControllerOfVersionOneBesideAnEmptyVersionTwo() {
+    void memoryControllerOfV1NextToAnEmptyV2() {
         process("""
                 9:name=systemd:/
                 5:cpu,memory:/hadoop-yarn/container_1

@@ -21,7 +21,7 @@ class FreeSpaceTest {
     @TempDir
     Path root;
 
-    /** A mount as the kernel tells of it. */
+    /** Mount entry of the kernel. */
     private static final class Mount extends FileStore {
         private final String type;
         private final long totalBytes;
@@ -106,7 +106,7 @@ class FreeSpaceTest {
     }
 
     @Test
-    void hugePagesWithoutASizeAreThoseThatAreFreeAndNotReserved() throws IOException {
+    void hugePagesAreFreeMinusReserved() throws IOException {
         Mount mount = new Mount("hugetlbfs", 0, 0);
         pages("100\n", "30\n");
         assertThat(FreeSpace.of(mount, root)).isEqualTo(70 * PAGE);

@@ -74,7 +74,7 @@ class TmpfsHugepagesTest {
     }
 
     @Test
-    void theMountIsTheOneThatTheFolderLiesInAndTheNewestThere() {
+    void findsTheNewestMountOfTheFolder() {
         String advise = "always within_size advise [never] deny force";
         String top = "22 1 8:1 / / rw - ext4 /dev/vda rw";
         assertThat(on(advise, top).state()).isEqualTo("/dev/shm is no tmpfs");

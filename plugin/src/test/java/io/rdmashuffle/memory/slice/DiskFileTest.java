@@ -67,7 +67,7 @@ class DiskFileTest {
     }
 
     @Test
-    void whatIsWrittenAtAPositionIsReadThere() throws Exception {
+    void positionedRoundTrip() throws Exception {
         file.write(1_000, memory);
         assertThat(Files.size(file.path())).isEqualTo(1_000 + LENGTH);
         memory.clear();
@@ -169,7 +169,7 @@ class DiskFileTest {
     }
 
     @Test
-    void whoRetainsAFileReadsItAfterItsOwnerHasClosedIt() throws Exception {
+    void retainedFileIsReadableAfterItsOwnerClosed() throws Exception {
         file.write(0, memory);
         long live = DiskFile.live();
         assertThat(file.retain()).isTrue();

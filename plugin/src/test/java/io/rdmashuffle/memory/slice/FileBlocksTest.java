@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Reserving blocks under signals, against a file that counts what was reserved. */
+/** Tests of reservations under signals, with a file that counts reserved bytes. */
 @Tag("unit")
 class FileBlocksTest {
     private static final long BYTES = (256 << 20) + 4096;
@@ -40,7 +40,7 @@ class FileBlocksTest {
 
     /** As with a tmpfs and a timer that is shorter than a long call. */
     @Test
-    void whatSignalsInterruptIsReservedInPieces() {
+    void reservesInPiecesUnderSignals() {
         assertThat(FileBlocks.reserve(
                         (offset, bytes) ->
                                 bytes > 20 << 20 || calls.incrementAndGet() % 2 == 0 ? EINTR : take(offset, bytes),

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Closing while others read: the wrong order would end the virtual machine here. */
+/** Closing while others read: the wrong order would crash the JVM here. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)

@@ -122,7 +122,7 @@ class DiskBlockBufferTest {
         }
     }
 
-    /** Its owner cuts a file short when it has given back what was in it last. */
+    /** The owner truncates a file after it has released the last range. */
     @Test
     void aBlockWhoseFileWasCutShortIsReadOnWhereItIs() throws Exception {
         byte[] block = Arrays.copyOf(content, ON_DISK);
@@ -173,7 +173,7 @@ class DiskBlockBufferTest {
 
     /** Files are opened one after another for sending, apart from the one that the tier has open. */
     @Test
-    void whatIsOpenedForSendingIsClosed() throws Exception {
+    void channelForSendingIsClosed() throws Exception {
         long first = descriptors(disk);
         long other = descriptors(otherDisk);
         SliceFileRegion region = new SliceFileRegion(slices, content.length);

@@ -65,7 +65,7 @@ class RecordCombinerTest {
     }
 
     @Test
-    void whatHasNoRoomGoesOnWhereItWas() {
+    void failedInsertLeavesTheRecordInPlace() {
         long seed = new Random().nextLong();
         List<Product2<String, Integer>> records = random(new Random(seed), 200_000, 50_000);
 
@@ -82,7 +82,7 @@ class RecordCombinerTest {
         assertThat(overflown).as("a combiner of each key").hasSize(10);
     }
 
-    /** Few keys, whose combiners take all the room. */
+    /** Few keys, whose combiners reach the limit. */
     @Test
     void combinersThatGrowAreNoticed() {
         List<Product2<String, Integer>> records = random(new Random(2), 1_000_000, 3);
@@ -93,7 +93,7 @@ class RecordCombinerTest {
 
     /** Spark's map grows the combiners that it gets, and counts on their memory when it has spilled them. */
     @Test
-    void whatWasHandedOverIsLetGoOf() {
+    void passedRecordsAreReleased() {
         List<Product2<String, Integer>> records = random(new Random(3), 1_000, 10);
         List<WeakReference<Object>> combiners = new ArrayList<>();
         RecordCombiner<String, Integer, List<Integer>> combiner =

@@ -127,7 +127,7 @@ class RecordSorterTest {
         return ScalaCollections.list(sorter(room).sorted(ScalaCollections.iterator(records.iterator())));
     }
 
-    /** What overflows is kept and given back as it came. */
+    /** Overflow records are kept and returned in order. */
     private RecordSorter<String, Integer> sorter(FreeRoom room) {
         return new RecordSorter<>(Comparator.naturalOrder(), room, bytes -> peakBytes = bytes, all -> {
             overflown.addAll(ScalaCollections.list(all));

@@ -169,7 +169,7 @@ class FramesTest {
     }
 
     @Test
-    void whatCompressingTookIsTold() throws IOException {
+    void compressionTimeIsReported() throws IOException {
         CodecCost cost = new CodecCost();
         long stored = 0;
         for (int length : new int[] {1, 4 << 10, 700_000}) {
@@ -236,7 +236,7 @@ class FramesTest {
         FrameMarkGuard.check(block, 0);
     }
 
-    /** Spark then reads the block again, or has it made anew, and says what is wrong (SPARK-36206). */
+    /** Spark then reads the block again, or repeats its task, and diagnoses the damage (SPARK-36206). */
     @Test
     void aDamagedMarkIsNotTakenForBareRecords() throws IOException {
         Frames frames = frames("lz4");

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rows of random schemas, what is no row, and damage. */
+/** Tests with rows of random schemas, other records, and damage. */
 @Tag("unit")
 @Timeout(60)
 class RowPackerTest {
@@ -121,7 +121,7 @@ class RowPackerTest {
         assertThat(unpacked(packed, block.length)).as("seed %d", seed).isEqualTo(block);
     }
 
-    /** The shared words are bounded; what is beyond is a tail of rows that are all of one length. */
+    /** The number of shared words is bounded; further words are tails, of rows of equal length. */
     @Test
     void rowsOfMoreWordsThanAreComparedComeBack() throws IOException {
         byte[] block = block(8 * VaryingBytes.MAX_WORDS + 16, 8 * VaryingBytes.MAX_WORDS + 16);
@@ -158,7 +158,7 @@ class RowPackerTest {
 
     /** Kryo's records, and whatever else has no lengths, or lengths that no row has. */
     @Test
-    void whatIsNoRowIsNotTaken() {
+    void onlyRowsArePacked() {
         for (int length : new int[] {-1, -8, 1, 7, 12, Integer.MIN_VALUE}) {
             byte[] block = block(16, 16, 16);
             ByteBuffer.wrap(block).putInt(random.nextBoolean() ? 0 : 20, length);
@@ -172,7 +172,7 @@ class RowPackerTest {
         assertThat(RowPacker.firstRowBytes(huge, huge.length)).isEqualTo(Integer.MAX_VALUE - 3L);
     }
 
-    /** Every byte, and every bit of the lengths; what comes back has the right length or is refused. */
+    /** Every byte, and every bit of the lengths; results have the right length or are refused. */
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
     void damageFailsOrMakesOtherRows(boolean tails) {
@@ -186,7 +186,7 @@ class RowPackerTest {
             failures += isRefused(damaged, block.length) ? 1 : 0;
         }
         assertThat(failures).as("seed %d", seed).isPositive();
-        // Lengths of tails and what comes then, with the right length.
+        // Lengths of tails and the bytes after them, with the right length.
         for (int i = 0; i < 20_000; i++) {
             byte[] noise = packed.clone();
             int from = random.nextInt(packed.length);
@@ -203,7 +203,7 @@ class RowPackerTest {
         }
     }
 
-    /** Otherwise what another frame has left in the array would be taken for rows. */
+    /** Otherwise bytes of another frame in the array would be decoded as rows. */
     @Test
     void tailsThatAreShorterThanTheirFrameAreRefused() {
         byte[] block = blockWithTail(77);

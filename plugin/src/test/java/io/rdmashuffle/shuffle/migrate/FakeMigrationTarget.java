@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Spark's shuffle files in a folder of the test, and a driver that remembers what it was told. */
+/** Spark's shuffle files in a test directory, and a driver that records reports. */
 final class FakeMigrationTarget implements MigrationTarget {
     private final Path folder;
     private final Map<OutputKey, long[]> committed = new HashMap<>();

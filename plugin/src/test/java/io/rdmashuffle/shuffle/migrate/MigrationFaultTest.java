@@ -34,7 +34,7 @@ import scala.Tuple2;
 class MigrationFaultTest extends MigrationTestBed {
     /** The data fits, to the last byte of its chunks, and the index does not. */
     @Test
-    void whatHasNoRoomForItsIndexBecomesAFile() throws Exception {
+    void outputWithoutIndexSpaceBecomesAFile() throws Exception {
         byte[][] content = new byte[PARTITIONS][(int) CHUNK];
         for (byte[] partition : content) {
             random.nextBytes(partition);
@@ -190,7 +190,7 @@ class MigrationFaultTest extends MigrationTestBed {
 
     /** An exception would end Spark's thread that sends outputs to this peer. */
     @Test
-    void whatAnOverwrittenIndexLeadsToIsNotSent() throws Exception {
+    void overwrittenIndexIsNotSent() throws Exception {
         TestOutput written = written(3000);
         DirectoryEntry entry = written.output().entry();
         MemorySlice region = oldPool.regions().get(entry.indexRegion()).memory();

@@ -62,7 +62,7 @@ class MigrationTest extends MigrationTestBed {
     }
 
     @Test
-    void whatThePoolCannotTakeBecomesAFile() throws Exception {
+    void outputThatDoesNotFitBecomesAFile() throws Exception {
         TestOutput written = written(30_000);
         for (Tuple2<BlockId, ManagedBuffer> block : blocks()) {
             send(block);

@@ -55,7 +55,7 @@ abstract class MigrationTestBed {
 
     final long seed = System.nanoTime();
     final Random random = new Random(seed);
-    /** So much more time has passed for the executor that is left. */
+    /** Additional time that has passed at the leaving executor. */
     long passedNanos;
 
     Pool oldPool;

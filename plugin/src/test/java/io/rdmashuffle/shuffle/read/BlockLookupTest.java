@@ -192,7 +192,7 @@ class BlockLookupTest {
         return blocks.stream().map(block -> block.id().name()).toList();
     }
 
-    /** Looks all blocks up, reads those that can be read directly, and checks that they are right. */
+    /** Looks all blocks up, reads the one-sided ones, and verifies them. */
     private void find(long maximumBytes) throws IOException {
         lookup = new BlockLookup(SELF, executor(SELF).store, paths, lookups, window, maximumBytes);
         lookup.find(ScalaCollections.iterator(wanted.iterator()));
@@ -238,7 +238,7 @@ class BlockLookupTest {
     }
 
     @Test
-    void whatIsNotInAPoolIsForSparksFetch() throws Exception {
+    void blocksOutsideThePoolAreFetchedBySpark() throws Exception {
         long ofNobody = want("9");
         long pooled = wantPooled("1", BLOCK_BYTES);
         long inFile = want("1");
@@ -254,7 +254,7 @@ class BlockLookupTest {
                 .containsExactlyInAnyOrderElementsOf(all(ofNobody, inFile, unknown, ownInFile));
     }
 
-    /** Spark's fetch may bring it to a file. Its neighbours go with it: Spark merges what is adjacent. */
+    /** Spark may fetch it to a file, with its neighbours, because Spark merges adjacent blocks. */
     @Test
     void aMapOutputWithALargeBlockIsCopiedBySparkAsAWhole() throws Exception {
         long small = wantPooled("1", BLOCK_BYTES);

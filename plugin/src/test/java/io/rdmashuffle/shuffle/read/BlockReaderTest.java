@@ -130,7 +130,7 @@ class BlockReaderTest {
     }
 
     @Test
-    void whatIsThereComesInOrderAndTheRestIsMissed() throws IOException {
+    void presentBlocksComeInOrderAndOthersAreMisses() throws IOException {
         ByteArrayOutputStream expected = new ByteArrayOutputStream();
         List<BlockRequest> gone = new ArrayList<>();
         int place = 0;
@@ -243,9 +243,9 @@ class BlockReaderTest {
         }
     }
 
-    /** Spark looks map outputs up by index, and unregisters the one that it is told of. */
+    /** Spark unregisters the map output with the reported index. */
     @Test
-    void aBlockGivenAwayWhileItIsReadIsAFetchFailureOfThatBlock() throws IOException {
+    void blockFreedDuringItsReadIsAFetchFailure() throws IOException {
         want(7);
         put(7, 0, 100_000, false);
         try (BlockReader visible = visible(true)) {

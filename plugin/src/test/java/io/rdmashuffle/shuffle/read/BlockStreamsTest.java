@@ -195,7 +195,7 @@ class BlockStreamsTest {
     }
 
     @Test
-    void whatIsLeftOfAStreamIsGivenUpWithTheNext() throws IOException {
+    void unreadRestIsReleasedWithTheNextStream() throws IOException {
         BlockRequest large = store(write(200_000), 0);
         BlockRequest next = store(write(200), 0);
         here.addAll(List.of(large, next));
@@ -247,9 +247,9 @@ class BlockStreamsTest {
         reader.close();
     }
 
-    /** Without checksums only decoding finds damage; Spark has the map output made again. */
+    /** Without checksums only decoding detects damage; Spark repeats the map task. */
     @Test
-    void withoutChecksumsDamageIsAFetchFailureWhereDecodingFindsIt() throws IOException {
+    void damageIsAFetchFailureWithoutChecksums() throws IOException {
         BlockRequest unpacked = store(write(100_000), 1);
         ByteArrayOutputStream packed = new ByteArrayOutputStream();
         try (GZIPOutputStream out = new GZIPOutputStream(packed)) {
@@ -286,7 +286,7 @@ class BlockStreamsTest {
         assertThat(counters.snapshot().get(ShuffleCounter.SHM_BYTES)).isEqualTo(200_000);
     }
 
-    /** What is stored is handed out, even if it begins as compressed records of direct shuffles do. */
+    /** Stored bytes are returned, even if they begin like compressed records of direct shuffles. */
     @Test
     void aMarkOfFramesIsDataLikeAnyOther() throws IOException {
         for (int length : new int[] {1_000, 100_000}) {

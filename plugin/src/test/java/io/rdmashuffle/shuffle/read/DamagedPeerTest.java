@@ -136,7 +136,7 @@ class DamagedPeerTest {
         owner.close();
     }
 
-    /** Everything but what a record with a checksum of its own says of other memory that is whole. */
+    /** All damage except a valid record that refers to other valid memory. */
     @Test
     void everyBlockComesRightOrFails() throws Exception {
         try (FuzzRun run = new FuzzRun("read from a damaged peer" + way(), FetchFailedException.class)) {
@@ -198,7 +198,7 @@ class DamagedPeerTest {
                 victim.putInt(RECORD_BYTES - 4, Crc32c.of(victim.slice(0, RECORD_BYTES - 4)));
             }
             int partition = run.random().nextInt(PARTITIONS);
-            // Whatever it is told, a reader reads no more than the peer's regions hold.
+            // Whatever it receives, a reader reads only the peer's regions.
             Supplier<String> what = () -> HexFormat.of().formatHex(damaged) + " at " + victim;
             run.attempt(what, Node.REGION_BYTES, () -> cameOneSided(partition));
         } finally {

@@ -278,7 +278,7 @@ class DemotedBlocksTest {
         }
     }
 
-    /** As one whose task was late: what it has looked up leads to memory that others have now. */
+    /** A late task, whose cached location is memory that others use now. */
     @Test
     void aReaderThatLookedUpBeforeLooksAgain() throws Exception {
         Random random = new Random(seed);
@@ -360,7 +360,7 @@ class DemotedBlocksTest {
     /** As a task that looks all of its map outputs up, and reads the last of them a while later. */
     @ParameterizedTest
     @ValueSource(booleans = {true, false})
-    void whatWasFoundAheadIsReadThereUntilItsMemoryIsFreed(boolean own) throws Exception {
+    void prefetchedBlockIsReadUntilItsMemoryIsFreed(boolean own) throws Exception {
         Random random = new Random(seed);
         byte[][] content = large(random);
         write(1, content);
@@ -403,7 +403,7 @@ class DemotedBlocksTest {
 
     /** Readers, a writer, removals and demotion at once: a block that comes is right, and only removed ones fail. */
     @Test
-    void whatComesIsRightWhileOutputsMoveAndGo() throws Exception {
+    void readsAreCorrectDuringDemotion() throws Exception {
         AtomicBoolean done = new AtomicBoolean();
         LongAdder blocksRead = new LongAdder();
         List<CompletableFuture<Void>> others = new ArrayList<>();
@@ -455,7 +455,7 @@ class DemotedBlocksTest {
             byte[][] content = live.get(shuffleId);
             try (BlockReader reader = reader(List.of(want(shuffleId, partition)))) {
                 byte[] read = read(reader, Integer.MAX_VALUE);
-                // What is missed comes by other means, as it does if memory is freed between look-up and check.
+                // Missed blocks are fetched by other means, as if memory were freed between lookup and check.
                 if (content != null && read.length > 0) {
                     assertThat(read).as("seed %d: shuffle %d", seed, shuffleId).isEqualTo(content[partition]);
                     blocksRead.increment();

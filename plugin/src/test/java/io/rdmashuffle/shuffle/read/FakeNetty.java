@@ -13,7 +13,7 @@ import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.jspecify.annotations.Nullable;
 
-/** Spark's own client: knows every block that it was given, until it is told to be silent or to fail. */
+/** Fake of Spark's client: serves every registered block, unless it is set to be silent or to fail. */
 final class FakeNetty extends BlockStoreClient {
     private final Map<String, byte[]> blocks = new HashMap<>();
     private final List<Runnable> late = new ArrayList<>();

@@ -255,7 +255,7 @@ class FetchTest {
     }
 
     @Test
-    void whatLayInARegionThatWasGivenBackComesOverNettyAndThePathIsKept() throws Exception {
+    void releasedRegionFallsBackToNetty() throws Exception {
         List<Lease> all = TestPools.fill(owner.pool());
         int region = owner.pool().regions().size() - 1;
         DirectoryEntry stale =
@@ -306,9 +306,9 @@ class FetchTest {
         assertThat(fabric.connections()).isEqualTo(2);
     }
 
-    /** What an owner says of its disk tier is about those bytes; a connection may be made later. */
+    /** Staging failures concern these bytes only; connections may succeed later. */
     @Test
-    void aPeerWithoutRoomWithAnUnreadableDiskOrNotYetConnectedIsNotToBlame() throws Exception {
+    void localFailuresDoNotBlameThePeer() throws Exception {
         TaskRead read = read(LONG, LONG);
         List<String> ids = blocksWithBytes();
         int fetched = 0;
@@ -356,7 +356,7 @@ class FetchTest {
     }
 
     @Test
-    void anExecutorThatIsReplacedWhileItIsLookedUpLeavesNoPeerBehind() throws Exception {
+    void replacedExecutorLeavesNoPeer() throws Exception {
         read(LONG, LONG);
         PeerPaths[] racing = new PeerPaths[1];
         racing[0] = new PeerPaths(
@@ -372,6 +372,6 @@ class FetchTest {
             assertThat(path.directory().find(SHUFFLE, 0)).isNotNull();
         }
         racing[0].close();
-        // The leak check finds the mapping of a peer that nobody closed.
+        // The leak check detects the mapping of an unclosed peer.
     }
 }

@@ -236,7 +236,7 @@ class FetchWindowTest {
     }
 
     @Test
-    void whatMovedBeforeItsTurnIsNotRead() throws Exception {
+    void blockMovedBeforeItsTurnIsNotRead() throws Exception {
         List<FetchBatch> batches = batches(path("1"), 4);
         reads.addAll(batches);
         moved.add(2L);
@@ -417,7 +417,7 @@ class FetchWindowTest {
     }
 
     @Test
-    void whatIsAdjacentIsReadInOnePiece() throws Exception {
+    void adjacentBlocksAreReadAtOnce() throws Exception {
         FetchBatch batch = new FetchBatch(path("1"), it -> true, LONG_AGO);
         RemoteSlice[] pieces = {
             new RemoteSlice(0, 100, 20),

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
-/** A fabric that works until it is told to fail, or to keep its reads to itself. */
+/** Fabric that works until it is set to fail, or to hold its reads. */
 final class FlakyFabric implements Fabric {
     private final Fabric real;
     private final List<ReadRequest> kept = new ArrayList<>();
@@ -35,7 +35,7 @@ final class FlakyFabric implements Fabric {
         return connections.get();
     }
 
-    /** Returns how often somebody was let down at once. */
+    /** Returns the number of immediate failures. */
     int failures() {
         return failures.get();
     }

@@ -18,7 +18,7 @@ final class MemorySource implements BlockSource {
         blocks.put(mapId, block);
     }
 
-    /** From now on no block is what it was. */
+    /** Invalidates all blocks. */
     void withdraw() {
         current = false;
     }

@@ -62,7 +62,7 @@ class ReadTallyTest {
     }
 
     @Test
-    void whatWasReportedIsNotReportedAgain() {
+    void valuesAreReportedOnce() {
         ReadTally tally = counted(true);
         tally.report();
         assertBytes();

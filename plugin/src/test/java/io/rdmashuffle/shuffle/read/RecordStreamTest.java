@@ -158,7 +158,7 @@ class RecordStreamTest {
         assertThat(second.position).isZero();
     }
 
-    /** Spark's stream would tell of a fetch that failed, however the reader takes it. */
+    /** Spark's stream would report a fetch failure, however the reader handles it. */
     @Test
     void aStreamIsNotClosedUnderTheReader() throws Exception {
         CountDownLatch reading = new CountDownLatch(1);

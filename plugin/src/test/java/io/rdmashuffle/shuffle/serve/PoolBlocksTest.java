@@ -197,9 +197,9 @@ class PoolBlocksTest {
         assertThat(bytes(resolver.getBlockData(range, HERE))).isEqualTo(output.expected(1, 5));
     }
 
-    /** Peers count what they read of this executor themselves. */
+    /** Peers count their reads from this executor themselves. */
     @Test
-    void whatTasksReadIsCountedAndWhatPeersReadIsNot() throws Exception {
+    void countsReadsOfTasksOnly() throws Exception {
         IndexShuffleBlockResolver resolver = resolver();
         writeFiles(resolver, map + 1, new byte[10], new byte[20]);
         BlockId inPool = ShuffleBlockId.apply(SHUFFLE, map, 1);
@@ -217,7 +217,7 @@ class PoolBlocksTest {
     }
 
     @Test
-    void whatIsNotInThePoolComesFromSparksFiles() throws Exception {
+    void otherBlocksComeFromSparksFiles() throws Exception {
         IndexShuffleBlockResolver resolver = resolver();
         byte[] second = {4, 5, 6};
         writeFiles(resolver, map, new byte[] {1}, second);
@@ -234,7 +234,7 @@ class PoolBlocksTest {
     }
 
     @Test
-    void aDamagedBlockIsAnErrorUnlessChecksumsAreNotCompared() throws Exception {
+    void damagedBlockFailsWithChecksums() throws Exception {
         damage();
         BlockId block = ShuffleBlockId.apply(SHUFFLE, map, 1);
         IndexShuffleBlockResolver resolver = resolver();
@@ -248,7 +248,7 @@ class PoolBlocksTest {
                 .hasSameSizeAs(output.partitions()[1]);
     }
 
-    /** The reference that was taken to look at the checksums is given back, and the buffer takes its own. */
+    /** The reference for the checksums is released, and the buffer acquires its own. */
     @Test
     void aBufferKeepsItsOutputForAsLongAsItIsRetained() throws Exception {
         ManagedBuffer buffer = resolver()
@@ -262,7 +262,7 @@ class PoolBlocksTest {
     }
 
     @Test
-    void outputsOfThePoolAndOfFilesAreMigratedUnlessTheirQueryIsDone() throws Exception {
+    void outputsOfUnfinishedQueriesAreMigrated() throws Exception {
         IndexShuffleBlockResolver resolver = resolver();
         writeFiles(resolver, map + 1, new byte[10]);
         ShuffleBlockInfo inPool = new ShuffleBlockInfo(SHUFFLE, map);
@@ -288,7 +288,7 @@ class PoolBlocksTest {
     }
 
     @Test
-    void anOutputOfThePoolMigratesAsDataAndIndexAndOneOfFilesAsItIs() throws Exception {
+    void poolAndFileOutputsMigrate() throws Exception {
         IndexShuffleBlockResolver resolver = resolver();
         writeFiles(resolver, map + 1, new byte[] {7, 8, 9});
         List<Tuple2<BlockId, ManagedBuffer>> pooled = ScalaCollections.list(
@@ -311,7 +311,7 @@ class PoolBlocksTest {
     }
 
     @Test
-    void anOutputThatArrivesWhereThereIsNoPoolBecomesSparksFiles() throws Exception {
+    void outputBecomesFilesWithoutAPool() throws Exception {
         IndexShuffleBlockResolver resolver = resolver();
         byte[] sent = {1, 2, 3};
         StreamCallbackWithID stream = resolver.putShuffleBlockAsStream(
@@ -322,7 +322,7 @@ class PoolBlocksTest {
     }
 
     @Test
-    void withAFallbackStorageAnOutputOfThePoolIsWrittenAsFilesWhenTheseAreAskedFor() throws Exception {
+    void fallbackStorageReceivesPoolOutputsAsFiles() throws Exception {
         SparkConf conf = new SparkConf(false).set("spark.storage.decommission.fallbackStorage.path", local + "/");
         IndexShuffleBlockResolver without = resolver();
         store.add(
@@ -354,7 +354,7 @@ class PoolBlocksTest {
     }
 
     @Test
-    void blocksOfTheReservedShuffleGoToWhoeverAnswersForThem() throws Exception {
+    void reservedShuffleIdReachesItsHandler() throws Exception {
         IndexShuffleBlockResolver resolver = resolver();
         BlockId asked = ShuffleBlockId.apply(ReservedShuffle.SHUFFLE_ID, 1, 2);
         BlockId sent = ShuffleDataBlockId.apply(ReservedShuffle.SHUFFLE_ID, 1, 2);

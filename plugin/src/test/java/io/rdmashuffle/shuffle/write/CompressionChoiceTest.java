@@ -128,7 +128,7 @@ class CompressionChoiceTest {
                 .isGreaterThan(OUTPUTS - 30);
     }
 
-    /** Of an application that has both, what is known of rows must not have other records packed. */
+    /** In an application with both, measurements of rows must not cause packing of other records. */
     @Test
     void otherRecordsAreNeverPacked() {
         compressed(auto, 5, HALF, true);
@@ -136,7 +136,7 @@ class CompressionChoiceTest {
     }
 
     @Test
-    void rowsArePackedWithoutMeasuringUnlessTheUserHasSetTheCodec() {
+    void rowsArePackedUnlessACodecIsSet() {
         assertThat(auto.standard(true)).isEqualTo(FrameCodec.ROWS);
         assertThat(auto.standard(false)).isEqualTo(FrameCodec.APPLICATION);
         assertThat(new CompressionChoice(DiskCompression.AUTO, false).standard(true))

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Records against a model: what was added to a partition comes out of it, in order, spilled or not. */
+/** Tests against a model: a partition returns its added records, in order, spilled or not. */
 @Tag("unit")
 @Timeout(60)
 class PartitionedRecordBufferTest {
@@ -132,7 +132,7 @@ class PartitionedRecordBufferTest {
 
     @ParameterizedTest
     @ValueSource(booleans = {false, true})
-    void whatMemoryCannotHoldIsInFiles(boolean offHeap) throws IOException {
+    void spillsToFilesWhenMemoryIsFull(boolean offHeap) throws IOException {
         fillModel();
         TaskMemoryManager memory = memory(offHeap);
         SpilledRecords spilled = spilled(new SparkConf(false).set("spark.shuffle.spill.compress", "false"));
@@ -153,7 +153,7 @@ class PartitionedRecordBufferTest {
         }
         for (int p = 0; p < PARTITIONS; p++) {
             ByteArrayOutputStream out = new ByteArrayOutputStream();
-            // Twice, as the writer does when the pool refuses what it has begun.
+            // Twice, as the writer does when the pool refuses a started output.
             spilled.writeTo(OutputStream.nullOutputStream(), p, buffer);
             spilled.writeTo(out, p, buffer);
             assertThat(spilled.has(p)).isEqualTo(out.size() > 0);
@@ -182,7 +182,7 @@ class PartitionedRecordBufferTest {
     }
 
     @Test
-    void anEmptyScratchTakesAnyRecordWhileOthersHoldAllMemory() throws IOException {
+    void emptyScratchAcceptsAnyRecord() throws IOException {
         TaskMemoryManager memory = memory(false);
         Operator other = new Operator(memory);
         assertThat(other.acquireMemory(HEAP_BYTES)).isEqualTo(HEAP_BYTES);
@@ -196,7 +196,7 @@ class PartitionedRecordBufferTest {
             records.writeTo(out, round, buffer);
             assertThat(out.toByteArray()).isEqualTo(record);
             assertThat(records.spillAll())
-                    .as("freed of what Spark accounts for")
+                    .as("released bytes that Spark accounts for")
                     .isZero();
         }
         records.close();
@@ -326,7 +326,7 @@ class PartitionedRecordBufferTest {
         memoryGivenBack = memory.getMemoryConsumptionForThisTask() == 0 && memory.cleanUpAllAllocatedMemory() == 0;
     }
 
-    /** Spark asks others for memory while it looks for a page, and what they do may ask for some themselves. */
+    /** Spark requests memory of others while it allocates a page, and their spills may request some, too. */
     @Test
     void theMemoryIsGivenWhileAPageIsAskedFor() throws IOException {
         fillModel();

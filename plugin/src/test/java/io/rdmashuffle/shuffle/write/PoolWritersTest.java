@@ -91,8 +91,7 @@ class PoolWritersTest {
     }
 
     /**
-     * Compressed into a pool that is nearly full, an output that took the room of its bare records would push others
-     * out.
+     * A compressed output in a nearly full pool must not reserve the size of its uncompressed records.
      */
     @Test
     void onlyABareOutputAsksForAllItsRoomAtOnce() throws Exception {

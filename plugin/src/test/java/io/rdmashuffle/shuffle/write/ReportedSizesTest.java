@@ -26,16 +26,16 @@ class ReportedSizesTest {
         assertThat(sizes.of(2, new long[] {100})).containsExactly(90);
     }
 
-    /** Readers do not ask for a block of which they are told that it is empty. */
+    /** Readers do not fetch blocks that are reported as empty. */
     @Test
     void noBlockThatHasARecordIsReportedAsEmpty() {
         sizes.add(1, 0, 1_000_000, 1);
         assertThat(sizes.of(1, new long[] {0, 1, 1_000})).containsExactly(0, 1, 1);
     }
 
-    /** Readers multiply by four, and have what is larger than Spark's transfer sends at once put into a file. */
+    /** Readers multiply by four, and fetch blocks above the limit of Spark's transfer to a file. */
     @Test
-    void aBlockThatIsTooLargeForOneTransferIsReportedAsLarge() {
+    void oversizedBlockIsReportedAsLarge() {
         sizes.add(1, 0, 1_000_000, 1);
         long large = 3L << 30;
         assertThat(sizes.of(1, new long[] {large, 1_000_000})).containsExactly(large / 4, 1);

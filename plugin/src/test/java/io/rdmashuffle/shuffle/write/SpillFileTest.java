@@ -83,7 +83,7 @@ class SpillFileTest {
     }
 
     @Test
-    void whatIsSkippedIsNotRead() throws IOException {
+    void skippedBytesAreNotRead() throws IOException {
         append(first, BYTES);
         append(second, BYTES);
         InputStream run = file.open(0);
@@ -123,7 +123,7 @@ class SpillFileTest {
     }
 
     @Test
-    void whatIsForgottenTakesNoSpaceAndTheFileGoesWhenItIsClosed() throws IOException {
+    void droppedRangesFreeTheirSpace() throws IOException {
         append(first, BYTES);
         file.clear();
         assertThat(file.runs()).isZero();

@@ -52,7 +52,7 @@ class SpillGateTest {
     }
 
     @Test
-    void theLastRecordWaitsForTheThreadThatSpillsAndNobodyEntersAfterIt() throws Exception {
+    void lastRecordWaitsForTheSpill() throws Exception {
         assertThat(gate.enterToSpill()).isTrue();
         CompletableFuture<Boolean> shutting = startWaiting(() -> {
             gate.shut();

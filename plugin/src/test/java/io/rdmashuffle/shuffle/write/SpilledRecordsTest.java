@@ -126,7 +126,7 @@ class SpilledRecordsTest {
         for (int p = 0; p < PARTITIONS; p++) {
             assertPartition(spilled, p);
         }
-        // Again from the start, as the writer does when the pool refuses what it has begun, and in any order.
+        // Again from the start, as the writer does when the pool refuses a started output, and in any order.
         for (int i = 0; i < 20; i++) {
             assertPartition(spilled, random.nextInt(PARTITIONS));
         }
@@ -140,7 +140,7 @@ class SpilledRecordsTest {
     /** As the pool refuses a map output, which then goes to the next destination from its start. */
     @ParameterizedTest
     @CsvSource({"10000, 10000", "10000, 10", "10, 10000", "10, 10"})
-    void aPartitionThatWasRefusedOnTheWayIsWrittenFromItsStart(int records, int moreRecords) throws IOException {
+    void refusedPartitionIsRewrittenFromItsStart(int records, int moreRecords) throws IOException {
         SpilledRecords spilled = spilled(FrameCodec.APPLICATION);
         PartitionedRecordBuffer gathered = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);
         spill(gathered, records);
@@ -170,7 +170,7 @@ class SpilledRecordsTest {
         spilled.close();
     }
 
-    /** Takes so many bytes. */
+    /** Accepts a number of bytes, then fails. */
     private static final class RefusingOutput extends OutputStream {
         private int left;
 
@@ -234,8 +234,7 @@ class SpilledRecordsTest {
     /** Large spills among small ones, more than are left side by side: they are merged in all combinations. */
     @ParameterizedTest
     @CsvSource({"APPLICATION, lz4, 23", "APPLICATION, zstd, 23", "ROWS, lz4, 23", "ROWS, lz4, 2"})
-    void largeSpillsAreFramesAndComeBackWhateverBecomesOfThem(FrameCodec with, String codec, int smallPerLarge)
-            throws IOException {
+    void largeSpillsRoundTripAsFrames(FrameCodec with, String codec, int smallPerLarge) throws IOException {
         SpilledRecords spilled = spilled(with, "spark.io.compression.codec", codec);
         Frames frames = Frames.of(new SparkConf(false).set("spark.io.compression.codec", codec));
         PartitionedRecordBuffer records = new PartitionedRecordBuffer(memory, PARTITIONS, spilled);

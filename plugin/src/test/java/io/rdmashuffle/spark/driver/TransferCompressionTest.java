@@ -144,7 +144,7 @@ class TransferCompressionTest {
 
     /** Compressed blocks let tasks wait less on a network that is as slow as before. */
     @Test
-    void onceCompressedOnlyAFasterNetworkMakesShufflesBareAgain() {
+    void onlyAFasterNetworkEndsCompression() {
         announceRdma("0", "a", node);
         announceRdma("1", "b", apart);
         compression.reported("0", reads(SLOW));
@@ -263,7 +263,7 @@ class TransferCompressionTest {
 
     /** Its handle says so, and most shuffles that adaptive execution registers never run. */
     @Test
-    void whatIsDecidedAtRegistrationIsNotKept() {
+    void decisionsAtRegistrationAreNotKept() {
         announce("0", "a", addresses(node));
         assertThat(compression.atRegistration(7)).isEqualTo(NetworkCompression.OFF);
         announce("1", "b", addresses(apart));

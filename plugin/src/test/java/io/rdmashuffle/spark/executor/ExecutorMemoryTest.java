@@ -111,7 +111,7 @@ class ExecutorMemoryTest {
     }
 
     @Test
-    void aHostThatCannotHoldThePoolGetsASmallerOneUnlessThatIsRefused() throws Exception {
+    void smallHostHasASmallerPool() throws Exception {
         long tooMuch = Files.getFileStore(directory).getTotalSpace() + 1;
         Map<String, String> settings =
                 Map.of("spark.shuffle.rdma.pool.maxSize", tooMuch + "b", "spark.shuffle.rdma.pool.regionSize", "1g");
@@ -156,7 +156,7 @@ class ExecutorMemoryTest {
 
     /** Executors stop while tasks run; peers are still reading what the outputs leave. */
     @Test
-    void whatOutputsLeaveAtTheEndIsGivenToNobody() throws Exception {
+    void memoryFreedAtTheEndIsNotLeased() throws Exception {
         SparkConf conf = new SparkConf(false)
                 .set("spark.shuffle.rdma.pool.directory", directory.toString())
                 .set("spark.shuffle.rdma.pool.maxSize", "1m")

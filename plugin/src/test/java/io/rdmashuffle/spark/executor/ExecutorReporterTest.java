@@ -44,7 +44,7 @@ class ExecutorReporterTest {
     }
 
     @Test
-    void reportsAtOnceAndThenOncePerIntervalWhileThereIsNews() {
+    void reportsAtOnceAndThenPerInterval() {
         runFor(1);
         assertThat(sent).hasSize(1);
         counted = 2;
@@ -57,7 +57,7 @@ class ExecutorReporterTest {
     }
 
     @Test
-    void whatTheDriverHasNotTakenIsReportedAgain() {
+    void unacknowledgedReportIsRepeated() {
         answers = false;
         runFor(30);
         assertThat(sent).hasSize(3);

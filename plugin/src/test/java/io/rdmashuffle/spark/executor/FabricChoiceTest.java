@@ -43,7 +43,7 @@ class FabricChoiceTest {
                 "spark.authenticate.enableSaslEncryption",
                 "spark.ssl.rpc.enabled"
             })
-    void plainBytesDoNotLeaveByRdmaWhereSparkEncryptsItsConnections(String key) {
+    void encryptedRpcKeepsPlainBytesOffRdma(String key) {
         SparkConf conf = new SparkConf(false).set(key, "true");
         assertThat(FabricChoice.reasonAgainstOpenBytes(conf))
                 .hasValueSatisfying(why -> assertThat(why).contains("spark.io.encryption.enabled=true"));
@@ -56,9 +56,9 @@ class FabricChoiceTest {
         return FabricChoice.withoutDevice(ShuffleConfig.read(settings), List.of(devices));
     }
 
-    /** Who asks for RDMA, or waits for a port by name, is told what the libraries say. */
+    /** Users who request RDMA, or name a port, see the reason of the libraries. */
     @Test
-    void whereTheKernelHasNoDeviceNothingOfRdmaIsLoadedUnlessItWasAskedFor() {
+    void noDeviceLoadsNoLibraryInAutoMode() {
         assertThat(withoutDevice(Map.of())).contains("this machine has no RDMA device");
         assertThat(withoutDevice(Map.of(), "mlx5_0")).isEmpty();
         assertThat(withoutDevice(Map.of("spark.shuffle.rdma.fabric.mode", "verbs")))

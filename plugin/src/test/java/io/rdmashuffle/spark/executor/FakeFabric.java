@@ -19,7 +19,7 @@ final class FakeFabric implements Fabric {
     private int refusedFrom = Integer.MAX_VALUE;
     private boolean closed;
 
-    /** Pins each page so many times. */
+    /** Number of times that each page is pinned. */
     FakeFabric(int pinnings) {
         this.pinnings = pinnings;
     }

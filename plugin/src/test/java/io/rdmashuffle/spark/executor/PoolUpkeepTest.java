@@ -36,7 +36,7 @@ class PoolUpkeepTest {
     }
 
     @Test
-    void itLooksForWhatIsIdleFourTimesInThatTimeOrEveryQuarterOfAMinute() {
+    void checksIdleRegionsFourTimesPerTimeout() {
         assertThat(PoolUpkeep.intervalFor(Duration.ofSeconds(20))).isEqualTo(Duration.ofSeconds(5));
         assertThat(PoolUpkeep.intervalFor(Duration.ofHours(1))).isEqualTo(Duration.ofSeconds(15));
     }

@@ -45,7 +45,7 @@ class RemovedShuffleCleanerTest {
     }
 
     @Test
-    void whatIsGoneElsewhereGoesHereAndNothingElseDoes() throws Exception {
+    void removesExactlyTheRemovedShuffles() throws Exception {
         held.addAll(Set.of(1, 2, 3));
         Set<Integer> goneElsewhere = ConcurrentHashMap.newKeySet();
         begin(asked -> intersection(asked, goneElsewhere));

@@ -40,7 +40,7 @@ class EventJsonTest {
     }
 
     @Test
-    void whatIsKnownOfTheApplicationComesBackAsItWas() {
+    void applicationStateRoundTrip() {
         ApplicationInfo info = new ApplicationInfo("1.0", "why", Map.of("key", "8m (default 1g)"), Map.of("key", "8m"));
         ApplicationInfo again = ((SparkListenerRdmaShuffleApplication)
                         read(written(new SparkListenerRdmaShuffleApplication(info))))
@@ -49,7 +49,7 @@ class EventJsonTest {
     }
 
     @Test
-    void whatANewerJarAddsAndWhatAnOlderOneLacksIsNoFailure() {
+    void toleratesNewerAndOlderVersions() {
         String json = "{\"Event\":\"io.rdmashuffle.spark.metrics.SparkListenerRdmaShuffleExecutor\",\"extra\":1,"
                 + "\"report\":{\"executorId\":\"3\",\"counters\":{\"shm\":5,\"unheardOf\":6},\"more\":[]}}";
         ExecutorReport report = ((SparkListenerRdmaShuffleExecutor) read(json)).report();

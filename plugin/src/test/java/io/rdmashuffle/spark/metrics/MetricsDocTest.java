@@ -21,7 +21,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class MetricsDocTest {
     private static final String BEGIN =
             "<!-- generated from io.rdmashuffle.store.ShuffleCounter; write anew with:" + " make docs -->\n";
-    private static final String END = "<!-- end of what is generated -->";
+    private static final String END = "<!-- end of generated table -->";
 
     @Test
     void pageListsEachMetric() throws IOException {

@@ -55,7 +55,7 @@ class ShuffleSourceTest {
     }
 
     @Test
-    void allThatASinkAsksForComesFromOneReadingAndTheNextTimeFromANewOne() {
+    void sinkReadsOneConsistentSnapshot() {
         counters.put(ShuffleCounter.SHM_BYTES, 7L);
         for (Metric metric : source.metricRegistry().getMetrics().values()) {
             assertThat(metric).isNotNull();

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Envelopes with damaged payloads: who asks hears of it, and the endpoint goes on. */
+/** Tests of damaged payloads: the sender gets a failure, and the endpoint continues. */
 @Tag("unit")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RegistryEndpointFuzzTest {
@@ -65,7 +65,7 @@ class RegistryEndpointFuzzTest {
         return true;
     }
 
-    /** What was said to who asks. */
+    /** Replies to senders. */
     private final class Answer implements RpcCallContext {
         private int count;
         private @Nullable RegistryMessage message;

@@ -31,7 +31,7 @@ class SparkSupportTest {
         assertThat(support.line().get()).isInstanceOf(SparkUntil40.class);
         assertThat(support.required().get())
                 .hasSizeGreaterThan(300)
-                .as("what is inherited, of a class that tasks alone use; and a type")
+                .as("inherited member of a class that only tasks use; and a type")
                 .contains(
                         LinkedMember.parse("METHOD org/apache/spark/memory/MemoryConsumer acquireMemory (J)J"),
                         LinkedMember.parse("TYPE org/apache/spark/sql/catalyst/expressions/UnsafeRow"));
@@ -62,7 +62,7 @@ class SparkSupportTest {
                 "METHOD scala/Option,org/apache/spark/TaskContext ofNeither ()V"
                         + "|scala.Option or org.apache.spark.TaskContext.ofNeither()",
             })
-    void whatIsNotThereIsMissing(String line, String named) {
+    void absentMembersAreMissing(String line, String named) {
         assertThat(of(LinkedMember.parse(line)).missing(LOADER))
                 .hasValueSatisfying(member -> assertThat(member).hasToString(named));
     }
@@ -77,7 +77,7 @@ class SparkSupportTest {
                 "CONSTRUCTOR org/apache/spark/memory/MemoryConsumer <init>"
                         + " (Lorg/apache/spark/memory/TaskMemoryManager;JLorg/apache/spark/memory/MemoryMode;)V",
             })
-    void whatSubclassesAndTypesInheritIsThere(String line) {
+    void inheritedMembersAreFound(String line) {
         assertThat(of(LinkedMember.parse(line)).missing(LOADER)).isEmpty();
     }
 }

@@ -89,7 +89,7 @@ class ReportPageTest {
     }
 
     @Test
-    void numbersOfExecutorsAndTheirSumsAreMarkedForWhoReadsThem() {
+    void tablesMarkNumbersForScreenReaders() {
         know("");
         store.put(TestReports.kept("1", false, Map.of(ShuffleCounter.SHM_BYTES, 5L << 20)));
         store.put(TestReports.kept("10", false, Map.of(ShuffleCounter.SHM_BYTES, 1L << 20)));
@@ -140,7 +140,7 @@ class ReportPageTest {
     }
 
     @Test
-    void whySortShuffleServesIsSaidWithoutAnyExecutor() {
+    void sortFallbackReasonNeedsNoExecutor() {
         know("spark.shuffle.service.enabled=true <b>");
         assertThat(page.get())
                 .contains("Spark&#39;s sort shuffle serves this application: spark.shuffle.service.enabled=true"

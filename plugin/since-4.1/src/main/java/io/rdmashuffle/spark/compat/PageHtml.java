@@ -30,8 +30,8 @@ public final class PageHtml {
     /**
      * Returns a page.
      *
-     * @param request a request for it, of whichever servlet API this Spark has
-     * @param content what is below the header; markup, so texts in it are escaped already
+     * @param request request for it, of this Spark's servlet API
+     * @param content markup below the header, with escaped texts
      */
     @SuppressWarnings("unchecked") // What Spark's method returns.
     public static Seq<Node> page(Object request, String title, SparkUITab tab, Supplier<String> content) {

@@ -29,7 +29,7 @@ public final class ScalaCollections {
         return list;
     }
 
-    /** Returns what is left of an iterator as a list of Java, which belongs to the caller. */
+    /** Returns the remaining elements of an iterator as a Java list, owned by the caller. */
     public static <T> List<T> list(Iterator<T> elements) {
         List<T> list = new ArrayList<>();
         while (elements.hasNext()) {

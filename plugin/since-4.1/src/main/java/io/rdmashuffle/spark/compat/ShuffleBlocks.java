@@ -29,13 +29,13 @@ public interface ShuffleBlocks {
     /** Returns the map outputs that are here, for a decommissioning that moves them. */
     Collection<ShuffleBlockInfo> getStoredShuffles();
 
-    /** Takes note that a shuffle is not worth moving. Called from Spark 4.0 on. */
+    /** Excludes a shuffle from migration. Called from Spark 4.0 on. */
     void addShuffleToSkip(int shuffleId);
 
     /** Returns the blocks of a map output as they are moved, the index first. */
     List<Tuple2<BlockId, ManagedBuffer>> getMigrationBlocks(ShuffleBlockInfo output);
 
-    /** Takes a block that another executor moves here. */
+    /** Accepts a block that another executor moves here. */
     StreamCallbackWithID putShuffleBlockAsStream(BlockId blockId, SerializerManager serializerManager);
 
     /** Returns the index file of a map output, whether it exists or not. */

@@ -5,6 +5,6 @@ import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 
 /** Spark's own answers, from its shuffle files. */
 public interface SparkBlocks extends ShuffleBlocks {
-    /** Returns the resolver, for what all lines of Spark have alike. */
+    /** Returns the resolver, for members that all Spark versions share. */
     IndexShuffleBlockResolver resolver();
 }

@@ -38,13 +38,13 @@ public interface SparkLine {
     RowChecksums rowChecksums(ShuffleDependency<?, ?, ?> dependency);
 
     /**
-     * Returns what a map task tells the driver.
+     * Returns a map task's status for the driver.
      *
-     * @param rows the checksums of what was written
+     * @param rows checksums of the written rows
      */
     MapStatus mapStatus(BlockManagerId location, long[] lengths, long mapId, RowChecksums rows);
 
-    /** Returns a sorter of what one reduce task has read. */
+    /** Returns a sorter for the records of one reduce task. */
     <K, V, C> ExternalSorter<K, V, C> sorter(
             TaskContext context, Option<Aggregator<K, V, C>> aggregator, ShuffleDependency<K, ?, C> dependency);
 }

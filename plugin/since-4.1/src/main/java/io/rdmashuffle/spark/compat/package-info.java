@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Every call that differs between the lines of Spark and Scala that this jar runs on. {@link
- * io.rdmashuffle.spark.compat.SparkLine} is what the plugin calls; {@code since41} and {@code until40} are the sides of
- * the one change that divides the lines.
+ * Calls that differ between the supported versions of Spark and Scala. The plugin calls
+ * {@link io.rdmashuffle.spark.compat.SparkLine}; {@code since41} and {@code until40} implement the two sides of the one
+ * change that needs two implementations.
  *
- * <p>May use Spark. Must never be passed by: a member that not every line has is called here or nowhere.
+ * <p>May use Spark. Must never be bypassed: a member that some Spark version lacks is called only here.
  */
 @NullMarked
 package io.rdmashuffle.spark.compat;

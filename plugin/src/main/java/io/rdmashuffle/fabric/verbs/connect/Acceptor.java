@@ -21,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Lets proven peers read this process's regions over one rail, and answers what they ask.
+ * Server side of one rail: accepts authenticated peers, and answers their queries.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -58,10 +58,10 @@ final class Acceptor implements AutoCloseable {
         this.ending = new EndingPairs(ids, responder, nanoClock);
     }
 
-    /** Who reads through a queue pair: a process and one of its lanes. */
+    /** Peer and lane of a served queue pair: a process and one of its lanes. */
     private record PeerLane(long fabricId, int lane) {}
 
-    /** What lines about refusals are about. */
+    /** Subject of log lines about refusals. */
     private record Refused(@Nullable InetAddress host, Handshake.Refusal why) {}
 
     int fileDescriptor() {
@@ -73,18 +73,18 @@ final class Acceptor implements AutoCloseable {
         responder.serve();
     }
 
-    /** Takes back what peers have not released in time, and what ends without the device telling of it. */
+    /** Reclaims what peers have not released in time, and what ends without the device telling of it. */
     void expire() {
         responder.expire();
         ending.expire();
     }
 
-    /** Has the next query wake the control thread; returns false if one has come meanwhile. */
+    /** Arms the wake-up of the control thread by the next query; returns false if one has arrived meanwhile. */
     boolean arm() {
         return responder.arm();
     }
 
-    /** Takes or refuses a request to connect. */
+    /** Accepts or refuses a request to connect. */
     void onRequest(CmEvent event) {
         CmId id = event.id();
         Handshake request = Handshake.read(event.privateData());

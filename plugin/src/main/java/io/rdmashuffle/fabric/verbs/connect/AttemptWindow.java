@@ -4,8 +4,8 @@ package io.rdmashuffle.fabric.verbs.connect;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How many attempts to connect may be under way at once: more as long as they are quick, half as many when one was
- * slow. Whatever is short, a peer's processor or the buffers of a kernel, shows in the time that attempts take, so that
+ * Adaptive limit of concurrent connection attempts: more as long as they are quick, half as many when one was slow.
+ * Whatever is short, a peer's processor or the buffers of a kernel, shows in the time that attempts take, so that
  * executors share it without knowing of each other.
  *
  * <p><b>Threading:</b> not safe; of the {@link Connector}.
@@ -19,7 +19,7 @@ final class AttemptWindow {
      */
     static final int MAX = 64;
 
-    /** Where it begins: a hundred executors that meet at one peer do not overrun it, and 60 attempts later it is 64. */
+    /** Initial size: a hundred executors that meet at one peer do not overrun it, and 60 attempts later it is 64. */
     static final int FIRST = 4;
 
     /** An attempt takes a few milliseconds where nothing is short. */
@@ -38,18 +38,18 @@ final class AttemptWindow {
     private boolean halved;
     private long halvedAt;
 
-    /** Begins with a size; for tests that need another than {@link #FIRST}. */
+    /** Starts with a size; for tests that need another than {@link #FIRST}. */
     AttemptWindow(int size) {
         this.size = size;
     }
 
-    /** Returns how many may be under way now, from 1 to {@value #MAX}. */
+    /** Returns the current limit, from 1 to {@value #MAX}. */
     int size() {
         return size;
     }
 
     /**
-     * Takes in an attempt that was answered, or whose time was up.
+     * Handles an attempt that was answered, or whose time was up.
      *
      * @param begunAt when its first step was taken, on the clock of {@code now}, in nanoseconds
      */

@@ -6,7 +6,7 @@ import io.rdmashuffle.verbs.QueuePairTuning;
 import java.time.Duration;
 
 /**
- * How connections are made and served.
+ * Settings of connections.
  *
  * @param tuning what connections change of the proposed values
  * @param timeout deadline of one attempt to connect, from when it begins
@@ -20,11 +20,11 @@ public record ConnectSettings(
     /** Most queue pairs that peers read through: peers times lanes; an executor serves all others. */
     static final int MAX_SERVED = 1 << 14;
 
-    /** How often an answer is repeated while the reader has no receive posted: it posts one before it asks. */
+    /** Retries of an answer while the reader has no receive posted: it posts one before it asks. */
     static final int ANSWER_RNR_RETRIES = 6;
 
     /**
-     * How often a reader's SEND is repeated while this side has no receive posted: 7 stands for without end. A pause of
+     * Retries of a reader's SEND while this side has no receive posted: 7 means no limit. A pause of
      * this process must not tear down the connections of a fleet that meets it for the first time; a read that waits
      * for its answer has a deadline.
      */
@@ -43,7 +43,7 @@ public record ConnectSettings(
         return pinned ? RNR_TIMER : PAGING_RNR_TIMER;
     }
 
-    /** Returns how often a packet is sent again, the most that is possible unless the tuning says otherwise. */
+    /** Returns the number of resends of a packet; by default the maximum. */
     int retries() {
         return tuning.retries() == QueuePairTuning.AS_PROPOSED ? MAX_RETRIES : tuning.retries();
     }

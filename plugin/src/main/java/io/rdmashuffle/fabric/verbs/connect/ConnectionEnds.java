@@ -41,7 +41,7 @@ record ConnectionEnds(InetAddress client, InetAddress server, int queuePair) {
         return new ConnectionEnds(address(id.remoteAddress()), address(id.localAddress()), queuePair);
     }
 
-    /** What has no IP address gets 0.0.0.0, for which no peer proves anything. */
+    /** An end without an IP address gets 0.0.0.0, for which no peer has a proof. */
     private static InetAddress address(@Nullable InetSocketAddress of) {
         return (of == null ? new InetSocketAddress(0) : of).getAddress();
     }

@@ -38,12 +38,12 @@ final class ConnectionIds implements AutoCloseable {
         this.rail = rail;
     }
 
-    /** Has the steps of an id told to a listener, instead of the one before. */
+    /** Sets the listener of an id's events. */
     void listen(CmId id, Consumer<CmEvent> listener) {
         listeners.put(id, listener);
     }
 
-    /** Tells the listener of the event's id. */
+    /** Notifies the listener of the event's id. */
     void dispatch(CmEvent event) {
         Consumer<CmEvent> listener = listeners.get(event.id());
         if (listener == null) {

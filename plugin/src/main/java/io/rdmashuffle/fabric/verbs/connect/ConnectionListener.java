@@ -4,8 +4,8 @@ package io.rdmashuffle.fabric.verbs.connect;
 import io.rdmashuffle.fabric.ReadFailedException;
 
 /**
- * What becomes of an attempt to connect: {@link #connected}, {@link #connectFailed} or {@link #notTried}, once; {@link
- * #broken} perhaps later.
+ * Listener of a connection attempt: {@link #connected}, {@link #connectFailed} or {@link #notTried}, once;
+ * {@link #broken} perhaps later.
  *
  * <p><b>Threading:</b> called by the control thread, which must not be held up.
  */
@@ -13,15 +13,15 @@ public interface ConnectionListener {
     /** Returns whether a connection is still of use; asked when the attempt's turn comes. */
     boolean isWanted();
 
-    /** Takes the news that the attempt did not begin, because a connection was of no use when its turn came. */
+    /** Reports that the attempt did not begin, because a connection was of no use when its turn came. */
     void notTried();
 
-    /** Takes over a connection. */
+    /** Assumes ownership of a connection. */
     void connected(EstablishedPair pair);
 
-    /** Takes the news that the attempt is over. */
+    /** Reports that the attempt is over. */
     void connectFailed(ReadFailedException failure);
 
-    /** Takes the news that the connection manager ended a connection. */
+    /** Reports that the connection manager ended a connection. */
     void broken(EstablishedPair pair, ReadFailedException failure);
 }

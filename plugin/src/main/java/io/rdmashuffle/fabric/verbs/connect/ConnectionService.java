@@ -2,12 +2,12 @@
 package io.rdmashuffle.fabric.verbs.connect;
 
 /**
- * What data threads ask of the control side.
+ * Service of the control side for data threads.
  *
  * <p><b>Threading:</b> thread-safe; returns at once.
  */
 public interface ConnectionService {
-    /** Connects, at once or when attempts that came before leave room; the listener is told of the outcome. */
+    /** Connects, at once or after earlier attempts; the listener receives the outcome. */
     void connect(ConnectionTarget target, ConnectionListener listener);
 
     /** Disconnects a connection whose queue pair is closed, and takes its slot back. */

@@ -6,7 +6,7 @@ import io.rdmashuffle.verbs.CompletionQueue;
 import java.net.InetSocketAddress;
 
 /**
- * Both ends of a connection that is to be made.
+ * Both ends of a requested connection.
  *
  * @param rail this side's port
  * @param completions where the requests of the queue pair complete

@@ -29,7 +29,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes the connections that this process reads through, step by step, a window of them at once.
+ * Client side of a rail: makes the connections for reads of this process, step by step, a window of them concurrently.
  *
  * <pre>
  *  resolve address -> ADDRESS_RESOLVED -> resolve route -> ROUTE_RESOLVED -> queue pair to INIT, connect
@@ -37,12 +37,12 @@ import org.slf4j.LoggerFactory;
  *  (on iWARP, whose connection manager moves the queue pair: ESTABLISHED -> check the peer's proof -> the same)
  * </pre>
  *
- * <p>Attempts that come while the window is full wait in order; their time begins when their turn comes, and those that
- * have lost their use meanwhile are not tried. What waits is bounded by its listeners, of which each has one attempt.
+ * <p>Attempts beyond the window wait in order. Their time starts with their turn, and attempts that are no longer
+ * needed are dropped. Each listener has one attempt, which bounds the queue.
  *
  * <p><b>Threading:</b> the control thread.
  *
- * <p><b>Ownership:</b> owns ids and queue pairs until a listener takes them over.
+ * <p><b>Ownership:</b> owns ids and queue pairs until a listener owns them.
  *
  * <p><b>Source:</b> rdma_cm(7), client operation; rdma_establish(3).
  */
@@ -52,10 +52,10 @@ final class Connector implements AutoCloseable {
     private static final Set<Errno> GONE =
             EnumSet.of(Errno.ECONNREFUSED, Errno.ECONNRESET, Errno.EHOSTUNREACH, Errno.ENETUNREACH);
 
-    /** From so many under way on, further attempts are spread over {@link #JITTER_NANOS}. */
+    /** Number of current attempts above which further ones are spread over {@link #JITTER_NANOS}. */
     static final int CROWD = 8;
 
-    /** Executors that are told of the same peers in the same order must not ask them in step. */
+    /** Executors that learn of the same peers in the same order must not connect to them in step. */
     static final long JITTER_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
     private final EventChannel events;
@@ -94,7 +94,7 @@ final class Connector implements AutoCloseable {
         this.timeoutLines = new LogLimit<>(nanoClock);
     }
 
-    /** Returns in how many nanoseconds {@link #serve} has something to do that no event tells of, at most so many. */
+    /** Returns the nanoseconds until {@link #serve} has work without an event, at most {@code idleNanos}. */
     long nanosToWait(long idleNanos) {
         long left = idleNanos;
         long now = nanoClock.getAsLong();
@@ -109,7 +109,7 @@ final class Connector implements AutoCloseable {
         return !underWay.isEmpty();
     }
 
-    /** Has a connection made, at once or when its turn comes; the listener is told how that ends. */
+    /** Connects, at once or in turn; the listener receives the outcome. */
     void start(ConnectionTarget target, ConnectionListener listener) {
         Attempt attempt = new Attempt(target, listener);
         if (closed) {
@@ -120,7 +120,7 @@ final class Connector implements AutoCloseable {
         }
     }
 
-    /** Fails attempts whose time is up, and begins those whose turn has come. */
+    /** Fails timed-out attempts, and starts the next ones. */
     void serve() {
         if (underWay.isEmpty() && waiting.isEmpty()) {
             return;
@@ -193,7 +193,7 @@ final class Connector implements AutoCloseable {
             return down;
         }
 
-        /** Takes the first step if it is time; the deadline counts from here. */
+        /** Removes the first step if it is time; the deadline counts from here. */
         void beginIfDue(long now) {
             if (begun || now - beginsAt < 0) {
                 return;
@@ -210,7 +210,7 @@ final class Connector implements AutoCloseable {
             return begun && now - begunAt >= AttemptWindow.STALLED_NANOS;
         }
 
-        /** Returns in how many nanoseconds this begins, or makes room for those that wait, or is late. */
+        /** Returns the nanoseconds until this starts, makes room for waiting attempts, or times out. */
         long nanosToNextStep(long now) {
             if (!begun) {
                 return beginsAt - now;

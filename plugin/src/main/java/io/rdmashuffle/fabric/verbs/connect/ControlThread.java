@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the control thread does: every step of every connection, the few messages that go by SEND, and the events of the
+ * Work of the control thread: every step of every connection, the few messages that go by SEND, and the events of the
  * device: all of one rail.
  *
  * <p><b>Threading:</b> {@link #run} is the control thread's, on which everything that it calls runs; {@link #connect},
@@ -98,7 +98,7 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         }
     }
 
-    /** Everything is closed: what comes late gives back what it brings. */
+    /** Everything is closed: late commands release their resources. */
     private synchronized void runLateCommands() {
         runCommands();
     }
@@ -232,13 +232,13 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
         now.forEach(ControlThread::quietly);
     }
 
-    /** A failure of one connection is not the others'; what it held is closed with the fabric. */
+    /** A failure of one connection does not affect others; its resources are closed with the fabric. */
     private static boolean quietly(Runnable command) {
         try {
             command.run();
             return true;
         } catch (RuntimeException | Error e) {
-            LOG.warn("A step of the verbs fabric's control thread failed", e);
+            LOG.warn("Unexpected error in the RDMA control thread; continuing", e);
             return false;
         }
     }
@@ -253,7 +253,8 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
     public void awaitConnectingStopped(long timeoutMillis) {
         try {
             if (!stoppedConnecting.await(timeoutMillis, TimeUnit.MILLISECONDS)) {
-                LOG.warn("Attempts to connect still run {} ms after the verbs fabric was closed", timeoutMillis);
+                LOG.warn(
+                        "Connection attempts are still running {} ms after the verbs fabric was closed", timeoutMillis);
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

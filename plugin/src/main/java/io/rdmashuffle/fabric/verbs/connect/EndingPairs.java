@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> the control thread.
  *
- * <p><b>Ownership:</b> owns queue pair, id and slot of what it is given, and gives them back.
+ * <p><b>Ownership:</b> owns queue pair, id and slot of each entry, and releases them.
  *
  * <p><b>Source:</b> ibv_get_async_event(3), IBV_EVENT_QP_LAST_WQE_REACHED.
  */
@@ -47,8 +47,8 @@ final class EndingPairs implements AutoCloseable {
     }
 
     /**
-     * Puts a queue pair into error, and destroys it when its receives have come back; at once if it cannot be put into
-     * error, since its peer must not go on reading.
+     * Moves a queue pair to the error state, and destroys it when its receives have come back; at once if it cannot be
+     * put into error, since its peer must not go on reading.
      */
     void add(ServedPair served) {
         boolean waits = responder.sharesReceives();
@@ -78,7 +78,7 @@ final class EndingPairs implements AutoCloseable {
         }
     }
 
-    /** Destroys those of which the device has told nothing in time. */
+    /** Destroys queue pairs for which the device sent no event in time. */
     void expire() {
         long now = nanoClock.getAsLong();
         while (!ending.isEmpty() && now - ending.element().deadlineNanos >= 0) {
@@ -89,7 +89,7 @@ final class EndingPairs implements AutoCloseable {
     /** Destroys a queue pair whatever becomes of the others; one that cannot be destroyed stays in error. */
     private void finish(ServedPair served) {
         try {
-            // What was flushed goes back to the shared queue.
+            // Flushed receives return to the shared queue.
             responder.serve();
         } catch (RuntimeException e) {
             LOG.debug("Receives of {} are not known to have come back", served.pair(), e);
@@ -98,7 +98,7 @@ final class EndingPairs implements AutoCloseable {
             served.pair().close();
             responder.release(served.querier());
         } catch (RuntimeException e) {
-            LOG.warn("Could not close {}, which no peer reads through any more", served.pair(), e);
+            LOG.warn("Could not close {}, which its peer no longer uses", served.pair(), e);
         } finally {
             ids.end(served.id());
         }

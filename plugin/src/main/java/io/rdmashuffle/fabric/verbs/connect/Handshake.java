@@ -11,7 +11,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What two processes tell each other in the private data of a connection, and how each proves that it knows the
+ * Messages in the private data of a connection, by which each of two processes proves that it knows the
  * application's secret.
  *
  * <pre>
@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The request proves the secret to the server before that hands out an rkey; the answer proves it to the client
  * before that trusts a byte that it reads. Both prove it for one connection, between two addresses and with one queue
- * pair of the sender ({@link ConnectionEnds}), so that what was heard on the network is of no use anywhere else.
- * Without {@code spark.authenticate} the proofs are zeros.
+ * pair of the sender ({@link ConnectionEnds}), so that recorded messages are useless on another connection. Without
+ * {@code spark.authenticate} the proofs are zeros.
  *
  * @param from fabric id of the client, the process that connects
  * @param to fabric id of the server, the process that is meant; another one listening at the same address refuses
@@ -136,7 +136,7 @@ record Handshake(long from, long to, int lane, byte[] encoded) {
                 .array();
     }
 
-    /** Says what the private data of a rejection means. */
+    /** Returns the meaning of a rejection's private data. */
     static String meaningOf(byte[] privateData) {
         ByteBuffer in = ByteBuffer.wrap(privateData).order(ByteOrder.LITTLE_ENDIAN);
         if (privateData.length >= 8 && in.getInt() == REFUSAL_MAGIC) {

@@ -14,15 +14,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives of each queue pair's own, for devices without a shared receive queue (erdma, mana, ionic, irdma before its
- * third generation): 4 KiB a queue pair.
+ * Separate receives of each queue pair, for devices without a shared receive queue (erdma, mana, ionic, irdma before
+ * its third generation): 4 KiB a queue pair.
  *
  * <p><b>Threading:</b> the control thread.
  *
  * <p><b>Ownership:</b> of its {@link QueryResponder}.
  */
 final class OwnReceives implements Receives {
-    /** What the reader may have under way fits, in whole slots of memory. */
+    /** Receives: enough for all messages that the reader may have under way, in whole slots of memory. */
     static final int RECEIVES = 2 * ControlMemory.SLOT_BYTES / MESSAGE_BYTES;
 
     static {
@@ -35,7 +35,7 @@ final class OwnReceives implements Receives {
     private final int maxPairs;
     private final ReceiveRequests receive = new ReceiveRequests(1);
     private final Map<Integer, ReceiveSlots> byPair = new HashMap<>();
-    /** Those of which the device has refused something. */
+    /** Queue pairs for which the device refused a receive. */
     private final Set<ReceiveSlots> refused = new HashSet<>();
 
     OwnReceives(Rail rail, int completionEntries) {

@@ -26,10 +26,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Responds, on one rail, to what peers ask: where this process's regions are, and to stage what lies in its disk tier.
+ * Responder of one rail to peers' queries for regions, and to requests to stage blocks of the disk tier.
  *
- * <p>Messages of all peers come through one shared receive queue where the device has such. A peer has one response
- * under way at a time; what it asks meanwhile is served after that.
+ * <p>Messages of all peers use one shared receive queue if the device supports it. A peer has one response in flight at
+ * a time; later queries wait.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -77,7 +77,7 @@ final class QueryResponder implements AutoCloseable {
         private int firstRegion = NONE;
 
         private boolean responding;
-        /** What the peer has asked to be staged; null for one that has not. */
+        /** Ranges that the peer asked to be staged; null if it asked for none. */
         private @Nullable StagedRequests staged;
 
         private Querier(QueuePair pair, ControlMemory.Slot slot) {
@@ -138,7 +138,7 @@ final class QueryResponder implements AutoCloseable {
         return pairs < receives.maxPairs();
     }
 
-    /** Serves what comes through a queue pair from now on. */
+    /** Serves messages of a queue pair from now on. */
     Querier add(QueuePair pair) {
         Querier added = new Querier(pair, rail.controlMemory().take());
         boolean receiving = false;
@@ -160,7 +160,7 @@ final class QueryResponder implements AutoCloseable {
         queriers.remove(querier.pair.number());
     }
 
-    /** Takes back what a queue pair's peer had, after the queue pair was closed: nothing reads through it any more. */
+    /** Reclaims what a queue pair's peer had, after the queue pair was closed: nothing reads through it any more. */
     void release(Querier querier) {
         if (querier.staged != null) {
             querier.staged.end();
@@ -170,7 +170,7 @@ final class QueryResponder implements AutoCloseable {
         rail.controlMemory().release(querier.slot);
     }
 
-    /** Takes back what peers were to read and have not released in time. */
+    /** Reclaims what peers were to read and have not released in time. */
     void expire() {
         long now = nanoClock.getAsLong();
         if (now - nextExpiry < 0) {
@@ -184,7 +184,7 @@ final class QueryResponder implements AutoCloseable {
         }
     }
 
-    /** Responds to what has come. */
+    /** Responds to received messages. */
     void serve() {
         receives.postAgain();
         while (queue.poll(completions) > 0) {
@@ -203,7 +203,7 @@ final class QueryResponder implements AutoCloseable {
         }
     }
 
-    /** Has the channel tell of the next message; returns false if one has come meanwhile. */
+    /** Requests an event for the next message; returns false if one has come meanwhile. */
     boolean arm() {
         while (channel.nextEvent() != null) {
             // The event says no more than that it is time to poll.

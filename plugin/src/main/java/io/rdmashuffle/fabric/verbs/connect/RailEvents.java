@@ -4,9 +4,9 @@ package io.rdmashuffle.fabric.verbs.connect;
 import io.rdmashuffle.verbs.AsyncEvent;
 
 /**
- * What the control thread tells of its rail's device.
+ * Listener of device events of a rail.
  *
- * <p><b>Threading:</b> called on the control thread, which must not be kept waiting.
+ * <p><b>Threading:</b> called on the control thread, which must not block.
  */
 public interface RailEvents {
     /** A queue pair is in error, by an event that is about it. */

@@ -53,7 +53,7 @@ final class ReceiveSlots {
         }
     }
 
-    /** Returns where the message of a receive lies. */
+    /** Returns the address of a receive's message. */
     long address(int message) {
         return slot(message).address() + (long) (message % MESSAGES_IN_SLOT) * Receives.MESSAGE_BYTES;
     }
@@ -62,7 +62,7 @@ final class ReceiveSlots {
         return slots.get(message / MESSAGES_IN_SLOT);
     }
 
-    /** Takes a receive back, which {@link #postAll} posts again. */
+    /** Releases a receive, which {@link #postAll} posts again. */
     void add(int message) {
         unposted.add(message);
     }

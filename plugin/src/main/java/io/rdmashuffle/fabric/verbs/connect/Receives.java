@@ -22,29 +22,29 @@ interface Receives extends AutoCloseable {
     /** Most messages that a reader has under way on a queue pair: a query, a question, three releases. */
     int MAX_MESSAGES_OF_READER = 5;
 
-    /** Returns what queue pairs take their receives from, null if each has its own. */
+    /** Returns the shared receive queue; null if each queue pair has its own receives. */
     @Nullable
     SharedReceiveQueue queue();
 
-    /** Returns how many receives a queue pair has of its own. */
+    /** Returns the number of a queue pair's own receives. */
     int ofEachPair();
 
-    /** Returns how many queue pairs can be served without the completion queue overflowing. */
+    /** Returns the number of queue pairs that can be served without overflow of the completion queue. */
     int maxPairs();
 
     /** Posts a queue pair's own receives; before its peer can send. */
     void add(QueuePair pair);
 
-    /** Forgets a queue pair that was closed. */
+    /** Drops a queue pair that was closed. */
     void remove(int pairNumber);
 
-    /** Returns where the message of a receive lies. */
+    /** Returns the address of a receive's message. */
     long address(int pairNumber, int message);
 
-    /** Posts a receive whose message was taken: now, or when the device takes it. */
+    /** Reposts the receive of a processed message: now, or when the device accepts it. */
     void post(int pairNumber, int message);
 
-    /** Takes a receive back that ended without a message, since its queue pair failed. */
+    /** Releases a receive that ended without a message, since its queue pair failed. */
     void flushed(int pairNumber, int message);
 
     /** Posts what the device has refused. */

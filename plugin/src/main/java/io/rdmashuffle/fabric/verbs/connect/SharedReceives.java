@@ -7,7 +7,7 @@ import io.rdmashuffle.verbs.ReceiveRequests;
 import io.rdmashuffle.verbs.SharedReceiveQueue;
 
 /**
- * Receives that all queue pairs of one rail share: memory that does not grow with their number.
+ * Shared receives of all queue pairs of one rail: memory that does not grow with their number.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -62,7 +62,7 @@ final class SharedReceives implements Receives {
     @Override
     public void remove(int pairNumber) {}
 
-    /** Returns how many receives there are, posted or not. */
+    /** Returns the number of receives, posted or not. */
     int count() {
         return count;
     }

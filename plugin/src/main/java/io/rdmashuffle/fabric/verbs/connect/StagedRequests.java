@@ -20,7 +20,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What one peer has asked to be staged through one queue pair, from the question to the release.
+ * Staging requests of one peer through one queue pair, from the request to the release.
  *
  * <pre>
  *  asked --> staging --> answered --> released: by the peer, after its last READ
@@ -56,7 +56,7 @@ final class StagedRequests {
     }
 
     /**
-     * Begins without a request.
+     * Starts without a request.
      *
      * @param control runs something on the control thread
      * @param table where this process's regions are, for the peer
@@ -75,7 +75,7 @@ final class StagedRequests {
         this.answers = answers;
     }
 
-    /** Takes a question, which is answered now or later. */
+    /** Handles a question, which is answered now or later. */
     void ask(Question question) {
         int id = question.id();
         if (question.ranges().isEmpty() || requests.containsKey(id)) {
@@ -119,7 +119,7 @@ final class StagedRequests {
         }
     }
 
-    /** Takes the word of the peer that it has read what it asked for. */
+    /** Processes a peer's release of staged bytes. */
     void release(int id) {
         Staged released = requests.remove(id);
         if (released != null) {
@@ -127,7 +127,7 @@ final class StagedRequests {
         }
     }
 
-    /** Gives back what was staged for a peer that has not released it in time. */
+    /** Releases bytes that a peer has not released in time. */
     void expire() {
         if (requests.isEmpty()) {
             return;
@@ -136,14 +136,14 @@ final class StagedRequests {
         for (Iterator<Staged> each = requests.values().iterator(); each.hasNext(); ) {
             Staged request = each.next();
             if (request.lease != null && now - request.deadline >= 0) {
-                LOG.debug("A peer has not released what was staged for it");
+                LOG.debug("A peer has not released staged bytes");
                 each.remove();
                 giveBack(request);
             }
         }
     }
 
-    /** Gives back everything, also what is still being read; the queue pair must be closed. */
+    /** Releases everything, including bytes that are still being read; the queue pair must be closed. */
     void end() {
         ended = true;
         List<Staged> left = List.copyOf(requests.values());

@@ -9,11 +9,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the control thread asks of the part that reads the disk.
+ * Service of the staging thread for the control thread.
  *
  * <p><b>Threading:</b> thread-safe; returns at once.
  *
- * <p><b>Ownership:</b> a lease that it gave is the caller's, until it is given back here.
+ * <p><b>Ownership:</b> a staged lease belongs to the caller until it is released here.
  */
 public interface StagingService {
     /**
@@ -24,20 +24,20 @@ public interface StagingService {
      */
     boolean stage(List<RemoteSlice> ranges, Listener listener);
 
-    /** Takes back what was staged. */
+    /** Releases staged bytes. */
     void giveBack(Lease staged);
 
-    /** Returns how long peers may read what was staged. */
+    /** Returns the time in which peers may read staged bytes. */
     Duration readWithin();
 
-    /** Who hears how staging ended; must be quick and must not throw. */
+    /** Listener of the end of staging; must be quick and must not throw. */
     interface Listener {
-        /** Takes the outcome, and its lease. */
+        /** Handles the outcome, and its lease. */
         void staged(Outcome outcome);
     }
 
     /**
-     * How staging ended.
+     * Outcome of staging.
      *
      * @param status about the first range
      * @param lease where the bytes are; null unless the status is OK

@@ -46,7 +46,7 @@ public final class ControlMemory implements AutoCloseable {
         return free.pop();
     }
 
-    /** Takes a slot back, once no queue pair can use it. */
+    /** Releases a slot, once no queue pair can use it. */
     public void release(Slot slot) {
         free.push(slot);
     }

@@ -55,7 +55,7 @@ public record LocalPort(
     }
 
     /**
-     * Looks for the port that has this one's address now: its device may have another name since it came back.
+     * Searches for the port that has this one's address now: its device may have another name since it came back.
      *
      * @throws io.rdmashuffle.ffi.NativeException if no RDMA port has that address, or its device cannot be opened
      */

@@ -19,11 +19,11 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Finds the ports of this machine that connections can be made from, and says what is in the way where there is none.
+ * Search for usable ports of this machine, with the reason if there is none.
  *
  * <p><b>Threading:</b> of one thread.
  *
- * <p><b>Ownership:</b> whatever is opened to look at it is closed again.
+ * <p><b>Ownership:</b> closes everything that it opens.
  */
 public final class PortFinder {
     private final VerbsLibrary library;
@@ -32,7 +32,7 @@ public final class PortFinder {
     private final List<String> kernelDevices;
     private final List<String> refusals = new ArrayList<>();
 
-    /** Looks for ports at every address of this machine. */
+    /** Searches for ports at every address of this machine. */
     public PortFinder(VerbsLibrary library, EventChannel channel) {
         this(library, channel, LocalAddress.ofThisMachine(), DeviceList.ofKernel());
     }
@@ -76,7 +76,7 @@ public final class PortFinder {
         return chosen;
     }
 
-    /** Tries every address: those that an id can be bound to belong to an RDMA device. */
+    /** Tries every address: an address to which an id can be bound belongs to an RDMA device. */
     private List<LocalPort> find() {
         List<LocalPort> ports = new ArrayList<>();
         for (InetAddress address : addresses) {

@@ -33,14 +33,14 @@ import org.slf4j.LoggerFactory;
  * <p><b>Threading:</b> regions are added and taken back by one thread at a time and looked up by all; the rest is
  * immutable.
  *
- * <p><b>Ownership:</b> owns what it opened on the device; closing ends that in reverse order.
+ * <p><b>Ownership:</b> owns its resources on the device, and closes them in reverse order.
  */
 public final class Rail implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Rail.class);
     private static final int BACKLOG = 1024;
     private static final Random RANDOM = new Random();
 
-    /** What a READ brings is written to local memory: with iWARP as a peer would write it. */
+    /** A READ writes to local memory, with iWARP as a peer would. */
     private static final Set<Access> SINK = Set.of(Access.REMOTE_WRITE);
 
     private final int index;
@@ -55,7 +55,7 @@ public final class Rail implements AutoCloseable {
     private final int firstVector;
     private final int vectors;
     private final Set<Access> rights = EnumSet.of(Access.LOCAL_WRITE, Access.REMOTE_READ);
-    /** By region id, without those that were released. */
+    /** Regions by id, without released ones. */
     private final Map<Integer, MemoryRegion> registered = new ConcurrentHashMap<>();
 
     private final AtomicInteger registrations = new AtomicInteger();
@@ -79,7 +79,7 @@ public final class Rail implements AutoCloseable {
             rights.add(Access.ON_DEMAND);
         } else if (settings.onDemandPaging()) {
             LOG.warn(
-                    "{} takes no page faults, so the pool is pinned for it"
+                    "{} does not support on-demand paging, so the pool is pinned"
                             + " (spark.shuffle.rdma.fabric.verbs.onDemandPaging)",
                     port);
         }
@@ -92,10 +92,10 @@ public final class Rail implements AutoCloseable {
     }
 
     /**
-     * Binds to the port's own address and opens its device; connection requests are taken from {@link #listen} on.
+     * Binds to the port's address and opens its device; accepts connection requests after {@link #listen}.
      *
-     * @param listenPort where; 0 for any that is free
-     * @param trafficClass of what this rail sends, 0 for the default
+     * @param listenPort port; 0 for any free port
+     * @param trafficClass traffic class of sent packets; 0 for the default
      */
     public static Rail open(
             int index, LocalPort port, int listenPort, EventChannel channel, int trafficClass, RailSettings settings) {
@@ -117,12 +117,12 @@ public final class Rail implements AutoCloseable {
         }
     }
 
-    /** Has connection requests arrive. */
+    /** Listens for connection requests. */
     public void listen() {
         listener.listen(BACKLOG);
     }
 
-    /** Returns which of the fabric's rails this is, counted from 0. */
+    /** Returns the index of this rail, counted from 0. */
     public int index() {
         return index;
     }
@@ -135,7 +135,7 @@ public final class Rail implements AutoCloseable {
         return context;
     }
 
-    /** Asks the device whether traffic can pass its port now; a device that does not answer has no such port. */
+    /** Queries the device whether traffic can pass its port now; a device that does not answer has no such port. */
     public boolean isActive() {
         try {
             return context.port(port.port()).active();
@@ -158,7 +158,7 @@ public final class Rail implements AutoCloseable {
     }
 
     /**
-     * Returns what the peer of a queue pair that this process reads through may do: on iWARP write, without which some
+     * Returns the rights of the peer of a queue pair for reads of this process: on iWARP write, without which some
      * devices take no READ's data. It can write where it knows an rkey, that is, into the pool's regions.
      */
     public Set<Access> rightsOfReadPeers() {
@@ -170,7 +170,7 @@ public final class Rail implements AutoCloseable {
         return iwarp ? 0 : pair.number();
     }
 
-    /** Looks at a queue pair that has become ready to receive; the control thread. */
+    /** Examines a queue pair that has become ready to receive; the control thread. */
     public void connected(QueuePair pair) {
         if (!iwarp) {
             sourceGid.of(pair, context);
@@ -192,7 +192,7 @@ public final class Rail implements AutoCloseable {
         return context.createCompletionQueue(entries, channel, (firstVector + turn) % vectors);
     }
 
-    /** Returns where this rail listens. */
+    /** Returns the address at which this rail listens. */
     public InetSocketAddress address() {
         return Objects.requireNonNull(listener.localAddress(), "a bound id has an address");
     }
@@ -212,7 +212,7 @@ public final class Rail implements AutoCloseable {
         return table.bound();
     }
 
-    /** Returns how many regions have been registered. */
+    /** Returns the number of registrations. */
     public int registrations() {
         return registrations.get();
     }
@@ -234,7 +234,7 @@ public final class Rail implements AutoCloseable {
         table = table.with(id, added.address(), added.lengthBytes(), added.remoteKey());
     }
 
-    /** Notes that regions below an id were released before this rail was opened, as far as it does not have them. */
+    /** Records that regions below an id were released before this rail was opened, as far as it does not have them. */
     public void registerAbsentTo(int bound) {
         table = table.withAbsentTo(bound);
     }
@@ -253,7 +253,7 @@ public final class Rail implements AutoCloseable {
         }
     }
 
-    /** Takes back the region registered last, which another rail could not register. */
+    /** Reclaims the region registered last, which another rail could not register. */
     public void unregisterLast() {
         int last = bound() - 1;
         table = table.withoutLast();
@@ -263,10 +263,10 @@ public final class Rail implements AutoCloseable {
     }
 
     /**
-     * Takes a region back of which nothing is leased, so that no request of this process names it. A peer that reads it
-     * nevertheless loses its connection, asks again on another one, and is told that the region is absent.
+     * Deregisters a region without leases. A peer that still reads it loses its connection, queries again on another
+     * one, and learns that the region is absent.
      *
-     * @throws io.rdmashuffle.ffi.NativeException if the device does not let go of it
+     * @throws io.rdmashuffle.ffi.NativeException if the device does not release it
      */
     public void unregister(Region region) {
         // First the table: what a peer learns from now on does not lead there.
@@ -283,12 +283,12 @@ public final class Rail implements AutoCloseable {
         }
     }
 
-    /** Returns a region that is registered, by its id; for tests that take it away. */
+    /** Returns a registered region by id; for tests that deregister it. */
     public MemoryRegion registered(int regionId) {
         return Objects.requireNonNull(registered.get(regionId), "absent");
     }
 
-    /** Closes the device's objects, then the listener; what was created from them closes with them. */
+    /** Closes the device's objects with their children, then the listener. */
     @Override
     public void close() {
         try (listener) {

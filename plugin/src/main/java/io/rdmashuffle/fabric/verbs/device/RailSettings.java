@@ -4,13 +4,13 @@ package io.rdmashuffle.fabric.verbs.device;
 import java.util.OptionalInt;
 
 /**
- * How the device of a rail is used.
+ * Settings of a rail's device.
  *
  * @param onDemandPaging whether regions are registered without pinning, where the device can do that
  * @param relaxedOrdering whether the device is asked to let its accesses pass one another on the bus
  * @param completionVector the completion vector of the first queue; empty if any will do
  */
 public record RailSettings(boolean onDemandPaging, boolean relaxedOrdering, OptionalInt completionVector) {
-    /** What suits every device. */
+    /** Settings that suit every device. */
     public static final RailSettings DEFAULT = new RailSettings(false, true, OptionalInt.empty());
 }

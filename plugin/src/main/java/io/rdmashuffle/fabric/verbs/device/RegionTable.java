@@ -6,10 +6,9 @@ import io.rdmashuffle.memory.Region;
 import java.util.Arrays;
 
 /**
- * Where a process's regions lie and by which rkeys they are read. Region ids count from 0 and are not used again, so
- * that a region that was released is absent for good. The table has the regions that exist, and a bound: of every id
- * below it is known whether its region exists. So the size of a table, and the queries it takes to learn it, depend on
- * the regions that exist and not on those that have existed.
+ * Addresses and rkeys of a process's regions. Region ids count from 0 and are never reused, so a released region stays
+ * absent. The table has all existing regions with ids below a bound. Its size, and the number of queries, depend on
+ * existing regions only.
  *
  * <pre>
  *  query, 16 bytes                      response, 16 + n * 24 bytes, little-endian
@@ -62,7 +61,7 @@ public final class RegionTable {
         return bound;
     }
 
-    /** Returns whether this says of a region where it is, or that it is absent. */
+    /** Returns whether the table covers a region: its location, or its absence. */
     public boolean knows(int regionId) {
         return regionId < bound;
     }
@@ -72,7 +71,7 @@ public final class RegionTable {
         return Arrays.binarySearch(ids, regionId) < 0;
     }
 
-    /** Returns how many of the regions are not absent. */
+    /** Returns the number of existing regions. */
     public int present() {
         return ids.length;
     }
@@ -191,7 +190,7 @@ public final class RegionTable {
         return HEADER_BYTES + told * ENTRY_BYTES;
     }
 
-    /** Returns how many ids have been used, as a response says. */
+    /** Returns the number of used ids in a response. */
     public static int existing(long source) {
         return RawMemory.getInt(source + 4);
     }

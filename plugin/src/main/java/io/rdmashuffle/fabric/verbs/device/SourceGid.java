@@ -11,8 +11,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells once, of a port's first connection, which GID its packets carry. rdma_cm chooses it by the address and the
- * port's default RoCE mode, so that neither the address nor the setting says whether RoCE v1 or v2 is spoken.
+ * Logs once per port, for its first connection, the GID of its packets. rdma_cm chooses it by address and the port's
+ * default RoCE mode, so that neither address nor settings determine RoCE v1 or v2.
  *
  * <p><b>Threading:</b> the control thread.
  *
@@ -29,7 +29,7 @@ final class SourceGid {
         this.port = port;
     }
 
-    /** Looks at a queue pair that has just become ready to receive, if it is the first. */
+    /** Examines a queue pair that has just become ready to receive, if it is the first. */
     void of(QueuePair pair, Context context) {
         if (told || !port.attributes().ethernet()) {
             return;
@@ -52,7 +52,7 @@ final class SourceGid {
         }
     }
 
-    /** Returns what is wrong with a GID, null if nothing is. */
+    /** Returns the problem with a GID; null if there is none. */
     static @Nullable String warning(LocalPort port, int index, @Nullable GidEntry gid) {
         String mode = "cma_roce_mode -d " + port.device() + " -p " + port.port();
         if (port.askedGidIndex() != PortSelector.ANY && port.askedGidIndex() != index) {

@@ -8,7 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What reader and owner say to each other about ranges of the owner's disk tier, which a device cannot read.
+ * Messages between reader and owner about ranges of the owner's disk tier, which a device cannot read.
  *
  * <pre>
  *  question, 16 + n * 16 bytes            answer, 32 bytes                     release, 16 bytes
@@ -45,7 +45,7 @@ public final class StagingMessages {
 
     private StagingMessages() {}
 
-    /** What became of a question. */
+    /** Outcome of a question. */
     public enum Status {
         /** Bytes lie at the address until they are released, or their time is over. */
         OK(0),
@@ -109,7 +109,7 @@ public final class StagingMessages {
         RawMemory.putLong(at + 8, offset);
     }
 
-    /** Writes what goes before the ranges; returns the length of the question. */
+    /** Writes the header before the ranges; returns the length of the question. */
     public static int writeQuestion(long target, int id, int ranges) {
         RawMemory.putInt(target, QUESTION_MAGIC);
         RawMemory.putInt(target + 4, id);

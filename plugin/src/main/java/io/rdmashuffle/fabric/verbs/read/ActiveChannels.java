@@ -20,7 +20,7 @@ import java.util.function.Consumer;
  */
 final class ActiveChannels implements PeerReadChannel.Schedule {
     private final List<PeerReadChannel> active = new ArrayList<>();
-    /** Those that can do nothing before they are connected. */
+    /** Channels that wait for their connection. */
     private final Set<PeerReadChannel> connecting = new LinkedHashSet<>();
     /** All that were used and are not closed. */
     private final Set<PeerReadChannel> open = new LinkedHashSet<>();
@@ -51,7 +51,7 @@ final class ActiveChannels implements PeerReadChannel.Schedule {
         }
     }
 
-    /** Has each active channel go on; returns whether any of them did anything. */
+    /** Advances each active channel; returns whether any of them did anything. */
     boolean advance(long now) {
         boolean any = false;
         for (int i = active.size() - 1; i >= 0; i--) {
@@ -73,7 +73,7 @@ final class ActiveChannels implements PeerReadChannel.Schedule {
         return any;
     }
 
-    /** Has each channel that has something to do look at its deadlines. */
+    /** Checks the deadlines of each active channel. */
     void expire(long now) {
         for (int i = active.size() - 1; i >= 0; i--) {
             visits++;
@@ -93,7 +93,7 @@ final class ActiveChannels implements PeerReadChannel.Schedule {
         }
     }
 
-    /** Has each channel that is not active close a connection through which nothing was read for so long. */
+    /** Closes connections of inactive channels that have been idle for that time. */
     void closeIdle(long now, long idleNanos) {
         for (PeerReadChannel each : open) {
             visits++;
@@ -117,7 +117,7 @@ final class ActiveChannels implements PeerReadChannel.Schedule {
         List.copyOf(open).forEach(action);
     }
 
-    /** Returns how often a channel was looked at since the start. */
+    /** Returns the number of visits to channels since the start. */
     long visits() {
         return visits;
     }

@@ -12,10 +12,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An established queue pair that this process reads through, and what is outstanding on it.
+ * Established queue pair for reads of this process, with its outstanding requests.
  *
- * <p>Requests of a reliable queue pair complete in order, so one completion stands for all requests before it; but that
- * of a control message, which software iWARP completes before READs that were posted earlier, only for itself:
+ * <p>Requests of a reliable queue pair complete in order, so one completion covers all earlier requests. A control
+ * message's completion covers only itself, because software iWARP completes it before earlier READs:
  *
  * <pre>
  *  ring  | .. | done | outstanding | outstanding | free | ..
@@ -25,13 +25,13 @@ import org.slf4j.LoggerFactory;
  *  slot  | 0 region query | 16 release | .. | 64 two receive buffers of 784 bytes | 1632 staging question | 2048
  * </pre>
  *
- * A region query and a staging question may be under way at once; the answers come in any order, so that the kind of a
- * message is told by its first bytes.
+ * A region query and a staging question may be in flight together; answers arrive in any order, and their first bytes
+ * determine their kind.
  *
  * <p><b>Threading:</b> the data thread.
  *
- * <p><b>Ownership:</b> owns the queue pair, which the device writes nothing through any more after {@link #closePair};
- * id and slot then go back to the control thread.
+ * <p><b>Ownership:</b> owns the queue pair, which the device no longer writes through after {@link #closePair}; id and
+ * slot then go back to the control thread.
  */
 public final class Connection {
     private static final Logger LOG = LoggerFactory.getLogger(Connection.class);
@@ -67,22 +67,22 @@ public final class Connection {
     /** Bit by buffer: 1 where a receive is posted. */
     private int receiving;
 
-    /** Who is told what happens on a connection. */
+    /** Listener of a connection's events. */
     interface Owner {
-        /** Takes a completion that stands for this request and all before it. */
+        /** Handles a completion that stands for this request and all before it. */
         void completed(Connection on, long workRequestId);
 
-        /** Takes a message of the peer, which is in this receive buffer of the slot. */
+        /** Handles a message of the peer, which is in this receive buffer of the slot. */
         void responded(Connection on, int buffer, int lengthBytes);
 
-        /** Takes the end of the connection. */
+        /** Handles the end of the connection. */
         void broken(Connection on, ReadFailedException failure);
 
-        /** Returns whom the connection is to, for messages. */
+        /** Returns the peer, for messages. */
         String describePeer();
     }
 
-    /** Wraps what was connected. */
+    /** Wraps a connected queue pair. */
     Connection(Owner owner, EstablishedPair established) {
         this.owner = owner;
         this.established = established;
@@ -110,17 +110,17 @@ public final class Connection {
         return established.slot().localKey();
     }
 
-    /** Returns where a region query is written. */
+    /** Returns the address for a region query. */
     long queryAddress() {
         return established.slot().address();
     }
 
-    /** Returns where a release is written. */
+    /** Returns the address for a release. */
     long releaseAddress() {
         return established.slot().address() + RELEASE_OFFSET;
     }
 
-    /** Returns where a staging question is written. */
+    /** Returns the address for a staging question. */
     long questionAddress() {
         return established.slot().address() + QUESTION_OFFSET;
     }
@@ -129,7 +129,7 @@ public final class Connection {
         return established.slot().address() + RECEIVE_OFFSET + (long) buffer * RECEIVE_BYTES;
     }
 
-    /** Takes a receive buffer, for the answer to a question that is about to be sent. */
+    /** Allocates a receive buffer, for the answer to a question that is about to be sent. */
     int takeReceive() {
         for (int buffer = 0; buffer < RECEIVE_BUFFERS; buffer++) {
             if ((receiving & 1 << buffer) == 0) {
@@ -140,12 +140,12 @@ public final class Connection {
         throw new IllegalStateException(pair + " waits for " + RECEIVE_BUFFERS + " answers already");
     }
 
-    /** Returns how many receives are posted. */
+    /** Returns the number of posted receives. */
     int receiving() {
         return Integer.bitCount(receiving);
     }
 
-    /** Takes a buffer back, whose message has been read. */
+    /** Releases a buffer, whose message has been read. */
     void releaseReceive(int buffer) {
         receiving &= ~(1 << buffer);
     }
@@ -154,7 +154,7 @@ public final class Connection {
         return maxReadBytes;
     }
 
-    /** Gives the number by which completions find this connection. */
+    /** Sets the number by which completions find this connection. */
     void registeredAs(int number) {
         serial = Integer.toUnsignedLong(number) << 32;
     }
@@ -203,7 +203,9 @@ public final class Connection {
         return tail - sequence >= 0;
     }
 
-    /** Takes the next place in the ring; returns the id to post with. {@code read} is null for a control message. */
+    /**
+     * Allocates the next place in the ring; returns the id to post with. {@code read} is null for a control message.
+     */
     @SuppressWarnings("NullAway") // a control message has no read
     long add(@Nullable PendingRead read) {
         if (head - tail == ring.length) {
@@ -216,7 +218,7 @@ public final class Connection {
         return workRequest;
     }
 
-    /** Takes note of a completion; returns how many of the oldest requests have completed with it. */
+    /** Records a completion; returns the number of oldest requests that are complete with it. */
     int completedBy(long workRequestId) {
         int before = ((int) workRequestId - tail) & SEQUENCE_MASK;
         int place = (tail + before) & mask;
@@ -231,7 +233,7 @@ public final class Connection {
         return completed;
     }
 
-    /** Takes the oldest request out of the ring; null if that was a control message. */
+    /** Removes the oldest request from the ring; null if that was a control message. */
     @SuppressWarnings("NullAway") // a place is emptied when it is left
     @Nullable
     PendingRead retire() {

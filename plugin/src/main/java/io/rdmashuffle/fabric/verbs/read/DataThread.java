@@ -27,7 +27,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What a data thread does: it posts the reads of one rail and takes their completions.
+ * Work of a data thread: it posts the reads of one rail and takes their completions.
  *
  * <p>It looks for completions as long as they keep coming, and for the poll time after the last one; then it arms the
  * completion queue and sleeps.
@@ -127,7 +127,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         return rail;
     }
 
-    /** Returns what reads have cost since the start. For any thread. */
+    /** Returns the work of reads since the start. For any thread. */
     public FabricWork work() {
         return tally.work();
     }
@@ -138,7 +138,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         return new PeerReadChannel(target, channels, this::execute, connections, poster, control, reads, nanoClock);
     }
 
-    /** Hands a read over; fails it if this is closed. For any thread. */
+    /** Passes a read on; fails it if this is closed. For any thread. */
     public void submit(PendingRead read) {
         if (!inbox.add(read)) {
             reads.fail(read, closedFailure());
@@ -157,7 +157,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         }
     }
 
-    /** All channels are closed: what comes late closes what it brings. */
+    /** All channels are closed: late commands close their resources. */
     private synchronized void runLateCommands() {
         runCommands();
     }
@@ -168,15 +168,15 @@ public final class DataThread implements Runnable, AutoCloseable {
     }
 
     /**
-     * Ends {@link #run} because the device is lost: what is outstanding or waits starts again on other lanes, if there
-     * are any that run. For any thread.
+     * Ends {@link #run} because the device is lost: outstanding and waiting reads are retried on other running lanes.
+     * For any thread.
      */
     public void lose(ReadFailedException why) {
         lost = why;
         stop();
     }
 
-    /** Fails what is outstanding and ends {@link #run}. For any thread. */
+    /** Fails outstanding reads and ends {@link #run}. For any thread. */
     public void stop() {
         closing = true;
         waits.wake();
@@ -193,7 +193,7 @@ public final class DataThread implements Runnable, AutoCloseable {
         }));
     }
 
-    /** Posts reads and takes completions until {@link #stop}, then fails what is left. */
+    /** Posts reads and polls completions until {@link #stop}, then fails the rest. */
     @Override
     public void run() {
         try {
@@ -359,7 +359,7 @@ public final class DataThread implements Runnable, AutoCloseable {
     }
 
     /**
-     * Reads from many threads for one, chained through themselves; it can be closed for good.
+     * Intrusive multi-producer queue of reads, which can be closed permanently.
      *
      * <p>A stack that is always taken whole, so no entry can leave and come back while another thread compares.
      *
@@ -388,13 +388,13 @@ public final class DataThread implements Runnable, AutoCloseable {
             return top.get() == null;
         }
 
-        /** Takes everything; returns the oldest, chained to the newer ones, or null. */
+        /** Removes everything; returns the oldest, chained to the newer ones, or null. */
         @Nullable
         PendingRead takeAll() {
             return top.get() == null ? null : reversed(top.getAndSet(null));
         }
 
-        /** Takes everything and lets nothing in any more. */
+        /** Removes everything and lets nothing in any more. */
         @Nullable
         PendingRead close() {
             PendingRead rest = top.getAndSet(CLOSED);

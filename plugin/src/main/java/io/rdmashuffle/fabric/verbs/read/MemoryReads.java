@@ -5,8 +5,8 @@ import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
 
 /**
- * The reads of one channel that need nothing but bytes of the peer's registered memory, in the order in which they
- * came; those that need bytes of its disk tier are {@link StagedReads}.
+ * Reads of one channel from the peer's registered memory, in order of arrival. Reads from its disk tier are
+ * {@link StagedReads}.
  *
  * <p><b>Threading:</b> the data thread.
  *
@@ -14,9 +14,9 @@ import io.rdmashuffle.fabric.verbs.read.PeerRegions.Lookup;
  */
 final class MemoryReads extends WaitingReads {
     /**
-     * Begins without a read.
+     * Starts without a read.
      *
-     * @param peer whom the connection is to, for messages
+     * @param peer peer of the connection, for messages
      */
     MemoryReads(PendingReads reads, PeerRegions regions, Rail rail, String peer) {
         super(reads, regions, rail, peer);
@@ -42,7 +42,7 @@ final class MemoryReads extends WaitingReads {
             }
             if (found == Lookup.UNKNOWN) {
                 if (regions.isQuerying() || !poster.isEmpty() || !poster.hasControlRoom(on)) {
-                    // Requests are numbered in the order in which they are posted: what is in the chain goes first.
+                    // Requests are numbered in posting order: the current chain comes first.
                     break;
                 }
                 query(on, poster, read);

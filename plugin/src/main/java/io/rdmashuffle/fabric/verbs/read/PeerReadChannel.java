@@ -18,7 +18,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The reads that go from one data thread to one peer: those that wait, and the connection that they go over.
+ * Reads of one data thread from one peer: waiting reads, and their connection.
  *
  * <pre>
  *  idle -- a read waits --> connecting -- connected --> querying regions -- response --> posting
@@ -27,9 +27,8 @@ import org.slf4j.LoggerFactory;
  *   +---- at once ------------------------------------------------ nothing was read for long
  * </pre>
  *
- * <p>Connected on first use. A connection that breaks takes nothing else with it: its queue pair is destroyed, what was
- * outstanding starts again on another connection, once, after a pause; what fails twice is the caller's to fetch in
- * another way.
+ * <p>Connected on first use. When a connection breaks, its queue pair is destroyed and its outstanding reads are
+ * retried once on another connection, after a pause. A read that fails twice is reported to the caller.
  *
  * <p><b>Threading:</b> the data thread; {@link #execute} and what the peer knows of {@link #regions} are for any.
  *
@@ -64,16 +63,16 @@ public final class PeerReadChannel implements Connection.Owner {
 
     /** The channels that a data thread serves. */
     interface Schedule {
-        /** Has a channel closed with the data thread, unless it is closed before. */
+        /** Registers a channel to close with the data thread. */
         void opened(PeerReadChannel channel);
 
-        /** Has the data thread look after a channel, until it has nothing left to do. */
+        /** Activates a channel until it has no work. */
         void activate(PeerReadChannel channel);
 
-        /** Has the data thread go on with a channel that was {@link #isConnecting connecting}. */
+        /** Reactivates a channel that was {@link #isConnecting connecting}. */
         void resume(PeerReadChannel channel);
 
-        /** Forgets a channel, which is closed. */
+        /** Drops a channel, which is closed. */
         void closed(PeerReadChannel channel);
     }
 
@@ -104,7 +103,7 @@ public final class PeerReadChannel implements Connection.Owner {
         this.staged = new StagedReads(reads, regions, target.rail(), describePeer());
     }
 
-    /** What the control thread says, handed to the data thread. */
+    /** Events of the control thread, handed to the data thread. */
     private final class FromControl implements ConnectionListener {
         @Override
         public boolean isWanted() {
@@ -138,12 +137,12 @@ public final class PeerReadChannel implements Connection.Owner {
         }
     }
 
-    /** Returns what this connects to. */
+    /** Returns the target of the connection. */
     public ConnectionTarget target() {
         return target;
     }
 
-    /** Returns what is known of the peer's regions. */
+    /** Returns the known regions of the peer. */
     public PeerRegions regions() {
         return regions;
     }
@@ -169,7 +168,7 @@ public final class PeerReadChannel implements Connection.Owner {
         return working || !direct.isEmpty() || !staged.isIdle() || regions.isQuerying();
     }
 
-    /** Returns whether there is nothing to do until the control thread says how an attempt to connect has ended. */
+    /** Returns whether the channel waits for the outcome of a connection attempt. */
     boolean isConnecting() {
         return connecting && connection == null && !closed;
     }
@@ -178,13 +177,13 @@ public final class PeerReadChannel implements Connection.Owner {
         return closed;
     }
 
-    /** Takes note that the data thread does not look after this until there is something to do again. */
+    /** Records that the channel is inactive. */
     void deactivated(long now) {
         active = false;
         idleSince = now;
     }
 
-    /** Closes a connection through which nothing was read for so long; the next read opens another without a pause. */
+    /** Closes a connection that has been idle for that time; the next read opens another without a pause. */
     void closeIfIdle(long now, long idleNanos) {
         if (connection == null || active || now - idleSince < idleNanos) {
             return;
@@ -198,7 +197,7 @@ public final class PeerReadChannel implements Connection.Owner {
         return isReachable;
     }
 
-    /** Takes a read, which ends here or on another channel. */
+    /** Accepts a read, which ends here or on another channel. */
     public void add(PendingRead read) {
         if (closed) {
             reads.fail(read, closedFailure());
@@ -236,7 +235,7 @@ public final class PeerReadChannel implements Connection.Owner {
         }
     }
 
-    /** Connects if that is what the reads wait for, otherwise posts what fits; returns whether anything was done. */
+    /** Connects if reads wait for a connection, otherwise posts as many as fit; returns whether anything was done. */
     boolean advance(long now) {
         if (closed || (direct.isEmpty() && staged.isIdle())) {
             return false;
@@ -251,7 +250,7 @@ public final class PeerReadChannel implements Connection.Owner {
                 }
                 return worked;
             } catch (NativeException | IllegalStateException e) {
-                // What was not posted counts as outstanding too, and starts again with the rest.
+                // Unposted requests count as outstanding, too, and are retried with the rest.
                 broken(current, new ReadFailedException(Reason.TRANSPORT_ERROR, String.valueOf(e.getMessage()), e));
                 return true;
             }
@@ -344,7 +343,7 @@ public final class PeerReadChannel implements Connection.Owner {
         }
     }
 
-    /** Ends the connection after an error on it; what was outstanding starts again, or fails. */
+    /** Ends the connection after an error; outstanding reads are retried or fail. */
     @Override
     public void broken(Connection on, ReadFailedException failure) {
         if (on != connection) {
@@ -360,7 +359,7 @@ public final class PeerReadChannel implements Connection.Owner {
         drop(failure, true);
     }
 
-    /** Fails reads whose deadline has passed; those that are outstanding take the connection with them. */
+    /** Fails reads whose deadline has passed; if they are outstanding, the connection ends. */
     void expire(long now) {
         Connection current = connection;
         boolean late = regions.isLate(now);
@@ -397,9 +396,9 @@ public final class PeerReadChannel implements Connection.Owner {
     }
 
     /**
-     * Destroys the queue pair, after which nothing writes into targets any more, then deals with what was on it.
+     * Destroys the queue pair, after which no target is written, then retries or fails its reads.
      *
-     * @param retry whether reads may start again
+     * @param retry whether reads may be retried
      */
     private void drop(ReadFailedException failure, boolean retry) {
         Connection dropped = connection;
@@ -500,7 +499,7 @@ public final class PeerReadChannel implements Connection.Owner {
             return afterTimeout;
         }
 
-        /** Has the next pause be the shortest again, after something went well. */
+        /** Resets the next pause to the shortest, after a success. */
         void reset() {
             failures = 0;
             timeouts = 0;

@@ -7,7 +7,7 @@ import io.rdmashuffle.memory.Region;
 import java.util.List;
 
 /**
- * What a channel knows of its peer's regions, and whether a query for more is under way.
+ * Cache of a peer's regions, with the state of the current query.
  *
  * <p><b>Threading:</b> the data thread; {@link #known()} and {@link #forget()} are for any thread.
  */
@@ -16,30 +16,30 @@ public final class PeerRegions {
     private boolean querying;
     /** When the read that wanted the last query ends. */
     private long queryDeadline;
-    /** How many region ids the peer said that it has used. */
+    /** Region ids that the peer has used, by its own account. */
     private int existing;
 
-    /** What stands between a read and its posting. */
+    /** Result of a lookup of a read's regions. */
     enum Lookup {
-        /** The read has what it needs. */
+        /** All regions of the read are known. */
         READY,
         /** The peer must be queried, or has been and has not responded. */
         UNKNOWN,
-        /** The read reaches outside of what the peer has, or into what it has no more. */
+        /** The read is outside the peer's regions, or in a released one. */
         IMPOSSIBLE
     }
 
-    /** Returns how many regions are known by rkey. */
+    /** Returns the number of regions with a known rkey. */
     public int known() {
         return table.present();
     }
 
-    /** Drops what is known; the next read queries again. */
+    /** Drops the known regions; the next read queries again. */
     public void forget() {
         table = RegionTable.EMPTY;
     }
 
-    /** Replaces what is known; for tests. */
+    /** Replaces the known regions; for tests. */
     public void replace(RegionTable other) {
         table = other;
     }
@@ -55,7 +55,7 @@ public final class PeerRegions {
         return querying;
     }
 
-    /** Says until when queries from now on are worth an answer: the deadline of the read that needs it. */
+    /** Sets the deadline of queries from now on: that of the read that needs the answer. */
     void expectUntil(long deadlineNanos) {
         queryDeadline = deadlineNanos;
     }
@@ -93,7 +93,7 @@ public final class PeerRegions {
                 .anyMatch(source -> known.knows(source.regionId()) && known.isAbsent(source.regionId()));
     }
 
-    /** Says why a read is impossible. */
+    /** Returns the reason why a read is impossible. */
     String reasonAgainst(PendingRead read) {
         RegionTable known = table;
         for (RemoteSlice source : read.request().sources()) {
@@ -135,9 +135,9 @@ public final class PeerRegions {
     }
 
     /**
-     * Takes a response; returns whether there are more regions to query.
+     * Processes a response; returns whether there are more regions to query.
      *
-     * @throws IllegalArgumentException if it does not continue what is known, of which nothing is left then
+     * @throws IllegalArgumentException if it does not continue the known regions, which are dropped then
      */
     boolean takeResponse(long response, int lengthBytes) {
         querying = false;

@@ -10,11 +10,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request on its way through the fabric: what of it has been posted, and what has arrived. Used again and again, so
- * that a read makes no garbage.
+ * State of a request in the fabric: posted and arrived pieces. Reused, so that a read creates no garbage.
  *
- * <p><b>Threading:</b> handed from the thread that asks to one data thread, and perhaps from that to another; one
- * thread at a time.
+ * <p><b>Threading:</b> handed from the requesting thread to one data thread, and possibly to another; one thread at a
+ * time.
  *
  * <p><b>Ownership:</b> of the {@link PendingReads} it came from; holds the request's target lease until the end.
  */
@@ -22,7 +21,7 @@ public final class PendingRead {
     /** A request that failed on two connections is given up: the caller has another path. */
     private static final int MAX_ATTEMPTS = 2;
 
-    /** The second query is for the case that what is known was dropped while the first was under way. */
+    /** The second query is needed if the known regions were dropped during the first one. */
     private static final int MAX_QUERIES = 2;
 
     private @Nullable ReadRequest request;
@@ -59,7 +58,7 @@ public final class PendingRead {
         rewind();
     }
 
-    /** Forgets what was posted; nothing of it may be outstanding. */
+    /** Resets posted pieces, none of which may be outstanding. */
     private void rewind() {
         slice = 0;
         sliceOffset = 0;
@@ -70,7 +69,7 @@ public final class PendingRead {
         doom = null;
     }
 
-    /** Lets go of everything, for the next use. */
+    /** Clears all references for reuse. */
     void clear() {
         request = null;
         channels = null;
@@ -94,7 +93,7 @@ public final class PendingRead {
         return value;
     }
 
-    /** Returns when this was handed over. */
+    /** Returns the submission time. */
     long startedNanos() {
         return startedNanos;
     }
@@ -109,7 +108,7 @@ public final class PendingRead {
     }
 
     /**
-     * Goes back to the beginning after a failed attempt, of which nothing may be outstanding. Returns false if that was
+     * Resets to the beginning after a failed attempt, of which nothing may be outstanding. Returns false if that was
      * the last attempt, or the deadline has passed.
      */
     boolean rewindForRetry(long now) {
@@ -147,17 +146,17 @@ public final class PendingRead {
         return request().sources().get(slice);
     }
 
-    /** Returns where in the peer's region the next piece begins. */
+    /** Returns the offset of the next piece in the peer's region. */
     long sourceOffset() {
         return source().offset() + sliceOffset;
     }
 
-    /** Returns where in the target the next piece goes. */
+    /** Returns the offset of the next piece in the target. */
     long targetOffset() {
         return targetOffset;
     }
 
-    /** Returns how long the next piece is, at most {@code longest} bytes. */
+    /** Returns the length of the next piece, at most {@code longest} bytes. */
     int pieceBytes(int longest) {
         return (int) Math.min(longest, source().lengthBytes() - sliceOffset);
     }
@@ -167,7 +166,7 @@ public final class PendingRead {
         targetOffset += bytes;
         sliceOffset += bytes;
         outstanding++;
-        // What is staged of neighbouring slices comes as one piece.
+        // Staged bytes of adjacent slices arrive as one piece.
         while (!isFullyPosted() && sliceOffset >= source().lengthBytes()) {
             sliceOffset -= source().lengthBytes();
             slice++;
@@ -190,7 +189,7 @@ public final class PendingRead {
         return Region.isOnDisk(source().regionId());
     }
 
-    /** Returns how long the next piece is, at most {@code longest} bytes, that lies in slices of the disk tier only. */
+    /** Returns the length of the next piece that is in the disk tier only, at most {@code longest} bytes. */
     int stagedPieceBytes(int longest) {
         List<RemoteSlice> sources = request().sources();
         long bytes = -sliceOffset;
@@ -203,7 +202,7 @@ public final class PendingRead {
         return (int) Math.min(longest, bytes);
     }
 
-    /** Adds what is left of this read in the disk tier to a staging question, in order, as much as fits. */
+    /** Adds the rest of this read in the disk tier to a staging question, in order, as far as it fits. */
     void describeStaging(StagingQuestion question) {
         List<RemoteSlice> sources = request().sources();
         long from = sliceOffset;
@@ -216,20 +215,20 @@ public final class PendingRead {
         }
     }
 
-    /** Has this read fail as soon as nothing of it is outstanding; nothing more of it is posted. */
+    /** Fails this read as soon as nothing of it is outstanding; nothing more of it is posted. */
     void doom(ReadFailedException failure) {
         doom = failure;
         slice = request().sources().size();
         sliceOffset = 0;
     }
 
-    /** Returns why this read must fail although all its pieces have arrived; null if it need not. */
+    /** Returns the reason why this read must fail although all its pieces have arrived; null if there is none. */
     @Nullable
     ReadFailedException doom() {
         return doom;
     }
 
-    /** Forgets what is outstanding, on a queue pair that is gone; returns whether anything was. */
+    /** Drops outstanding pieces of a destroyed queue pair; returns whether there were any. */
     boolean dropOutstanding() {
         boolean any = outstanding > 0;
         outstanding = 0;

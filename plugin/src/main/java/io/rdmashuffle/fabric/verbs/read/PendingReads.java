@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads in flight, and the objects that stand for them, which are used again.
+ * Reads in flight, with a pool of their state objects.
  *
  * <p><b>Threading:</b> thread-safe.
  */

@@ -4,7 +4,7 @@ package io.rdmashuffle.fabric.verbs.read;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads in order, chained through themselves: no garbage, and no bound of its own, since what is in flight is bounded.
+ * Intrusive FIFO list of reads: no garbage, and no bound of its own, since reads in flight are bounded.
  *
  * <p><b>Threading:</b> one thread.
  */
@@ -37,7 +37,7 @@ final class ReadFifo {
         size++;
     }
 
-    /** Takes the first, or returns null. */
+    /** Removes the first, or returns null. */
     @Nullable
     PendingRead poll() {
         PendingRead read = first;
@@ -52,7 +52,7 @@ final class ReadFifo {
         return read;
     }
 
-    /** Takes the first, of which the caller knows that it is there. */
+    /** Removes the first, of which the caller knows that it is there. */
     PendingRead take() {
         PendingRead read = poll();
         if (read == null) {

@@ -12,8 +12,8 @@ import io.rdmashuffle.verbs.SendRequests;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Posts the READs and control messages of a data thread's channels: chains of requests with one doorbell, and a count
- * of what the completion queue must have room for.
+ * Poster of READs and control messages of a data thread's channels: request chains with one doorbell, and a count of
+ * the required completion queue entries.
  *
  * <p><b>Threading:</b> the data thread.
  *
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 final class RequestPoster implements AutoCloseable {
     private static final int CHAIN_REQUESTS = 32;
 
-    /** After so many requests or bytes one asks for a completion, so that memory comes back before the chain ends. */
+    /** Number of requests or bytes after which one is signaled, so that memory is released before the chain ends. */
     private static final int SIGNAL_EVERY_REQUESTS = 8;
 
     private static final int SIGNAL_EVERY_BYTES = 256 << 10;
@@ -39,9 +39,9 @@ final class RequestPoster implements AutoCloseable {
     /**
      * Posts nothing yet.
      *
-     * @param completionEntries of the queue that takes the completions of all connections: READs leave half of it to
-     *     control messages and their answers
-     * @param tally counts what is posted
+     * @param completionEntries entries of the completion queue of all connections: READs leave half of them to control
+     *     messages and their answers
+     * @param tally counts posted requests
      */
     RequestPoster(int completionEntries, WorkTally tally) {
         this.completionEntries = completionEntries;
@@ -129,7 +129,7 @@ final class RequestPoster implements AutoCloseable {
 
     private void postReceive(Connection on) {
         int buffer = on.takeReceive();
-        // Also if the queue pair refuses it: the end of the connection takes it back.
+        // Also if the queue pair refuses it: the end of the connection releases it.
         outstanding++;
         receive.clear();
         receive.add(on.receiveId(buffer), on.receiveAddress(buffer), Connection.RECEIVE_BYTES, on.slotKey());
@@ -169,7 +169,7 @@ final class RequestPoster implements AutoCloseable {
         return on.retire();
     }
 
-    /** Takes a receive buffer back, whose message has been read. */
+    /** Releases a receive buffer, whose message has been read. */
     void releaseReceive(Connection on, int buffer) {
         on.releaseReceive(buffer);
         outstanding--;

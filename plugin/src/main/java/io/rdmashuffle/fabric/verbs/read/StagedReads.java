@@ -25,9 +25,9 @@ import org.slf4j.LoggerFactory;
  *   +-- the first read is unreadable: it fails +
  * </pre>
  *
- * <p>One question is under way at a time, about the first bytes that the reads need, in order; what it brought is read
- * while the next one is. The owner may stage fewer bytes than it was asked for; the rest is asked for again. READs of
- * staged bytes that do not complete in time take the connection with them: the owner may have used the memory anew.
+ * <p>One request is in flight at a time, for the first bytes that the reads need, in order; its bytes are read during
+ * the next one. The owner may stage fewer bytes than requested; the rest is requested again. If READs of staged bytes
+ * do not complete in time the connection ends, because the owner may have reused the memory.
  *
  * <p><b>Threading:</b> the data thread.
  *
@@ -46,7 +46,7 @@ final class StagedReads extends WaitingReads {
     private @Nullable StagedBytes staged;
     private boolean asking;
     private int question;
-    /** How many of the first reads the question is about; they stay until it is answered and posted. */
+    /** Number of first reads that the question is about; they stay until it is answered and posted. */
     private int askedReads;
 
     private int askedBytes;
@@ -57,9 +57,9 @@ final class StagedReads extends WaitingReads {
     private long pauseEnd;
 
     /**
-     * Begins without a read.
+     * Starts without a read.
      *
-     * @param peer whom the connection is to, for messages
+     * @param peer peer of the connection, for messages
      */
     StagedReads(PendingReads reads, PeerRegions regions, Rail rail, String peer) {
         super(reads, regions, rail, peer);
@@ -76,7 +76,7 @@ final class StagedReads extends WaitingReads {
     }
 
     /**
-     * Posts READs of what is staged, releases and questions.
+     * Posts READs of staged bytes, releases and requests.
      *
      * @return whether anything was done
      * @throws io.rdmashuffle.ffi.NativeException or {@link IllegalStateException} if the queue pair refuses
@@ -132,7 +132,7 @@ final class StagedReads extends WaitingReads {
         return true;
     }
 
-    /** Tells the peer that it may have its memory back. */
+    /** Releases the peer's memory. */
     private boolean releaseRead(Connection on, RequestPoster poster) {
         boolean any = false;
         StagedBytes oldest = posted.peek();
@@ -169,7 +169,7 @@ final class StagedReads extends WaitingReads {
                 return settle(on, poster, read, found);
             }
             if (first && !read.isOnDisk()) {
-                // What it needs of memory is posted first, so that the first range is always the first read's.
+                // Its slices in memory are posted first, so that the first range always belongs to the first read.
                 return !known;
             }
             if (found != Lookup.READY || read.isExpired(now)) {
@@ -207,7 +207,7 @@ final class StagedReads extends WaitingReads {
     }
 
     /**
-     * Takes an answer.
+     * Handles an answer.
      *
      * @throws IllegalArgumentException if it is damaged
      */
@@ -289,10 +289,10 @@ final class StagedReads extends WaitingReads {
     private ReadFailedException noRoom() {
         return new ReadFailedException(
                 Reason.NO_ROOM,
-                peer + " has no memory to stage what lies on its disk" + " (spark.shuffle.rdma.pool.maxSize there)");
+                peer + " has no memory to stage blocks on its disk" + " (spark.shuffle.rdma.pool.maxSize there)");
     }
 
-    /** Forgets what was asked and staged, with the connection; moves reads that were on it to {@code outstanding}. */
+    /** Drops requested and staged bytes with the connection; moves its reads to {@code outstanding}. */
     void reset(ReadFifo outstanding) {
         if (asking || isReading()) {
             LOG.debug("{}: the connection ended while bytes of its disk tier were asked for", peer);
@@ -307,13 +307,13 @@ final class StagedReads extends WaitingReads {
         }
     }
 
-    /** Begins with a new connection. */
+    /** Starts with a new connection. */
     void connected(Connection on) {
         askedSequence = on.nextSequence();
     }
 
     /**
-     * What a peer has staged for this process: bytes at an address, to be read in order and in time.
+     * Bytes that a peer has staged for this process: bytes at an address, to be read in order and in time.
      *
      * <p><b>Threading:</b> the data thread.
      *
@@ -324,9 +324,9 @@ final class StagedReads extends WaitingReads {
         private final int id;
         private final int key;
         private final long deadline;
-        /** Where the next bytes lie. */
+        /** Address of the next bytes. */
         private long address;
-        /** How many bytes have not been posted. */
+        /** Bytes not posted yet. */
         private int left;
         /** All READs, once they are posted, have sequence numbers below this one. */
         private int endSequence;

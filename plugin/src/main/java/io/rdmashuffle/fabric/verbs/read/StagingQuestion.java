@@ -14,7 +14,7 @@ final class StagingQuestion {
     private int bytes;
 
     /**
-     * Begins without a range.
+     * Starts without a range.
      *
      * @param target registered memory for the longest question
      */

@@ -6,7 +6,7 @@ import io.rdmashuffle.fabric.ReadFailedException.Reason;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 
 /**
- * Reads of one channel that wait to be posted, in the order in which they came.
+ * Queue of unposted reads of one channel.
  *
  * <p><b>Threading:</b> the data thread.
  *
@@ -41,7 +41,7 @@ abstract class WaitingReads {
         return waiting.size();
     }
 
-    /** Takes the first read out. */
+    /** Removes the first read. */
     PendingRead take() {
         return waiting.take();
     }

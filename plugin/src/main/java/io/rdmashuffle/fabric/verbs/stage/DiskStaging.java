@@ -24,15 +24,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads ranges of this process's disk tier into leases of its pool, for peers that read those.
+ * Staging of ranges of this process's disk tier in leases of its pool, for READs of peers.
  *
- * <p>Ranges are what a peer says: each is checked against the tier, and nothing is read outside of what is leased
- * there. Memory that staging takes is bounded, in all and for each question; where there is less than was asked for,
- * the first bytes are staged, and where there is none, the peer asks again.
+ * <p>Ranges are untrusted: only leased ranges of the tier are read. Staging memory is bounded in total and per request;
+ * with less memory than requested the first bytes are staged, and with none the peer retries.
  *
- * <p><b>Threading:</b> {@link #run} is the staging thread's, the only one that reads the disk; the rest is for any.
+ * <p><b>Threading:</b> {@link #run} is called by the staging thread, the only one that reads the disk; the rest by any.
  *
- * <p><b>Ownership:</b> leases are the listener's, who gives them back here.
+ * <p><b>Ownership:</b> leases belong to the listener, which releases them here.
  */
 public final class DiskStaging implements StagingService, Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(DiskStaging.class);
@@ -57,10 +56,10 @@ public final class DiskStaging implements StagingService, Runnable {
     private record Job(List<RemoteSlice> ranges, Listener listener) {}
 
     /**
-     * Stages nothing until it knows a pool.
+     * Creates a service that is idle until it has a pool.
      *
-     * @param maxBytes bound on what is staged at once, for all peers together
-     * @param readWithin how long peers may read it
+     * @param maxBytes limit of staged bytes for all peers together
+     * @param readWithin time in which peers may read staged bytes
      */
     public DiskStaging(long maxBytes, Duration readWithin) {
         this.maxBytes = maxBytes;
@@ -127,7 +126,7 @@ public final class DiskStaging implements StagingService, Runnable {
             LOG.debug("Staging thread interrupted; the peer asks again", e);
             outcome = Outcome.refusal(Status.NO_ROOM);
         } catch (RuntimeException | Error e) {
-            LOG.error("Could not stage what a peer asked for", e);
+            LOG.error("Could not stage blocks for a peer", e);
         } finally {
             job.listener().staged(outcome);
         }
@@ -169,7 +168,7 @@ public final class DiskStaging implements StagingService, Runnable {
         return files;
     }
 
-    /** Leases what is wanted, or less; null when there is no room. */
+    /** Leases the requested bytes, or fewer; null if there is no room. */
     private @Nullable Lease reserve(TieredPool from, long wanted) throws InterruptedException {
         if (!limit.tryAcquire(wanted)) {
             return null;

@@ -31,7 +31,7 @@ import scala.collection.immutable.Seq;
  * <p><b>Threading:</b> thread-safe.
  */
 final class ResolverUntil40 extends IndexShuffleBlockResolver {
-    /** What Spark's own class answers; its result is another class with Scala 2.12 than with 2.13. */
+    /** Spark's own method; the class that it returns differs between Scala 2.12 and 2.13. */
     private static final Optional<MethodHandle> STORED_SHUFFLES_OF_SPARK = ofSpark("getStoredShuffles")
             .map(found -> found.asType(MethodType.methodType(scala.collection.Seq.class, ResolverUntil40.class)));
 
@@ -83,7 +83,7 @@ final class ResolverUntil40 extends IndexShuffleBlockResolver {
         return blocks.getIndexFile(shuffleId, mapId, directories);
     }
 
-    /** Returns what calls a method of Spark's class past the override here. */
+    /** Returns a handle that calls a method of Spark's class, bypassing the override here. */
     private static Optional<MethodHandle> ofSpark(String name, Class<?>... parameters) {
         try {
             return Optional.of(MethodHandles.lookup()
@@ -114,7 +114,7 @@ final class ResolverUntil40 extends IndexShuffleBlockResolver {
         }
     }
 
-    /** What Spark's resolver answers by itself. */
+    /** Spark's resolver of files. */
     private final class Files implements SparkBlocks {
         @Override
         public IndexShuffleBlockResolver resolver() {

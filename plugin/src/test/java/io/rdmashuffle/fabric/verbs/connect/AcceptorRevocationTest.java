@@ -69,7 +69,7 @@ class AcceptorRevocationTest {
     }
 
     @Test
-    void processThatLeftReadsThroughNoQueuePairAndIsRefusedUntilItComesAgain() {
+    void revokedProcessIsRefusedUntilItReturns() {
         long first = ask(handshake(0).encoded());
         long second = ask(handshake(1).encoded());
         long other = ask(from(33, 0).encoded());
@@ -88,7 +88,7 @@ class AcceptorRevocationTest {
     }
 
     @Test
-    void queuePairOfAProcessThatLeftIsInErrorIfItCannotBeDestroyed() {
+    void undestroyableQueuePairIsMovedToError() {
         ask(handshake(0).encoded());
         ask(handshake(1).encoded());
         rig.rdma.fail("ibv_destroy_qp", Errno.EIO);

@@ -131,7 +131,7 @@ class AcceptorTest {
     }
 
     @Test
-    void refusesWhatIsNoHandshakeIsMeantForAnotherProvesNothingOrIsPlayedBack() {
+    void refusesInvalidHandshakes() {
         assertRefused(new byte[0], Handshake.Refusal.NOT_A_HANDSHAKE);
         assertRefused(
                 Handshake.request(1, ConnectRig.FABRIC_ID + 1, 0, ConnectRig.SECRET, ConnectRig.ENDS)
@@ -152,9 +152,9 @@ class AcceptorTest {
         assertRefused(handshake(1).encoded(), Handshake.Refusal.NOT_READY);
     }
 
-    /** So what was overheard is of no use from another one. */
+    /** A recorded request is useless from another address. */
     @Test
-    void whatARequestProvesIsForTheQueuePairThatItCameFrom() {
+    void proofIsBoundToTheQueuePair() {
         byte[] request = Handshake.request(1, ConnectRig.FABRIC_ID, 0, ConnectRig.SECRET, ConnectRig.ends(7))
                 .encoded();
         assertThat(rig.rdma.acceptOf(rig.ask(acceptor, request, 8))).isNull();
@@ -268,7 +268,7 @@ class AcceptorTest {
     }
 
     @Test
-    void queryThatComesBeforeTheLastResponseLeftIsAnsweredAfterIt() {
+    void earlyQueryIsAnsweredAfterTheLastResponse() {
         ask(handshake(0).encoded());
         int pair = onlyPair();
         rig.rdma.queues().deliver(pair, query(0));
@@ -334,7 +334,7 @@ class AcceptorTest {
         rig.staging.end(new Outcome(Status.OK, TestPools.reserve(pool, Purpose.STAGING, 77), 77));
     }
 
-    /** Completes the response that is under way and returns what it says. */
+    /** Completes the response in flight and returns it. */
     private Answer takeAnswer(int pair) {
         FakeQueues.Send send = rig.rdma.queues().posted(pair).get(0);
         Answer answer = StagingMessages.readAnswer(send.local(), send.length());
@@ -344,7 +344,7 @@ class AcceptorTest {
     }
 
     @Test
-    void stagingQuestionsAreAnsweredOneAfterAnotherWithAddressAndKey() throws Exception {
+    void stagingRequestsAreAnsweredInOrder() throws Exception {
         try (Pool pool = TestPools.create(directory, 1 << 20, 1 << 20, rig.rail::register)) {
             ask(handshake(0).encoded());
             int pair = onlyPair();
@@ -386,7 +386,7 @@ class AcceptorTest {
 
     @ParameterizedTest
     @EnumSource(names = {"EINVAL", "ENOMEM"})
-    void peerIsAnsweredAfterAResponseThatTheDeviceDidNotTake(Errno refusal) {
+    void refusedResponseIsRetried(Errno refusal) {
         ask(handshake(0).encoded());
         int pair = onlyPair();
         rig.rdma.queues().deliver(pair, question(1));

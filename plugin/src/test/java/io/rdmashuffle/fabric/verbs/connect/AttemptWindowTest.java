@@ -55,8 +55,8 @@ class AttemptWindowTest {
     }
 
     /**
-     * Executors that share something which takes one attempt at a time, as all of them on one machine do: none runs out
-     * of time, and it is kept busy.
+     * Executors that share a resource with one attempt at a time, as on one machine: none times out, and the resource
+     * is busy.
      */
     @ParameterizedTest
     @CsvSource({"2, 100", "50, 100", "200, 200"})

@@ -22,9 +22,9 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * What the control side's classes work with, on a fake device and a clock that stands still.
+ * Test environment of the control side, with a fake device and a manual clock.
  *
- * <p><b>Threading:</b> one thread. <b>Ownership:</b> the test closes it, after what it tests.
+ * <p><b>Threading:</b> one thread. <b>Ownership:</b> the test closes it last.
  */
 final class ConnectRig implements AutoCloseable {
     static final long FABRIC_ID = 11;
@@ -45,7 +45,7 @@ final class ConnectRig implements AutoCloseable {
     final Listener listener = new Listener();
     final ManualStaging staging = new ManualStaging();
 
-    /** Notes what it is told. */
+    /** Records events. */
     static final class Listener implements ConnectionListener {
         final List<EstablishedPair> connected = new ArrayList<>();
         final List<ReadFailedException> failed = new ArrayList<>();
@@ -119,7 +119,7 @@ final class ConnectRig implements AutoCloseable {
         return ask(acceptor, privateData, 0);
     }
 
-    /** Likewise, from a queue pair that has a number. */
+    /** Requests a connection from a queue pair with a number. */
     long ask(Acceptor acceptor, byte[] privateData, int pairNumber) {
         long id = rdma.requestedId();
         long event = rdma.event(id, CmEvent.Type.CONNECT_REQUEST, 0, privateData);

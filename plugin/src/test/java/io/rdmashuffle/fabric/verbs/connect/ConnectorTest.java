@@ -194,7 +194,7 @@ class ConnectorTest {
     }
 
     @Test
-    void attemptFailsWhenItsTimeIsUpAndTheResponseComesTooLate() {
+    void lateResponseIsIgnoredAfterTheTimeout() {
         long id = startAndAsk();
         rig.pass(ConnectRig.TIMEOUT.minusNanos(1));
         connector.serve();
@@ -313,7 +313,7 @@ class ConnectorTest {
     }
 
     @Test
-    void theWindowGrowsWithQuickAnswersAndShrinksWithTimeOuts() {
+    void windowGrowsWithAnswersAndShrinksWithTimeouts() {
         open(1);
         long id = startAndAsk();
         start(4);

@@ -193,13 +193,13 @@ class ControlThreadTest {
         rig.rdma.asyncEvent(VerbsConstants.IBV_EVENT_SRQ_ERR);
         rig.rdma.event(rig.rdma.lastId(), CmEvent.Type.DEVICE_REMOVAL);
         step();
-        // Identifiers are told before the device's own events.
+        // Events of identifiers come before the device's own events.
         assertThat(deviceEvents).hasSize(5).startsWith("the device is being removed", "pair failed");
     }
 
     /** The disk answers when the rail is closed already. */
     @Test
-    void whatComesAfterTheEndIsRunByItsBringer() {
+    void stepsAfterTheEndRunInTheirCaller() {
         long id = askPeer();
         respond(id);
         step();

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Damaged private data of a connection: what is not what was written proves nothing. */
+/** Tests of damaged private data of a connection: altered bytes prove nothing. */
 @Tag("unit")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class HandshakeFuzzTest {
@@ -30,7 +30,7 @@ class HandshakeFuzzTest {
                 queuePair);
     }
 
-    /** So what was overheard is of no use to another host, against another one, or on another queue pair. */
+    /** Recorded messages are useless from another host, to another host, or on another queue pair. */
     @Test
     void aProofIsForOneConnection() {
         Handshake request = Handshake.request(11, 22, 3, SECRET, ENDS);

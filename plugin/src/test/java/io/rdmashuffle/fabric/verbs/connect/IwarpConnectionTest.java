@@ -87,7 +87,7 @@ class IwarpConnectionTest {
     /** As siw does: it connects while rdma_connect runs. */
     @ParameterizedTest
     @EnumSource(names = {"ECONNREFUSED", "EHOSTUNREACH"})
-    void whereNoPeerListensThePeerIsGone(Errno refusal) {
+    void refusedConnectionMeansThatThePeerIsGone(Errno refusal) {
         try (Connector connector = connector()) {
             rig.rdma.fail("rdma_connect", refusal);
             connector.start(rig.target(), rig.listener);
@@ -101,7 +101,7 @@ class IwarpConnectionTest {
     }
 
     @Test
-    void aConnectionThatRanOutOfTimeInTheKernelIsNoFaultOfThePath() {
+    void kernelTimeoutDoesNotBlameThePath() {
         try (Connector connector = connector()) {
             rig.rdma.fail("rdma_connect", Errno.ETIMEDOUT);
             connector.start(rig.target(), rig.listener);
@@ -115,7 +115,7 @@ class IwarpConnectionTest {
     }
 
     @Test
-    void serverAcceptsAndLeavesTheQueuePairToTheConnectionManager() {
+    void connectionManagerOwnsTheServersQueuePair() {
         try (Acceptor acceptor = rig.acceptor(ConnectRig.SECRET)) {
             Handshake request = Handshake.request(
                     ConnectRig.PEER_FABRIC_ID, ConnectRig.FABRIC_ID, 0, ConnectRig.SECRET, ConnectRig.ends(0));

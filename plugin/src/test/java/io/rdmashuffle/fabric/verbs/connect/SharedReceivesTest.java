@@ -140,7 +140,7 @@ class SharedReceivesTest {
     }
 
     @Test
-    void surviveAMessageThatCannotBeHandledAndSoDoThoseAfterIt() {
+    void surviveAMessageThatCannotBeHandled() {
         rig.staging.broken(true);
         for (int i = 0; i < 5; i++) {
             rig.rdma.queues().deliver(pair, longestQuestion());

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One peer's requests to stage, on a clock that stands still: every lease comes back once, whatever the peer does. */
+/** Tests of one peer's staging requests with a manual clock: every lease is released once, whatever the peer does. */
 @Tag("unit")
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
@@ -80,7 +80,7 @@ class StagedRequestsTest {
     }
 
     @Test
-    void isAnsweredWhenTheBytesAreThereAndKeptUntilTheRelease() throws Exception {
+    void staysStagedUntilTheRelease() throws Exception {
         ask(7);
         assertThat(staging.oldest()).containsExactly(RANGE);
         assertThat(answers).isEmpty();
@@ -94,7 +94,7 @@ class StagedRequestsTest {
     }
 
     @Test
-    void readerThatNeverReleasesLosesTheBytesAfterItsOwnTimeIsOver() throws Exception {
+    void unreleasedBytesAreReclaimedAfterTheTimeout() throws Exception {
         ask(1);
         stageOldest();
         pass(ManualStaging.READ_WITHIN.multipliedBy(2).minusNanos(1));

@@ -36,7 +36,7 @@ public record DeviceNotes(
                 new CopyOnWriteArrayList<>());
     }
 
-    /** Takes in what a queue pair is to be. */
+    /** Records the attributes of a new queue pair. */
     void modified(long attributes) {
         int state = RawMemory.getInt(attributes + ibv_qp_attr.qp_state);
         if (state == VerbsConstants.IBV_QPS_INIT) {

@@ -16,7 +16,7 @@ final class Failures {
     /** How many more calls succeed of a function that fails then. */
     private final Map<String, Integer> spared = new HashMap<>();
 
-    /** Has a function fail after so many calls. */
+    /** Makes a function fail after {@code calls} calls. */
     void add(String function, Errno errno, int calls) {
         errors.put(function, errno);
         spared.put(function, calls);

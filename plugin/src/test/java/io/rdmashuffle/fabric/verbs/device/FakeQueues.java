@@ -21,12 +21,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queues of a device that does nothing by itself: it keeps what is posted, and the test says what completes and
- * how.
+ * Queues of a passive device: it keeps posted requests, and the test completes them.
  *
  * <p>As a device does it, requests of a queue pair succeed in order, a READ writes into its target when it succeeds,
- * success is told where it was asked for and failure always, and after the queue pair is destroyed nothing of it is
- * written any more.
+ * signaled success and every failure are reported, and after the queue pair is destroyed no target is written.
  *
  * <p><b>Threading:</b> thread-safe, under one lock.
  */
@@ -147,12 +145,12 @@ public final class FakeQueues implements ContextOps {
         return numbered(number).state;
     }
 
-    /** Returns what is posted on a queue pair, oldest first. */
+    /** Returns the posted requests of a queue pair, oldest first. */
     public synchronized List<Send> posted(int number) {
         return List.copyOf(numbered(number).sends);
     }
 
-    /** Returns what is posted on all queue pairs. */
+    /** Returns the posted requests of all queue pairs. */
     public synchronized List<Send> posted() {
         return pairs.values().stream().flatMap(pair -> pair.sends.stream()).toList();
     }
@@ -187,7 +185,7 @@ public final class FakeQueues implements ContextOps {
         return pair.shared == 0 ? pair.receives : sharedReceives.getOrDefault(pair.shared, new ArrayDeque<>());
     }
 
-    /** Has posting fail after so many requests of a chain were taken, until it is called with 0. */
+    /** Makes posts fail after {@code taken} accepted requests of a chain, until it is called with 0. */
     public synchronized void failPost(int errno, int taken) {
         postError = errno;
         takenBeforeError = taken;
@@ -207,7 +205,7 @@ public final class FakeQueues implements ContextOps {
         }
     }
 
-    /** Fails a request, which stays posted: the device tells of each as it comes to it. */
+    /** Fails a request, which stays posted: the device reports each one when it reaches it. */
     public synchronized void fail(int number, long id, int status) {
         complete(numbered(number), new Completion(id, status, 0, 0, number));
     }

@@ -41,11 +41,9 @@ import jnr.ffi.Runtime;
 import org.jspecify.annotations.Nullable;
 
 /**
- * libibverbs and librdmacm without a device: every object is a block of memory, and nothing happens but what the test
- * says.
+ * Fake of libibverbs and librdmacm: every object is a block of memory, and the test triggers all events.
  *
- * <p>The connection manager notes what it is asked for; the test hands it events. What is posted is with a {@link
- * FakeQueues}.
+ * <p>The connection manager records requests; the test supplies its events. {@link FakeQueues} has posted requests.
  *
  * <p><b>Threading:</b> thread-safe, under one lock. <b>Ownership:</b> the test closes it.
  */
@@ -93,7 +91,7 @@ public final class FakeRdma implements AutoCloseable {
         return library;
     }
 
-    /** Returns what is posted. */
+    /** Returns the queues. */
     public FakeQueues queues() {
         return queues;
     }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Which port is used, and what is said where none can be. */
+/** Tests of the choice of a port, and of the reasons if there is none. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -75,7 +75,7 @@ class PortFinderTest {
     }
 
     @Test
-    void aPortThatIsAskedForAndNotThereIsNamedBesideThoseThatAre() throws Exception {
+    void missingPortIsNamedWithThePresentOnes() throws Exception {
         PortFinder finder = finder();
         PortSelector other = new PortSelector("mlx5_7", PortSelector.ANY, PortSelector.ANY);
         assertThatThrownBy(() -> finder.choose(List.of(other)))
@@ -98,7 +98,7 @@ class PortFinderTest {
         assertNone("fake0: port 1 is not active");
     }
 
-    /** librdmacm binds to no address of it, and what is in the way is not the address. */
+    /** librdmacm binds to no address of it, for a reason other than the address. */
     @Test
     void aDeviceWithoutReliableConnectionsIsNamed() throws Exception {
         rdma.fail("rdma_bind_addr", Errno.ENODEV);
@@ -116,7 +116,7 @@ class PortFinderTest {
 
     /** ENODEV is what any address of an ordinary card gets; other answers are of interest. */
     @Test
-    void whyAnAddressWasRefusedIsKept() throws Exception {
+    void reasonOfARefusedAddressIsKept() throws Exception {
         rdma.fail("rdma_bind_addr", Errno.EPERM);
         PortFinder finder = finder();
         assertThatThrownBy(() -> finder.choose(List.of()))
@@ -125,7 +125,7 @@ class PortFinderTest {
     }
 
     @Test
-    void aMachineWithoutADeviceIsToldFromAContainerThatDoesNotSeeIt() throws Exception {
+    void absentDeviceDiffersFromAHiddenOne() throws Exception {
         rdma.fail("rdma_bind_addr", Errno.ENODEV);
         rdma.listed(false);
         kernelDevices = List.of();

@@ -74,7 +74,7 @@ class RailTest {
 
     /** As rdma-core before 28, which hands the flag to a kernel that may not know it. */
     @Test
-    void whereRelaxedOrderingIsNotKnownItIsDoneWithout() throws Exception {
+    void worksWithoutRelaxedOrdering() throws Exception {
         rdma.refuseRights(RELAXED);
         assertThat(rightsOfTwoRegions(RailSettings.DEFAULT)).containsOnly(USUAL);
     }
@@ -148,7 +148,7 @@ class RailTest {
 
     /** There a READ's data is written by the right that a peer's WRITE needs. */
     @Test
-    void whatReadsWriteToMayBeWrittenByPeersOnIwarpAlone() throws Exception {
+    void targetsAreRemotelyWritableOnlyOnIwarp() throws Exception {
         try (Rail rail = FakeRdma.rail(events, 0)) {
             assertThat(rail.rightsOfReadPeers()).isEmpty();
         }

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** What is told of the GID that packets carry. */
+/** Tests of the log of the GID of packets. */
 @Tag("unit")
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
@@ -46,7 +46,7 @@ class SourceGidTest {
         rdma.close();
     }
 
-    /** Returns what is logged when two connections are made. */
+    /** Returns the log of two connections. */
     private List<String> lines(Level level) {
         try (LoggedLines lines = LoggedLines.of(SourceGid.class, level);
                 Rail rail = FakeRdma.rail(events, 0)) {

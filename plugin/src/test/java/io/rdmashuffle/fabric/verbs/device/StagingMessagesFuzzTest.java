@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 
-/** Messages about staging, whole and damaged: what is accepted is within its bounds. */
+/** Tests of intact and damaged staging messages: accepted ones are within bounds. */
 @Tag("unit")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExtendWith(LeakCheck.class)
@@ -67,7 +67,7 @@ class StagingMessagesFuzzTest {
     }
 
     @Test
-    void messagesAreReadAsTheyWereWrittenAndNotMistakenForOneAnother() {
+    void messagesRoundTripAndStayDistinct() {
         int length = put(question(5, RANGES));
         assertThat(StagingMessages.readQuestion(slot.address(), length)).isEqualTo(new Question(5, RANGES));
         assertThat(StagingMessages.isAnswer(slot.address(), length)).isFalse();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which channels a data thread visits: those that have something to do, however many others are connected. */
+/** Tests that a data thread visits only active channels, however many are connected. */
 @Tag("unit")
 @Timeout(120)
 @ExtendWith(LeakCheck.class)
@@ -94,7 +94,7 @@ class ActiveChannelsTest {
 
     /** A fleet that starts waits for hundreds of connections at once. */
     @Test
-    void ofChannelsThatAreBeingConnectedOnlyTheDeadlinesAreWatched() throws Exception {
+    void connectingChannelsOnlyHaveDeadlines() throws Exception {
         PeerReadChannel unconnected =
                 rig.thread().createChannel("new", 7, InetSocketAddress.createUnresolved("new", 1));
         submit(unconnected, ReadRig.TIMEOUT_NANOS);

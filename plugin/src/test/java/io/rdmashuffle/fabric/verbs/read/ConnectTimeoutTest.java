@@ -77,7 +77,7 @@ class ConnectTimeoutTest {
     }
 
     @Test
-    void pauseDoublesUpTo32SecondsAndIsShortAgainAfterAnAnswer() throws Exception {
+    void pauseDoublesTo32SecondsAndResets() throws Exception {
         for (int seconds : new int[] {1, 2, 4, 8, 16, 32, 32}) {
             timeOut();
             rig.pass(Duration.ofSeconds(seconds).minusNanos(1));
@@ -102,7 +102,7 @@ class ConnectTimeoutTest {
     }
 
     @Test
-    void deadlineOfAReadThatWaitsForItsTurnIsNoFaultOfThePathEither() throws Exception {
+    void deadlineBeforeItsTurnDoesNotBlameThePath() throws Exception {
         rig.submit(rig.request(rig.slice(0, 100)), 0, Duration.ofSeconds(2).toNanos());
         rig.submit(rig.request(ReadRig.onDisk(0, 100)), 0, Duration.ofSeconds(2).toNanos());
         rig.settle();

@@ -59,7 +59,7 @@ class DataThreadTest {
     }
 
     @Test
-    void sleepingThreadWakesForReadsAndForWhatTheControlThreadSays() throws Exception {
+    void sleepingThreadWakesForReadsAndControlTasks() throws Exception {
         Thread thread = start();
         try {
             eventually().until(() -> rig.queues().armed() > 0);

@@ -18,7 +18,7 @@ import java.util.Deque;
 import java.util.List;
 
 /**
- * The control side as a test plays it: attempts to connect wait until the test says what comes of them.
+ * Fake control side: connection attempts wait until the test completes them.
  *
  * <p><b>Threading:</b> one thread.
  */
@@ -33,7 +33,7 @@ final class FakeControl implements ConnectionService {
 
     private record Attempt(ConnectionTarget target, ConnectionListener listener) {}
 
-    /** A connection and who must hear of its end. */
+    /** Connection with its listener. */
     record Established(EstablishedPair pair, ConnectionListener listener) {}
 
     FakeControl(EventChannel events, int depth, int maxReadBytes) {

@@ -57,7 +57,7 @@ class IdleConnectionTest {
     }
 
     @Test
-    void connectionIsClosedAndTheNextReadOpensAnotherWithoutAPause() throws Exception {
+    void idleConnectionReopensWithoutAPause() throws Exception {
         read();
         pass(ReadRig.IDLE_TIMEOUT.minusNanos(1));
         assertThat(rig.queues().pairNumbers()).hasSize(1);
@@ -100,7 +100,7 @@ class IdleConnectionTest {
     }
 
     @Test
-    void connectionThatComesWhenNothingWaitsForItIsClosedToo() throws Exception {
+    void unneededConnectionIsClosed() throws Exception {
         rig.submit(rig.request(rig.slice(0, 100)), 0, Duration.ofSeconds(1).toNanos());
         rig.settle();
         pass(Duration.ofHours(1));

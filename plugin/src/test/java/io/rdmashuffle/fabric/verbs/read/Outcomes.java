@@ -74,7 +74,7 @@ final class Outcomes implements ReadRequest.Listener {
         return failures().stream().reduce((before, after) -> after);
     }
 
-    /** Compares what was read with the source, of which each read took neighbouring slices from its offset on. */
+    /** Compares read bytes to the source, of which each read has adjacent slices from its offset on. */
     synchronized void verify(ReadRig rig, Map<ReadRequest, Integer> offsets) {
         contents.forEach((request, bytes) ->
                 assertThat(bytes).isEqualTo(rig.expected(Objects.requireNonNull(offsets.get(request)), bytes.length)));

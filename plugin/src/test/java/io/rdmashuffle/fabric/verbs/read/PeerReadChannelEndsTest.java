@@ -109,7 +109,7 @@ class PeerReadChannelEndsTest {
     }
 
     @Test
-    void deadlineWhileTheRegionQueryIsNotAnsweredEndsTheConnection() throws Exception {
+    void deadlineOfARegionQueryEndsTheConnection() throws Exception {
         submitShort();
         List<ReadRequest> patient = rig.submit(1);
         rig.settle();
@@ -131,7 +131,7 @@ class PeerReadChannelEndsTest {
     }
 
     @Test
-    void deadlineWhilePostedEndsTheConnectionBeforeTheTargetIsGivenBack() throws Exception {
+    void deadlineEndsTheConnectionBeforeReleasing() throws Exception {
         ReadRequest late = submitShort();
         List<ReadRequest> patient = rig.submit(2);
         int pair = rig.connect();
@@ -303,7 +303,7 @@ class PeerReadChannelEndsTest {
         }
     }
 
-    /** What is posted, what waits and what has not even been taken goes on; all of it once. */
+    /** Posted, waiting and new reads continue, each once. */
     @Test
     void readsOfALostDeviceStartAgainOnTheNextLane() throws Exception {
         try (ReadRig two = new ReadRig(directory, new Random(2), new FakeRdma(), 2, 2)) {

@@ -109,7 +109,7 @@ class PeerReadChannelTest {
     }
 
     @Test
-    void pauseDoublesWithEachRefusalAndIsShortAgainAfterAnAnswer() throws Exception {
+    void pauseDoublesWithEachRefusalAndResets() throws Exception {
         for (long pauseMillis : new long[] {50, 100, 200, 400, 800, 1600, 3200, 3200}) {
             rig.submit(1);
             rig.settle();
@@ -178,7 +178,7 @@ class PeerReadChannelTest {
     }
 
     @Test
-    void readsOutstandingOnALostConnectionStartAgainOnAnother() throws Exception {
+    void readsRestartOnAnotherConnection() throws Exception {
         List<ReadRequest> requests = rig.submit(5);
         int pair = rig.connect();
         rig.queues().succeed(pair, 2);
@@ -267,7 +267,7 @@ class PeerReadChannelTest {
     }
 
     @Test
-    void longReadIsSplitAndEveryEighthRequestAndTheLastAreSignaled() throws Exception {
+    void longReadIsSplitWithSelectiveSignaling() throws Exception {
         ReadRequest request = rig.request(rig.slice(0, 9 * ReadRig.MAX_READ_BYTES + 1), rig.slice(5, 6));
         request = rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
         int pair = rig.connect();
@@ -324,7 +324,7 @@ class PeerReadChannelTest {
     }
 
     @Test
-    void readOfARegionThatThePeerDoesNotHaveFailsAfterTwoQueries() throws Exception {
+    void unknownRegionFailsAfterTwoQueries() throws Exception {
         ReadRequest request = rig.request(new RemoteSlice(3, 0, 64));
         rig.submit(request, 0, ReadRig.TIMEOUT_NANOS);
         int pair = rig.connect();
@@ -399,7 +399,7 @@ class PeerReadChannelTest {
         });
     }
 
-    /** What a pool that has released regions for days looks like: queries cost what exists, not what has existed. */
+    /** A pool that has released regions for days: the cost of queries depends on existing regions only. */
     @Test
     void regionsWithHighIdsAreFoundByOneQuery() throws Exception {
         int last = Region.FIRST_ON_DISK - 1;

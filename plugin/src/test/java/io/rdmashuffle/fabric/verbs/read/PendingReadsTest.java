@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The ends of reads: each is told once, whatever its listener or its caller does. */
+/** Tests of the ends of reads: each is reported once, whatever its listener or caller does. */
 @Tag("unit")
 @Timeout(30)
 @ExtendWith(LeakCheck.class)
@@ -77,7 +77,7 @@ class PendingReadsTest {
         PendingRead second = pending(shared, listener);
         reads.fail(first, failure);
         reads.fail(second, failure);
-        assertThat(failed).as("also the one whose target had been given back").hasSize(2);
+        assertThat(failed).as("also the one whose target had been released").hasSize(2);
     }
 
     @Test

@@ -174,7 +174,7 @@ class ReadModelTest {
             int pair = anyPair();
             List<FakeQueues.Send> posted = pair < 0 ? List.of() : rig.queues().posted(pair);
             if (posted.stream().anyMatch(failed::contains)) {
-                return; // in error: the device flushes what is left, and tells of nothing twice
+                return; // in error: the device flushes the rest, and reports nothing twice
             }
             int count = posted.isEmpty() ? 0 : 1 + random.nextInt(posted.size());
             for (int i = 0; i < count; i++) {
@@ -197,7 +197,7 @@ class ReadModelTest {
             List<FakeQueues.Send> left = new ArrayList<>(rig.queues().posted(pair));
             while (!left.isEmpty() && random.nextInt(8) > 0) {
                 FakeQueues.Send send = left.remove(random.nextInt(left.size()));
-                // A device tells of each request once.
+                // A device reports each request once.
                 if (!failed.add(send)) {
                     continue;
                 }

@@ -26,8 +26,7 @@ import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Data threads on a fake device, driven turn by turn on a clock that stands still, and one peer that is read from: this
- * process itself.
+ * Data threads on a fake device, driven step by step with a manual clock, and one peer: this process itself.
  *
  * <p><b>Threading:</b> one thread, unless a test runs {@link #thread()} on another.
  *
@@ -200,7 +199,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         return read;
     }
 
-    /** Hands a read over that goes through a channel of the test's own to the first data thread. */
+    /** Passes on a read that goes through a channel of the test's own to the first data thread. */
     ReadRequest submit(ReadRequest request, PeerReadChannel through, long timeoutNanos) {
         ReadRequest timed = timed(request, timeoutNanos, outcomes);
         thread().submit(admit(timed, new Through(through, thread())));
@@ -220,7 +219,7 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
         }
     }
 
-    /** Hands over so many reads of one piece each. */
+    /** Submits {@code count} reads of one piece each. */
     List<ReadRequest> submit(int count) throws InterruptedException {
         List<ReadRequest> requests = new ArrayList<>();
         for (int i = 0; i < count; i++) {

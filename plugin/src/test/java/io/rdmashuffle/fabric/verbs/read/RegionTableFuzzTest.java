@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Damaged questions and answers about regions: no read is posted that reaches outside of what a peer said it has. */
+/** Tests of damaged region queries and responses: no read is posted outside the announced regions. */
 @Tag("unit")
 @Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 @ExtendWith(LeakCheck.class)
@@ -162,7 +162,7 @@ class RegionTableFuzzTest {
         return new RemoteSlice(random.nextInt(random.nextBoolean() ? 4 : 64), offset, 1 + random.nextInt(4096));
     }
 
-    /** Takes an answer twice, with other bytes behind it: what is behind the end must not matter. */
+    /** Decodes a response twice, followed by different bytes, which must not matter. */
     private RegionTable received(RegionTable before, byte[] input) {
         int length = put(input, (byte) 0);
         RegionTable first = before.withResponse(slot.address(), length);

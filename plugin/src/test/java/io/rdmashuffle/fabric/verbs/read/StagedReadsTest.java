@@ -71,7 +71,7 @@ class StagedReadsTest {
         return pair;
     }
 
-    /** Completes the oldest request of a queue pair; the peer takes it if it is a message. */
+    /** Completes the oldest request of a queue pair; the peer processes it if it is a message. */
     private void step(int pair) {
         FakeQueues.Send send = rig.queues().posted(pair).get(0);
         if (send.isRead()) {
@@ -167,7 +167,7 @@ class StagedReadsTest {
     }
 
     @Test
-    void whatThePeerStagesInPartIsAskedForAgain() throws Exception {
+    void partiallyStagedRangeIsRequestedAgain() throws Exception {
         peer.policy(question ->
                 new Reply(Status.OK, Math.min(1000, StagingPeer.bytes(question)), StagingPeer.WITHIN_MILLIS));
         submitDisk(0, 2500);
@@ -196,7 +196,7 @@ class StagedReadsTest {
     }
 
     @Test
-    void peerThatNeverHasRoomFailsTheReadAtItsDeadlineAndNotThePath() throws Exception {
+    void fullPeerFailsTheReadAndNotThePath() throws Exception {
         peer.policy(question -> StagingPeer.refuse(Status.NO_ROOM));
         submitDisk(0, 300);
         int pair = connectOnly();
@@ -227,7 +227,7 @@ class StagedReadsTest {
     }
 
     @Test
-    void readThatOnlyWaitsForRoomToBePostedIsNotFailedForTheNext() throws Exception {
+    void readWaitingForItsPostIsNotFailed() throws Exception {
         peer.policy(question -> question.ranges().get(0).offset() == 30_000
                 ? StagingPeer.refuse(Status.UNREADABLE)
                 : new Reply(Status.OK, 10, StagingPeer.WITHIN_MILLIS));
@@ -249,7 +249,7 @@ class StagedReadsTest {
     }
 
     @Test
-    void readThatIsUnreadableInTheMiddleFailsWhenItsPiecesHaveArrived() throws Exception {
+    void partlyUnreadableReadFailsAfterItsLastPiece() throws Exception {
         peer.policy(question -> question.ranges().get(0).offset() == 0
                 ? new Reply(Status.OK, 1000, StagingPeer.WITHIN_MILLIS)
                 : StagingPeer.refuse(Status.UNREADABLE));
@@ -331,7 +331,7 @@ class StagedReadsTest {
     }
 
     @Test
-    void readsOfStagedBytesStartAgainWhenTheConnectionBreaks() throws Exception {
+    void stagedReadsRestartAfterAConnectionLoss() throws Exception {
         submitDisk(0, 9000);
         submitDisk(10, 300);
         int pair = connectOnly();

@@ -19,10 +19,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The owner of a disk tier as a test plays it. What is staged is overwritten as soon as the owner may use the memory
- * anew, so that a reader that comes too late reads other bytes.
+ * Fake owner of a disk tier. Staged bytes are overwritten as soon as the owner may reuse the memory, so that a late
+ * reader reads other bytes.
  *
- * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns what is staged.
+ * <p><b>Threading:</b> one thread. <b>Ownership:</b> owns staged bytes.
  */
 final class StagingPeer implements AutoCloseable {
     static final int WITHIN_MILLIS = 30_000;
@@ -34,9 +34,9 @@ final class StagingPeer implements AutoCloseable {
     private int released;
 
     /**
-     * What comes of a question.
+     * Outcome of a staging question.
      *
-     * @param bytes how many of those asked for are staged
+     * @param bytes number of staged bytes
      */
     record Reply(Status status, int bytes, int withinMillis) {}
 
@@ -78,7 +78,7 @@ final class StagingPeer implements AutoCloseable {
         return released;
     }
 
-    /** Takes a message if it is about staging; returns the answer, empty for none, null if it is something else. */
+    /** Handles a message if it is about staging; returns the answer, empty for none, null if it is something else. */
     byte @Nullable [] take(int pair, byte[] message) {
         try (NativeBuffer buffer = new NativeBuffer(StagingMessages.MAX_QUESTION_BYTES)) {
             buffer.putBytes(0, message, 0, message.length);

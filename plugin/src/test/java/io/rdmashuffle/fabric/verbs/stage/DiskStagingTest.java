@@ -184,7 +184,7 @@ class DiskStagingTest {
             held.add(next);
         }
         assertThat(held).as("a sixteenth of the region, in pieces").hasSize(3);
-        assertThat(held.get(2).bytes()).as("what is left of it").isLessThan(100_000);
+        assertThat(held.get(2).bytes()).as("remaining bytes").isLessThan(100_000);
         for (Outcome each : held) {
             assertThat(taken(each)).isEqualTo(Arrays.copyOf(content, each.bytes()));
         }
@@ -192,7 +192,7 @@ class DiskStagingTest {
     }
 
     @Test
-    void whatIsStagedIsBoundedWhateverThePoolHas() throws Exception {
+    void stagedBytesAreBounded() throws Exception {
         Lease lease = output(new byte[2 * MIB]);
         List<Outcome> held = new ArrayList<>();
         for (int i = 0; i < 2; i++) {
@@ -248,7 +248,7 @@ class DiskStagingTest {
     }
 
     @Test
-    void retiredPoolHasNoRoomAndAnInterruptDoesNotEndTheThread() throws Exception {
+    void survivesARetiredPoolAndAnInterrupt() throws Exception {
         Lease lease = output(content());
         thread.interrupt();
         Outcome interrupted = stage(part(lease, 0, 10));

@@ -67,7 +67,7 @@ final class ResolverSince41 extends IndexShuffleBlockResolver {
         return blocks.getIndexFile(shuffleId, mapId, directories);
     }
 
-    /** What Spark's resolver answers by itself. */
+    /** Spark's resolver of files. */
     private final class Files implements SparkBlocks {
         @Override
         public IndexShuffleBlockResolver resolver() {
