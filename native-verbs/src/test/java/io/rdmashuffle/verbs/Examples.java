@@ -199,7 +199,7 @@ final class Examples {
         CountDownLatch left = new CountDownLatch((int) (local.lengthBytes() / piece));
         PreparedOperation.Handler onward = new PreparedOperation.Handler() {
             @Override
-            public void succeeded(PreparedOperation read) { // on the progress thread, once a post
+            public void succeeded(PreparedOperation read) { // on the progress thread, once per post()
                 long offset = next.getAndAdd(piece);
                 if (offset < local.lengthBytes()) {
                     read.at(offset, offset).post(); // bounds are checked; no garbage
@@ -256,7 +256,7 @@ final class Examples {
             // REMOTE_ACCESS_ERROR (vendor error 0); the peer's region is not registered under that rkey, ...
             System.out.println(e.getMessage());
         }
-        connection.ended().get(); // a failed work request ends its connection, as the hardware does
+        connection.ended().get(); // a failed work request ends its connection
         // end
     }
 
@@ -310,7 +310,7 @@ final class Examples {
                         remote.remoteKey(),
                         false);
             }
-            chain.signaled(); // only the last one completes, which means that all have
+            chain.signaled(); // its completion covers the earlier ones
             int taken = pair.post(chain); // one doorbell; fewer than chain.size() if the queue is full
             while (queue.poll(completions) == 0) {
                 Thread.onSpinWait();
@@ -367,7 +367,7 @@ final class Examples {
             PairAddress peer,
             MemoryRegion message) {
         // example: datagram
-        int queueKey = 0x1234; // of the peer's pair: whatever has another is dropped there
+        int queueKey = 0x1234; // Q_Key of the peer's queue pair
         try (AddressHandle handle = domain.createAddressHandle(own, peer);
                 SendRequests chain = new SendRequests(1, 1);
                 WorkCompletions completions = new WorkCompletions(1)) {
@@ -376,7 +376,7 @@ final class Examples {
             while (queue.poll(completions) == 0) {
                 Thread.onSpinWait();
             }
-            System.out.println("sent, which is not arrived: " + completions.status(0));
+            System.out.println("sent, perhaps not delivered: " + completions.status(0));
         }
         // end
     }
@@ -392,7 +392,7 @@ final class Examples {
             while (queue.poll(completions) == 0) {
                 Thread.onSpinWait();
             }
-            window.rebound(key); // give key to the peer: it reads these 100 bytes and nothing else
+            window.rebound(key); // the peer can read these 100 bytes with the key
             chain.clear();
             pair.post(chain.invalidate(2, key)); // and revoke it
             while (queue.poll(completions) == 0) {

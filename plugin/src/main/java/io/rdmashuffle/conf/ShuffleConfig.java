@@ -38,9 +38,9 @@ public final class ShuffleConfig {
             .between("1m", "1t")
             .doc("""
                 Maximum of outstanding bytes of an executor's one-sided reads. The default is that of
-                `spark.reducer.maxSizeInFlight`; 100 Gb/s x 100 us needs 1.2 MB. The same number of bytes of the pool
-                is reserved for reads, but at most a quarter; if TCP is the only fabric that copies, at most 8m or a
-                32nd of the pool, whichever is more. For staging of the disk tier over RDMA a quarter of this value is
+                `spark.reducer.maxSizeInFlight`; 1.2 MB fill 100 Gb/s at a latency of 100 us. The pool reserves as many
+                bytes for reads, at most a quarter of its size. If only TCP copies, it reserves at most 8m or a 32nd of
+                the pool, whichever is more. For staging of the disk tier over RDMA a quarter of this value is
                 reserved, at most a sixteenth of the pool.
                 """);
     public static final ConfigEntry<Duration> FABRIC_READ_TIMEOUT = ConfigEntry.duration("fabric.readTimeout", "30s")
@@ -108,9 +108,9 @@ public final class ShuffleConfig {
                     "pool.reserveTimeout", "100ms")
             .between("0ms", "1min")
             .doc("""
-                Time that a copying reader waits for room in a full pool before Netty serves its block. After a wait no
-                reader of the executor waits for 100 times that long, after an unsuccessful one for 400 times. Map
-                outputs never wait; they go to the disk tier. Not above `fetch.timeout`.
+                Time that a read waits for room in a full pool before Netty serves its block. After a wait of length t,
+                no read of the executor waits again for 100 t, or for 400 t if the wait was in vain. Map outputs never
+                wait; they go to the disk tier. Not above `fetch.timeout`.
                 """);
 
     public static final ConfigEntry<Duration> POOL_IDLE_TIMEOUT =
@@ -123,9 +123,9 @@ public final class ShuffleConfig {
                     "pool.highWaterMark", "percent", "85")
             .between("1", "100")
             .doc("""
-                Share of the pool's memory for map outputs above which the oldest shuffles are demoted to the disk tier
-                (`disk.enabled`), until 15 percentage points are free. Only shuffles without writes for 10 s are
-                demoted, and only while another one is written. They stay readable. 100 disables demotion.
+                Share of the pool's memory for map outputs above which the oldest shuffles move to the disk tier
+                (`disk.enabled`). They move until the share is 15 percentage points lower. Only shuffles without writes
+                for 10 s move, and only while another one is written. They stay readable. 100 disables this.
                 """);
 
     public static final ConfigEntry<Boolean> DISK_ENABLED =

@@ -68,7 +68,7 @@ public record HostLimits(
                 Locale.ROOT,
                 "spark.shuffle.rdma.pool.maxSize=%d plus the heap of %d and %d of off-heap and Python memory exceed the"
                         + " container's memory limit of %d (bytes); raise spark.executor.memoryOverhead by the size of"
-                        + " the pool, or lower the key",
+                        + " the pool, or lower spark.shuffle.rdma.pool.maxSize",
                 settings.capBytes(),
                 heapBytes,
                 otherBytes,
@@ -84,7 +84,8 @@ public record HostLimits(
                 Locale.ROOT,
                 "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds the %d bytes free in %s; enlarge that file"
                         + " system (docker: --shm-size, Kubernetes: an emptyDir of medium Memory there), name"
-                        + " another tmpfs in spark.shuffle.rdma.pool.directory, or lower the key",
+                        + " another tmpfs in spark.shuffle.rdma.pool.directory, or lower"
+                        + " spark.shuffle.rdma.pool.maxSize",
                 settings.capBytes(),
                 directoryFreeBytes,
                 settings.directory()));
@@ -108,7 +109,7 @@ public record HostLimits(
                 Locale.ROOT,
                 "spark.shuffle.rdma.pool.maxSize=%d (bytes), pinned for %d RDMA port(s), and queues need %d bytes of"
                         + " locked memory, and RLIMIT_MEMLOCK is %d; raise it (ulimit -l, or LimitMEMLOCK= of the"
-                        + " service) or lower the key",
+                        + " service) or lower spark.shuffle.rdma.pool.maxSize",
                 settings.capBytes(),
                 times,
                 needed,

@@ -390,7 +390,11 @@ public final class Pool implements AutoCloseable {
                 regions.capacityBytes());
         long bytes = Math.min(preferred, nextRegionBytes());
         if (growth.mayBegin(bytes) && !growth.begin(bytes, () -> grow(bytes))) {
-            reportShortage("Cannot start a thread to grow the pool; output that does not fit goes to disk");
+            reportShortage(
+                    "Cannot start a thread to grow the pool: it stays at {}, as the limit of threads is reached"
+                            + " (pids.max, ulimit -u, spark.shuffle.rdma.pool.initialSize); map outputs that do not fit"
+                            + " go to disk",
+                    Quantities.mebibytes(regions.capacityBytes()));
         }
         return growth.isUnderWay();
     }

@@ -198,9 +198,9 @@ final class PoolFiles implements AutoCloseable {
         int removed = before - created.size();
         if (removed > 0 && removedByOthers.getAndAdd(removed) == 0) {
             LOG.warn(
-                    "Another program has removed {} file(s) of this pool in {}: peers that do not have them open use"
-                            + " Spark's block transfer. At logout logind does that: set RemoveIPC=no in logind.conf, or"
-                            + " run executors as a system user",
+                    "Another program has removed {} file(s) of this pool in {}: peers that do not have them open read"
+                            + " over TCP or Spark's block transfer. At logout logind does that: set RemoveIPC=no in"
+                            + " logind.conf, or run executors as a system user",
                     removed,
                     parent);
         }

@@ -3,6 +3,7 @@ package io.rdmashuffle.peer;
 
 import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.lifecycle.Unchecked;
+import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,8 +30,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class PeerLookups implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PeerLookups.class);
-    private static final String LATE =
-            "Lookup of an executor's blocks timed out; fetching them over Spark's block transfer";
     private static final int MAX_THREADS = 32;
     private static final long IDLE_SECONDS = 30;
 
@@ -88,7 +87,7 @@ public final class PeerLookups implements AutoCloseable {
         } catch (ExecutionException e) {
             return true;
         } catch (TimeoutException e) {
-            LOG.warn(LATE);
+            warnOfTimeout();
             return false;
         } catch (InterruptedException e) {
             throw Unchecked.raise(e);
@@ -100,11 +99,18 @@ public final class PeerLookups implements AutoCloseable {
         return threads;
     }
 
-    private static <T> @Nullable T await(CompletableFuture<T> result, long deadline) {
+    private void warnOfTimeout() {
+        LOG.warn(
+                "Blocks of some executors were not found within {}; Spark's block transfer serves them"
+                        + " (spark.shuffle.rdma.fetch.timeout)",
+                Quantities.duration(timeout));
+    }
+
+    private <T> @Nullable T await(CompletableFuture<T> result, long deadline) {
         try {
             return result.get(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
         } catch (TimeoutException e) {
-            LOG.warn(LATE);
+            warnOfTimeout();
             return null;
         } catch (ExecutionException e) {
             throw Unchecked.raise(e.getCause() == null ? e : e.getCause());

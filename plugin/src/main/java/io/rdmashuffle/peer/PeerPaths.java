@@ -173,9 +173,10 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
             // It may have come back under another address.
             members.recheck(path.executorId());
             LOG.warn(
-                    "One-sided reads from executor {} failed: not reading from it by {} for {}"
-                            + " (spark.shuffle.rdma.peer.quarantine)",
+                    "One-sided reads from executor {} failed: {}; not reading from it by {} for {}, the next path or"
+                            + " Spark's block transfer serves it (spark.shuffle.rdma.peer.quarantine)",
                     path.executorId(),
+                    failure.getMessage(),
                     path.fabric(),
                     Quantities.duration(pause),
                     failure);

@@ -78,11 +78,12 @@ final class DriverLink {
         }
         if (pauseNanos == 0) {
             LOG.warn(
-                    "The driver's registry did not answer a {} within {}={} ms; peers that are not known yet are served"
-                            + " by Netty, and the driver is asked again from time to time",
+                    "The driver's registry did not answer a {} ({}={} ms): {}; Spark's block transfer serves peers not"
+                            + " known yet, and the driver is asked again after 1 to 30 s",
                     request.getClass().getSimpleName(),
                     ShuffleConfig.REGISTRY_TIMEOUT.key(),
                     timeout.toMillis(),
+                    cause.toString(),
                     cause);
         }
         pauseNanos = pauseNanos == 0 ? FIRST_PAUSE_NANOS : Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);

@@ -54,7 +54,11 @@ final class MembershipEvents {
             listener.changed(change.before(), change.after());
         } catch (RuntimeException | Error e) {
             // Whoever delivers would leave the rest, and no one else delivers while it seems to.
-            LOG.warn("A listener failed on a membership change from {} to {}", change.before(), change.after(), e);
+            LOG.warn(
+                    "A listener failed on a membership change (before: {}, after: {})",
+                    change.before(),
+                    change.after(),
+                    e);
         }
     }
 }

@@ -415,7 +415,9 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
                 announced |= latest;
             } else if (answer instanceof AnnounceRefused refusal && latest) {
                 refused = true;
-                LOG.warn("The driver refused this executor: {}; its blocks are served by Netty", refusal.reason());
+                LOG.warn(
+                        "The driver refused this executor: {}; until it ends, Spark's block transfer serves its blocks",
+                        refusal.reason());
             } else if (answer != null) {
                 LOG.warn(
                         "Unexpected answer to an announcement: {}",

@@ -210,9 +210,9 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
 
     private <T> T requirePool(@Nullable T part) {
         if (part == null) {
-            throw new IllegalStateException("this process uses Spark's sort shuffle (" + reasonAgainstPool
-                    + "), but the driver registered a shuffle of the pool: driver and executors need the same Spark,"
-                    + " the same jar and the same settings");
+            throw new IllegalStateException("this executor cannot use the RDMA shuffle (" + reasonAgainstPool
+                    + "), but the driver does, so tasks fail here; correct that on this host, give driver and executors"
+                    + " the same jar and Spark, or set spark.shuffle.rdma.fabric.mode=sort");
         }
         return part;
     }

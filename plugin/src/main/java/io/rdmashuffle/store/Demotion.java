@@ -113,8 +113,9 @@ public final class Demotion {
     private void refused() {
         if (!Thread.currentThread().isInterrupted() && !refusalLogged) {
             refusalLogged = true;
-            LOG.warn("Cannot demote map outputs of the nearly full pool: the disk tier refuses writes"
-                    + " (spark.shuffle.rdma.disk.minFree, spark.shuffle.rdma.pool.highWaterMark)");
+            LOG.warn("Cannot demote map outputs of the nearly full pool: the disk tier refuses writes; they stay in"
+                    + " memory, and later ones become Spark's shuffle files (spark.shuffle.rdma.disk.minFree,"
+                    + " spark.shuffle.rdma.pool.highWaterMark)");
         }
     }
 }

@@ -22,11 +22,11 @@ import org.junit.jupiter.api.Test;
 class LoggedMessagesTest {
     private static final Pattern QUOTED = Pattern.compile("`([^`]+)`");
     private static final Pattern REASON = Pattern.compile("(?m)^\\| `([^`]+)` \\| (?!.* \\| .* \\|$)");
-    /** The line of a log in a code block. */
+    /** Line of a log, quoted in a sentence. */
     private static final Pattern LOG_LINE = Pattern.compile("`(?:INFO|WARN) \\.\\.\\. ([^`]+)`");
     /** Examples of arguments: ports, numbers, reasons. */
     private static final Pattern ARGUMENT = Pattern.compile(
-            "\\[?mlx5_0:1( 10\\.0\\.0\\.7)?\\]?|\\b\\d[\\d.]*\\b( MiB)?|/dev/shm|\\b[A-Z]+(_[A-Z]+)+\\b");
+            "\\[?mlx5_0:1( 10\\.0\\.0\\.7)?\\]?|\\b\\d[\\d.]*\\b(-SNAPSHOT| MiB)?|/dev/shm|\\b[A-Z]+(_[A-Z]+)+\\b");
 
     private static LoggedMessages messages;
     private static String page;

@@ -44,7 +44,7 @@ final class DiskFiles implements AutoCloseable {
         try {
             return range.offset() + range.lengthBytes() <= file(regionId, range).size();
         } catch (IOException e) {
-            refuse(regionId, e);
+            refuse(regionId, range, e);
             return false;
         }
     }
@@ -63,17 +63,21 @@ final class DiskFiles implements AutoCloseable {
     void refuseIfUnreadable(int regionId, FileSlice range) {
         try {
             if (file(regionId, range).read(ByteBuffer.allocate(1), range.offset()) < 1) {
-                refuse(regionId, new IOException(range.path() + " was truncated"));
+                refuse(regionId, range, new IOException(range.path() + " was truncated"));
             }
         } catch (IOException e) {
-            refuse(regionId, e);
+            refuse(regionId, range, e);
         }
     }
 
     /** Refuses a file for a while. */
-    void refuse(int regionId, IOException cause) {
+    void refuse(int regionId, FileSlice range, IOException cause) {
         if (refusedUntil.put(regionId, System.nanoTime() + REFUSED_NANOS) == null) {
-            LOG.warn("Cannot read region {} of the disk tier for peers; refused for 30 s", regionId, cause);
+            LOG.warn(
+                    "Cannot read {} for peers; it is not served over TCP for 30 s, and they try Spark's block transfer"
+                            + " (spark.local.dir)",
+                    range.path(),
+                    cause);
         }
         close(open.remove(regionId));
     }

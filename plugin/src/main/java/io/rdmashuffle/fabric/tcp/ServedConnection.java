@@ -400,7 +400,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         } catch (IOException e) {
             // The lease may have ended meanwhile, and then nothing is wrong with the file.
             if (loop.leased(regionId, offset, length) != null) {
-                loop.files().refuse(regionId, e);
+                loop.files().refuse(regionId, range, e);
             }
             throw e;
         }

@@ -52,20 +52,22 @@ final class TcpHandshake {
 
     /** Answer to a hello; the number travels. */
     enum Verdict {
-        ACCEPTED(0, "accepted"),
-        NOT_A_HELLO(1, "it does not speak this version of the protocol"),
-        NOT_PROVEN(2, "it does not know this application's secret (spark.authenticate)"),
-        ANOTHER_PROCESS(3, "another process listens there now"),
-        NOT_A_MEMBER(4, "it has removed this executor from the application");
+        ACCEPTED(0, "accepted", "accepted"),
+        NOT_A_HELLO(1, "it runs another version of the plugin", "no executor with this version of the plugin"),
+        NOT_PROVEN(2, "the secrets differ (spark.authenticate)", "the secrets differ (spark.authenticate)"),
+        ANOTHER_PROCESS(3, "another process listens there now", "it looks for a process that used this port before"),
+        NOT_A_MEMBER(4, "the driver has removed this executor", "an executor that the driver has removed");
 
         private static final Verdict[] BY_NUMBER = values();
 
         private final int number;
         private final String meaning;
+        private final String meaningForOwner;
 
-        Verdict(int number, String meaning) {
+        Verdict(int number, String meaning, String meaningForOwner) {
             this.number = number;
             this.meaning = meaning;
+            this.meaningForOwner = meaningForOwner;
         }
 
         int number() {
@@ -84,6 +86,11 @@ final class TcpHandshake {
 
         String meaning() {
             return meaning;
+        }
+
+        /** Returns the reason for the log of the owner, which refused the reader. */
+        String meaningForOwner() {
+            return meaningForOwner;
         }
     }
 

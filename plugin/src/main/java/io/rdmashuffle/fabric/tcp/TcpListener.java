@@ -208,7 +208,7 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
             LOG.warn(
                     "Refused a TCP connection from {}: {} ({} similar refusals before)",
                     channel.socket().getRemoteSocketAddress(),
-                    verdict.meaning(),
+                    verdict.meaningForOwner(),
                     others);
         }
     }

@@ -126,7 +126,7 @@ final class RailSlot {
 
     private void closeLost(RunningRail lost, String why) {
         LOG.warn(
-                "{}: {}; other rails and Spark's block transfer serve its peers until the device is back"
+                "{}: {}; other ports, TCP or Spark's block transfer serve until the device is back"
                         + " (spark.shuffle.rdma.fabric.verbs.devices)",
                 port,
                 why);

@@ -88,9 +88,11 @@ final class DiskDirectory implements AutoCloseable {
             warned = true;
         }
         LOG.warn(
-                "Disk tier in {} refuses writes; map outputs go to other local directories for 10 s, or to Spark's"
-                        + " shuffle files (spark.shuffle.rdma.disk.enabled)",
+                "Disk tier in {} refuses writes: {}; map outputs go to other local directories or Spark's shuffle"
+                        + " files, and it is tried again every 10 s without further warnings"
+                        + " (spark.shuffle.rdma.disk.enabled, spark.shuffle.rdma.disk.minFree)",
                 path,
+                cause.getMessage(),
                 cause);
     }
 

@@ -107,7 +107,7 @@ abstract sealed class IncomingBlock implements StreamCallbackWithID {
 
     @Override
     public void onFailure(String streamId, Throwable cause) {
-        LOG.warn("Migrated block {} was refused", name, cause);
+        LOG.warn("Cannot accept migrated block {}; its sender tries another executor", name, cause);
         owner.failed(this);
     }
 

@@ -252,7 +252,7 @@ final class BlockReader implements AutoCloseable {
     /** Marks an unreadable block on disk as missed: its owner is asked, and diagnoses it. */
     private int unreadable(BlockRequest block, IOException cause) {
         LOG.warn(
-                "Cannot read {} in the disk tier of executor {}",
+                "Cannot read {} in the disk tier of executor {}; Spark's block transfer fetches the block",
                 block.id(),
                 block.owner().executorId(),
                 cause);
@@ -297,7 +297,8 @@ final class BlockReader implements AutoCloseable {
         if (outcome == Outcome.DAMAGED) {
             tally.countChecksumFailure();
             LOG.warn(
-                    "Wrong checksum of {} in the pool of executor {}",
+                    "Wrong checksum of {} in the pool of executor {}: its bytes are not used, and Spark's block"
+                            + " transfer fetches the block",
                     block.id(),
                     block.owner().executorId());
             BlockSource source = sources.get(block.owner());

@@ -13,6 +13,7 @@ import io.rdmashuffle.peer.PeerPath;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.shuffle.read.BlockLocation.Elsewhere;
 import io.rdmashuffle.shuffle.read.FetchBatch.Copied;
+import io.rdmashuffle.store.OutputKey;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -82,7 +83,7 @@ final class CopiedBlocks implements BlockSource {
         } catch (ReadFailedException e) {
             paths.failed(path, e);
         } catch (IOException e) {
-            LOG.warn("Fetching blocks of executor {} over Spark's block transfer", path.executorId(), e);
+            LOG.warn("Directory of executor {} is damaged; Spark's block transfer serves it", path.executorId(), e);
         }
         return List.of();
     }
@@ -102,7 +103,8 @@ final class CopiedBlocks implements BlockSource {
         for (int i = 0; i < ranges.size(); i++) {
             if (ranges.get(i) == null) {
                 WantedRange each = wanted.get(i);
-                ranges.set(i, orNull(each, () -> path.directory().range(each)));
+                OutputKey output = new OutputKey(each.shuffleId(), each.entry().mapId());
+                ranges.set(i, orNull(output, () -> path.directory().range(each)));
             }
         }
         return ranges;
@@ -118,7 +120,11 @@ final class CopiedBlocks implements BlockSource {
             }
             LOG.debug("Cannot look up {} of executor {}", output, path.executorId(), e);
         } catch (IOException e) {
-            LOG.warn("Fetching {} of executor {} over Spark's block transfer", output, path.executorId(), e);
+            LOG.warn(
+                    "Directory entry or index of {} of executor {} is damaged; Spark's block transfer serves it",
+                    output,
+                    path.executorId(),
+                    e);
         }
         return null;
     }

@@ -54,9 +54,12 @@ final class LocalBlocks implements BlockSource {
             if (bytes.lengthBytes() > 0) {
                 return new Block(bytes, () -> true, output::release);
             }
-            LOG.warn("The index of {} in the pool is damaged: an empty block was requested", id);
+            LOG.warn(
+                    "The index of {} in the pool is damaged: an empty block was requested; its map task is repeated if"
+                            + " Spark's fetch fails, too",
+                    id);
         } catch (IOException e) {
-            LOG.warn("Cannot read {} in the pool", id, e);
+            LOG.warn("Cannot read {} in the pool; its map task is repeated if Spark's fetch fails, too", id, e);
         }
         output.release();
         return null;

@@ -71,7 +71,11 @@ final class MappedBlocks implements BlockSource {
 
     private void failed(ShuffleBlockId id, IOException cause) {
         if (!(cause instanceof ReadFailedException failure)) {
-            LOG.warn("Fetching {} of executor {} over Spark's block transfer", id, path.executorId(), cause);
+            LOG.warn(
+                    "Directory entry or index of {} of executor {} is damaged; Spark's block transfer serves it",
+                    id,
+                    path.executorId(),
+                    cause);
             return;
         }
         // A released region contained freed outputs; nothing is wrong with the peer.

@@ -140,9 +140,13 @@ final class FabricChoice {
     /** Logs the reason why RDMA is not used: at WARN if it was requested, or the machine has a device. */
     static void explain(FabricMode mode, Exception why) {
         if (mode == FabricMode.VERBS || !DeviceList.ofKernel().isEmpty()) {
-            LOG.warn("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode)", why.getMessage());
+            LOG.warn(
+                    "RDMA is not used: {}. Other paths of spark.shuffle.rdma.fabric.mode serve peers",
+                    why.getMessage());
         } else {
-            LOG.info("RDMA is not used: {} (spark.shuffle.rdma.fabric.mode)", why.getMessage());
+            LOG.info(
+                    "RDMA is not used: {}. Other paths of spark.shuffle.rdma.fabric.mode serve peers",
+                    why.getMessage());
         }
         LOG.debug("RDMA is not used", why);
     }

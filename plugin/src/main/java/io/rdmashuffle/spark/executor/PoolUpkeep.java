@@ -23,6 +23,7 @@ final class PoolUpkeep implements AutoCloseable {
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
     private static final Duration LONGEST_INTERVAL = Duration.ofSeconds(15);
 
+    private final String role;
     private final List<Runnable> duties;
     private final ScheduledExecutorService timer;
 
@@ -32,6 +33,7 @@ final class PoolUpkeep implements AutoCloseable {
      * @param role part of the thread's name
      */
     PoolUpkeep(String role, List<Runnable> duties, Duration interval) {
+        this.role = role;
         this.duties = List.copyOf(duties);
         this.timer = Executors.newSingleThreadScheduledExecutor(new DaemonThreads(role));
         var unused = timer.scheduleWithFixedDelay(
@@ -50,7 +52,7 @@ final class PoolUpkeep implements AutoCloseable {
                 duty.run();
             } catch (RuntimeException | Error e) {
                 // It would end the schedule, and be seen by no one.
-                LOG.warn("Pool upkeep failed; retrying later", e);
+                LOG.warn("Background work '{}' failed; it runs again at its next interval", role, e);
             }
         }
     }
@@ -61,7 +63,7 @@ final class PoolUpkeep implements AutoCloseable {
         timer.shutdownNow();
         try {
             if (!timer.awaitTermination(CLOSE_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
-                LOG.warn("Pool upkeep is still running after {}", Quantities.duration(CLOSE_TIMEOUT));
+                LOG.warn("Background work '{}' is still running after {}", role, Quantities.duration(CLOSE_TIMEOUT));
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();

@@ -112,7 +112,8 @@ final class Advice {
         long removed = get(ShuffleCounter.POOL_FILES_REMOVED);
         if (removed > 0) {
             findings.add("Another program removed " + removed + " pool files of living executors in "
-                    + ShuffleConfig.POOL_DIRECTORY.key() + ", so that their peers use Spark's block transfer: the"
+                    + ShuffleConfig.POOL_DIRECTORY.key()
+                    + ", so that their peers read over TCP or Spark's block transfer: the"
                     + " executors' logs say when. At logout of the executors' user logind does that: set RemoveIPC=no"
                     + " in logind.conf, or run executors as a system user.");
         }

@@ -2,7 +2,7 @@
 /**
  * perftest's programs, which the benches of fabric and verbs are compared with.
  *
- * <p>May use native-verbs. Must never measure anything itself.
+ * <p>May use native-verbs, which the plugin is built on. Must never measure anything itself.
  */
 @NullMarked
 package io.rdmashuffle.bench.perftest;

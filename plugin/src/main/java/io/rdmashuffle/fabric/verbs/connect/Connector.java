@@ -345,7 +345,8 @@ final class Connector implements AutoCloseable {
             int others = timeoutLines.take(rail);
             if (others != LogLimit.SILENT) {
                 LOG.warn(
-                        "No connection to {}: {}; meanwhile Spark's block transfer serves it ({} others before)",
+                        "No connection to {}: {}; the next path of spark.shuffle.rdma.fabric.mode, or Spark's block"
+                                + " transfer, serves it ({} others since the last warning)",
                         target,
                         told,
                         others);

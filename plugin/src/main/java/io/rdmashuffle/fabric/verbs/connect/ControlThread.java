@@ -208,7 +208,11 @@ public final class ControlThread implements ConnectionService, Runnable, AutoClo
 
     private void onDeviceEvent(AsyncEvent event) {
         switch (event.type()) {
-            case PORT_DOWN -> LOG.warn("{}: {}", rail.port(), event.description());
+            case PORT_DOWN ->
+                LOG.warn(
+                        "{}: {}; other ports, TCP or Spark's block transfer serve until it is active",
+                        rail.port(),
+                        event.description());
             case PORT_ACTIVE -> LOG.info("{}: {}", rail.port(), event.description());
             default -> LOG.debug("{}: {}", rail.port(), event.description());
         }

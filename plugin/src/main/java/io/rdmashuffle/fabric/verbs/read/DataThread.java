@@ -199,7 +199,11 @@ public final class DataThread implements Runnable, AutoCloseable {
         try {
             loop();
         } catch (RuntimeException | Error e) {
-            LOG.error("Data thread of {} failed; Spark's block transfer serves its peers", rail.port(), e);
+            LOG.error(
+                    "Data thread of {} failed; other data threads, TCP or Spark's block transfer serve until this"
+                            + " executor ends",
+                    rail.port(),
+                    e);
         }
         try {
             closeChannels();
