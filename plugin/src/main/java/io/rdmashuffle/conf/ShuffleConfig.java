@@ -109,8 +109,8 @@ public final class ShuffleConfig {
             .between("0ms", "1min")
             .doc("""
                 Time that a read waits for room in a full pool before Netty serves its block. After a wait of length t,
-                no read of the executor waits again for 100 t, or for 400 t if the wait was in vain. Map outputs never
-                wait; they go to the disk tier. Not above `fetch.timeout`.
+                no read of the executor waits again for 100 t, or for 400 t if the wait was in vain. Map outputs
+                wait only while the pool grows; otherwise they go to the disk tier. Not above `fetch.timeout`.
                 """);
 
     public static final ConfigEntry<Duration> POOL_IDLE_TIMEOUT =
