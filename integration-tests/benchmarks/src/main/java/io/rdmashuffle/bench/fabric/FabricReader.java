@@ -18,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -124,7 +125,7 @@ final class FabricReader implements AutoCloseable {
             // Backwards, since neighbouring slices would be one range.
             this.slices = IntStream.iterate(slices - 1, i -> i >= 0, i -> i - 1)
                     .mapToObj(i -> new RemoteSlice(source.region().id(), source.offset() + (long) i * length, length))
-                    .toList();
+                    .collect(Collectors.toUnmodifiableList()); // of which a request makes no copy
             this.left = new CountDownLatch(count);
             this.toStart = count;
         }
