@@ -42,7 +42,7 @@ expect() {
 
 # Root has every capability; without this one the limit of locked memory holds.
 UNPRIVILEGED=(setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock)
-UNPRIVILEGED=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+NOBODY=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
 expect healthy 0 ok loopback-read "${DEVICE}1:1 .*brings the right bytes; 4 KiB take [0-9.]+ us" "" \
   "${DOCTOR[@]}" --conf spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager \
@@ -56,7 +56,7 @@ mount -t tmpfs -o mode=1777,size=64m shm /dev/shm
 expect small-shm 1 warn pool-directory "64.0 MiB are free in /dev/shm" "pool.maxSize to at most 64m" "${DOCTOR[@]}"
 mount -o remount,size=50% /dev/shm
 chmod 755 /dev/shm
-expect shm-permission 1 warn pool-directory "AccessDenied" "chmod 1777 /dev/shm" "${UNPRIVILEGED[@]}" "${DOCTOR[@]}"
+expect shm-permission 1 warn pool-directory "AccessDenied" "chmod 1777 /dev/shm" "${NOBODY[@]}" "${DOCTOR[@]}"
 chmod 1777 /dev/shm
 nodes=$(mktemp -d)
 mount -t tmpfs nodes "$nodes"
@@ -65,7 +65,7 @@ mount --bind "$nodes" /dev/infiniband
 umount "$nodes"
 rmdir "$nodes"
 chmod 600 /dev/infiniband/*
-expect device-permission 1 warn ports "" "allow this user to open /dev/infiniband" "${UNPRIVILEGED[@]}" "${DOCTOR[@]}"
+expect device-permission 1 warn ports "" "allow this user to open /dev/infiniband" "${NOBODY[@]}" "${DOCTOR[@]}"
 umount /dev/infiniband
 
 for number in 0 2; do ip address flush dev "veth$number"; done
