@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -75,6 +76,20 @@ class DocumentsTest {
     void readmeIsShort() throws IOException {
         assertThat(Files.readAllLines(SourceTree.root().resolve("README.md")))
                 .hasSizeLessThanOrEqualTo(MAX_README_LINES);
+    }
+
+    @Test
+    void chartHasTheValuesOfItsTable() throws IOException {
+        String chart = Files.readString(SourceTree.root().resolve("docs/images/speedup.svg"));
+        List<String> rows = Files.readAllLines(SourceTree.root().resolve("docs/benchmarks/speedup.csv"));
+        assertThat(rows)
+                .hasSizeGreaterThan(10)
+                .filteredOn(row -> !row.startsWith("#"))
+                .allSatisfy(row -> assertThat(chart)
+                        .as("docs/images/speedup.svg is outdated: make docs")
+                        .contains(Arrays.stream(row.split(","))
+                                .map(cell -> ">" + cell + "<")
+                                .toList()));
     }
 
     private static List<String> documents() throws IOException {
