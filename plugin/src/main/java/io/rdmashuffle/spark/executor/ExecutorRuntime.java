@@ -80,10 +80,10 @@ public final class ExecutorRuntime implements AutoCloseable {
 
     private volatile @Nullable ExecutorMemory memory;
     private volatile @Nullable ExecutorNetwork network;
-    private @Nullable PoolUpkeep cleaner;
-    private @Nullable PoolUpkeep upkeep;
-    private @Nullable PoolUpkeep demotion;
-    private @Nullable PoolUpkeep reports;
+    private @Nullable PeriodicWork cleaner;
+    private @Nullable PeriodicWork upkeep;
+    private @Nullable PeriodicWork demotion;
+    private @Nullable PeriodicWork reports;
     private @Nullable ExecutorReporter reporter;
     private boolean closed;
 
@@ -144,7 +144,7 @@ public final class ExecutorRuntime implements AutoCloseable {
                     held = ExecutorMemory.create(conf, config, counters, !isLocal);
                     memory = held;
                     upkeep = upkeepOf(held);
-                    demotion = new PoolUpkeep(
+                    demotion = new PeriodicWork(
                             "demotion",
                             List.of(held::demote, this::joinWithOutputs, this::registerMetrics),
                             DEMOTION_INTERVAL);
@@ -161,14 +161,14 @@ public final class ExecutorRuntime implements AutoCloseable {
         }
     }
 
-    private PoolUpkeep upkeepOf(ExecutorMemory held) {
-        return new PoolUpkeep(
+    private PeriodicWork upkeepOf(ExecutorMemory held) {
+        return new PeriodicWork(
                 "upkeep",
                 List.of(
                         () -> held.giveBackIdle(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)),
                         this::releaseAbsentRegions,
                         held::tendFiles),
-                PoolUpkeep.intervalFor(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)));
+                PeriodicWork.intervalFor(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)));
     }
 
     private void releaseAbsentRegions() {
@@ -190,7 +190,7 @@ public final class ExecutorRuntime implements AutoCloseable {
                     network = joined;
                     if (!isLocal) {
                         joined.announce();
-                        cleaner = new PoolUpkeep(
+                        cleaner = new PeriodicWork(
                                 "sweep",
                                 List.of(new RemovedShuffleCleaner(
                                         this::heldShuffles, joined::removedShuffles, unregister)),
@@ -215,7 +215,7 @@ public final class ExecutorRuntime implements AutoCloseable {
                 config.get(MetricsConfig.INTERVAL),
                 System::nanoTime);
         reporter = made;
-        reports = new PoolUpkeep("report", List.of(made), ExecutorReporter.TICK);
+        reports = new PeriodicWork("report", List.of(made), ExecutorReporter.TICK);
     }
 
     /** An executor with only migrated outputs must be announced, and be notified of removals. */

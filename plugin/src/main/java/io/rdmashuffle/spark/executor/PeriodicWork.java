@@ -12,14 +12,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Periodic upkeep of a pool, independent of tasks.
+ * Periodic background work of an executor, independent of tasks: upkeep of the pool, sweeps, reports.
  *
  * <p><b>Threading:</b> one daemon thread, which runs the duties given, one after another.
  *
  * <p><b>Ownership:</b> owns the thread.
  */
-final class PoolUpkeep implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(PoolUpkeep.class);
+final class PeriodicWork implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(PeriodicWork.class);
     private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(5);
     private static final Duration LONGEST_INTERVAL = Duration.ofSeconds(15);
 
@@ -32,7 +32,7 @@ final class PoolUpkeep implements AutoCloseable {
      *
      * @param role part of the thread's name
      */
-    PoolUpkeep(String role, List<Runnable> duties, Duration interval) {
+    PeriodicWork(String role, List<Runnable> duties, Duration interval) {
         this.role = role;
         this.duties = List.copyOf(duties);
         this.timer = Executors.newSingleThreadScheduledExecutor(new DaemonThreads(role));

@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * ({@code DAGScheduler.removeExecutorAndUnregisterOutputs}); a removal in that time does not reach it, and the map
  * outputs would stay in the pool for good.
  *
- * <p><b>Threading:</b> one thread, of a {@link PoolUpkeep}.
+ * <p><b>Threading:</b> one thread, of a {@link PeriodicWork}.
  *
  * @param held the shuffles of which this executor holds or knows something
  * @param removed which of those the driver has removed

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 /** Duties go on, whatever one of them has met. */
 @Tag("unit")
 @Timeout(60)
-class PoolUpkeepTest {
+class PeriodicWorkTest {
     @Test
     void aDutyThatFailsKeepsNoneFromRunningAgain() throws Exception {
         CountDownLatch failing = new CountDownLatch(3);
@@ -26,7 +26,7 @@ class PoolUpkeepTest {
             }
             throw new OutOfMemoryError("on purpose");
         };
-        PoolUpkeep upkeep = new PoolUpkeep("test", List.of(fails, next::countDown), Duration.ofMillis(1));
+        PeriodicWork upkeep = new PeriodicWork("test", List.of(fails, next::countDown), Duration.ofMillis(1));
         try {
             assertThat(failing.await(30, TimeUnit.SECONDS)).isTrue();
             assertThat(next.await(30, TimeUnit.SECONDS)).isTrue();
@@ -37,7 +37,7 @@ class PoolUpkeepTest {
 
     @Test
     void checksIdleRegionsFourTimesPerTimeout() {
-        assertThat(PoolUpkeep.intervalFor(Duration.ofSeconds(20))).isEqualTo(Duration.ofSeconds(5));
-        assertThat(PoolUpkeep.intervalFor(Duration.ofHours(1))).isEqualTo(Duration.ofSeconds(15));
+        assertThat(PeriodicWork.intervalFor(Duration.ofSeconds(20))).isEqualTo(Duration.ofSeconds(5));
+        assertThat(PeriodicWork.intervalFor(Duration.ofHours(1))).isEqualTo(Duration.ofSeconds(15));
     }
 }

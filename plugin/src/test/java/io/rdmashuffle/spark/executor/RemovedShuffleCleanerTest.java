@@ -26,7 +26,7 @@ class RemovedShuffleCleanerTest {
 
     private final Set<Integer> held = ConcurrentHashMap.newKeySet();
     private final BlockingQueue<Integer> removedHere = new LinkedBlockingQueue<>();
-    private PoolUpkeep sweep = new PoolUpkeep("sweep", List.of(), Duration.ofHours(1));
+    private PeriodicWork sweep = new PeriodicWork("sweep", List.of(), Duration.ofHours(1));
 
     private void remove(int shuffleId) {
         held.remove(shuffleId);
@@ -35,7 +35,7 @@ class RemovedShuffleCleanerTest {
 
     private void begin(UnaryOperator<Set<Integer>> removedElsewhere) {
         sweep.close();
-        sweep = new PoolUpkeep(
+        sweep = new PeriodicWork(
                 "sweep", List.of(new RemovedShuffleCleaner(() -> held, removedElsewhere, this::remove)), OFTEN);
     }
 
