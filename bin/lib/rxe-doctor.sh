@@ -18,7 +18,7 @@ passed=0 failed=0
 
 for number in 0 1; do
   [ -e "/sys/class/infiniband/$DEVICE$number" ] || {
-    echo "skipped: $DEVICE$number is not here, and no other device is taken away"
+    echo "skipped: $DEVICE$number is not here, and no other device is removed"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
   }

@@ -11,7 +11,7 @@ kind=${RXE_DEVICE:-rxe}
 
 for number in 0 1; do
   [ -e "/sys/class/infiniband/$kind$number" ] || {
-    echo "skipped: $kind$number is not here, and no other device is taken away"
+    echo "skipped: $kind$number is not here, and no other device is removed"
     echo "0 passed, 0 failed, 1 skipped"
     exit 0
   }
@@ -48,6 +48,6 @@ code=0
 wait "$job" || code=$?
 trap - EXIT
 echo "devices removed and added again: $removed times"
-[ "$removed" -gt 0 ] || { echo "FAILED the job was over before a device was taken away"; failed=1; }
+[ "$removed" -gt 0 ] || { echo "FAILED the job was over before a device was removed"; failed=1; }
 [ "$failed" = 0 ] || exit 1
 exit "$code"

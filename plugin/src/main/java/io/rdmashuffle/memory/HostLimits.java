@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.memory;
 
+import static io.rdmashuffle.text.Quantities.mebibytes;
+
 import io.rdmashuffle.memory.host.CgroupMemory;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -66,13 +68,13 @@ public record HostLimits(
         }
         return Optional.of(String.format(
                 Locale.ROOT,
-                "spark.shuffle.rdma.pool.maxSize=%d plus the heap of %d and %d of off-heap and Python memory exceed the"
-                        + " container's memory limit of %d (bytes); raise spark.executor.memoryOverhead by the size of"
+                "spark.shuffle.rdma.pool.maxSize=%s plus the heap of %s and %s of off-heap and Python memory exceed the"
+                        + " container's memory limit of %s; raise spark.executor.memoryOverhead by the size of"
                         + " the pool, or lower spark.shuffle.rdma.pool.maxSize",
-                settings.capBytes(),
-                heapBytes,
-                otherBytes,
-                containerBytes.getAsLong()));
+                mebibytes(settings.capBytes()),
+                mebibytes(heapBytes),
+                mebibytes(otherBytes),
+                mebibytes(containerBytes.getAsLong())));
     }
 
     /** Returns the reason why the directory cannot hold a pool; empty if it can. */
@@ -82,12 +84,12 @@ public record HostLimits(
         }
         return Optional.of(String.format(
                 Locale.ROOT,
-                "spark.shuffle.rdma.pool.maxSize=%d (bytes) exceeds the %d bytes free in %s; enlarge that file"
+                "spark.shuffle.rdma.pool.maxSize=%s exceeds the %s free in %s; enlarge that file"
                         + " system (docker: --shm-size, Kubernetes: an emptyDir of medium Memory there), name"
                         + " another tmpfs in spark.shuffle.rdma.pool.directory, or lower"
                         + " spark.shuffle.rdma.pool.maxSize",
-                settings.capBytes(),
-                directoryFreeBytes,
+                mebibytes(settings.capBytes()),
+                mebibytes(directoryFreeBytes),
                 settings.directory()));
     }
 
@@ -107,13 +109,13 @@ public record HostLimits(
         }
         return Optional.of(String.format(
                 Locale.ROOT,
-                "spark.shuffle.rdma.pool.maxSize=%d (bytes), pinned for %d RDMA port(s), and queues need %d bytes of"
-                        + " locked memory, and RLIMIT_MEMLOCK is %d; raise it (ulimit -l, or LimitMEMLOCK= of the"
+                "spark.shuffle.rdma.pool.maxSize=%s, pinned for %d RDMA port(s), and queues need %s of locked"
+                        + " memory, and RLIMIT_MEMLOCK is %s; raise it (ulimit -l, or LimitMEMLOCK= of the"
                         + " service) or lower spark.shuffle.rdma.pool.maxSize",
-                settings.capBytes(),
+                mebibytes(settings.capBytes()),
                 times,
-                needed,
-                memlockBytes.getAsLong()));
+                mebibytes(needed),
+                mebibytes(memlockBytes.getAsLong())));
     }
 
     /** Returns the maximum of pinned bytes: the pool once per port, and queues of connections. */

@@ -333,12 +333,13 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                 return;
             }
             stopped = true;
-            ExecutorRuntime.closeOrWarn(reports);
+            ExecutorRuntime.closeOrWarn("reports", reports);
             if (runtime != null) {
                 runtime.close();
-                ExecutorRuntime.closeOrWarn(registry);
+                ExecutorRuntime.closeOrWarn("registry", registry);
                 if (isDriver) {
                     ExecutorRuntime.closeOrWarn(
+                            "pool directory",
                             () -> Pool.removeAbandoned(Path.of(config.get(ShuffleConfig.POOL_DIRECTORY))));
                 }
             }

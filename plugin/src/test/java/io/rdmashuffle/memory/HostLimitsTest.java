@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class HostLimitsTest {
     private static final OptionalLong NONE = OptionalLong.empty();
+    private static final long MEBIBYTE = 1 << 20;
 
     private static PoolSettings cap(long bytes) {
         return new PoolSettings(Path.of("/dev/shm"), bytes, 0, bytes, false);
@@ -22,19 +23,28 @@ class HostLimitsTest {
 
     @Test
     void eachLimitNamesKeyValueAndWhatToRaise() {
-        assertThat(new HostLimits(999, NONE, NONE, 0, 0).directoryShortage(cap(1000)))
-                .hasValueSatisfying(reason -> assertThat(reason)
-                        .contains("spark.shuffle.rdma.pool.maxSize=1000", "999", "/dev/shm", "--shm-size"));
-        assertThat(new HostLimits(5000, OptionalLong.of(1500), NONE, 501, 0).containerShortage(cap(1000)))
+        PoolSettings cap = cap(1000 * MEBIBYTE);
+        assertThat(new HostLimits(999 * MEBIBYTE, NONE, NONE, 0, 0).directoryShortage(cap))
                 .hasValueSatisfying(reason -> assertThat(reason)
                         .contains(
-                                "spark.shuffle.rdma.pool.maxSize=1000",
-                                "501",
-                                "1500",
-                                "spark.executor.memoryOverhead"));
-        assertThat(new HostLimits(5000, NONE, OptionalLong.of(999), 0, 0).pinShortage(cap(1000), 1))
+                                "spark.shuffle.rdma.pool.maxSize=1000.0 MiB",
+                                "999.0 MiB free in /dev/shm",
+                                "--shm-size"));
+        HostLimits container =
+                new HostLimits(5000 * MEBIBYTE, OptionalLong.of(1500 * MEBIBYTE), NONE, 501 * MEBIBYTE, 0);
+        assertThat(container.containerShortage(cap))
                 .hasValueSatisfying(reason -> assertThat(reason)
-                        .contains("spark.shuffle.rdma.pool.maxSize=1000", "RLIMIT_MEMLOCK is 999", "ulimit -l"));
+                        .contains(
+                                "spark.shuffle.rdma.pool.maxSize=1000.0 MiB",
+                                "heap of 501.0 MiB",
+                                "limit of 1500.0 MiB",
+                                "spark.executor.memoryOverhead"));
+        assertThat(new HostLimits(5000 * MEBIBYTE, NONE, OptionalLong.of(999 * MEBIBYTE), 0, 0).pinShortage(cap, 1))
+                .hasValueSatisfying(reason -> assertThat(reason)
+                        .contains(
+                                "spark.shuffle.rdma.pool.maxSize=1000.0 MiB",
+                                "RLIMIT_MEMLOCK is 999.0 MiB",
+                                "ulimit -l"));
     }
 
     @Test
@@ -60,8 +70,10 @@ class HostLimitsTest {
 
     @Test
     void offHeapAndPythonMemoryCount() {
-        assertThat(new HostLimits(5000, OptionalLong.of(1500), NONE, 400, 101).containerShortage(cap(1000)))
-                .hasValueSatisfying(reason -> assertThat(reason).contains("400", "101"));
+        HostLimits limits =
+                new HostLimits(5000 * MEBIBYTE, OptionalLong.of(1500 * MEBIBYTE), NONE, 400 * MEBIBYTE, 101 * MEBIBYTE);
+        assertThat(limits.containerShortage(cap(1000 * MEBIBYTE)))
+                .hasValueSatisfying(reason -> assertThat(reason).contains("400.0 MiB", "101.0 MiB"));
     }
 
     /** The JVM needs memory in addition to heap and pool. */

@@ -226,7 +226,7 @@ class LifecycleIT {
                 pools.conf("spark.shuffle.rdma.pool.maxSize", "9t", "spark.shuffle.rdma.pool.onShortage", "fail");
         assertThatThrownBy(() -> LocalSpark.start(tooMuch).close())
                 .rootCause()
-                .hasMessageContaining("bytes free in " + pools.path())
+                .hasMessageContaining("MiB free in " + pools.path())
                 .hasMessageContaining("--shm-size");
     }
 }

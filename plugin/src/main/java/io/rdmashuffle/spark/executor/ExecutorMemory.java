@@ -216,12 +216,14 @@ public final class ExecutorMemory implements AutoCloseable {
             return;
         }
         LOG.warn(
-                "Pool of up to {} in {} instead of {}: {}. Output that does not fit goes to disk"
-                        + " (spark.shuffle.rdma.pool.onShortage)",
+                "Pool of up to {} in {} instead of {}: {}. {} (spark.shuffle.rdma.pool.onShortage)",
                 Quantities.mebibytes(most),
                 config.get(ShuffleConfig.POOL_DIRECTORY),
                 Quantities.mebibytes(config.get(ShuffleConfig.POOL_MAX_SIZE)),
-                shortage);
+                shortage,
+                most == 0
+                        ? "All output goes to disk, and other executors read it over Netty"
+                        : "Output that does not fit goes to disk");
         pool.memory().shortageReported();
     }
 

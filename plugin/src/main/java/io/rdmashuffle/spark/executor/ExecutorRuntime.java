@@ -387,26 +387,26 @@ public final class ExecutorRuntime implements AutoCloseable {
         if (memory != null) {
             LOG.info("RDMA shuffle statistics: {}", ShuffleCounter.format(statistics()));
         }
-        closeOrWarn(metrics);
-        closeOrWarn(reports);
+        closeOrWarn("metrics", metrics);
+        closeOrWarn("reports", reports);
         if (reporter != null) {
             reporter.reportLast();
         }
-        closeOrWarn(cleaner);
-        closeOrWarn(upkeep);
-        closeOrWarn(demotion);
-        closeOrWarn(network);
-        closeOrWarn(memory);
+        closeOrWarn("cleaner", cleaner);
+        closeOrWarn("upkeep", upkeep);
+        closeOrWarn("demotion", demotion);
+        closeOrWarn("network", network);
+        closeOrWarn("memory", memory);
     }
 
     /** One part that fails to close must not keep the others open. */
-    public static void closeOrWarn(@Nullable AutoCloseable part) {
+    public static void closeOrWarn(String name, @Nullable AutoCloseable part) {
         try {
             if (part != null) {
                 part.close();
             }
         } catch (Exception e) {
-            LOG.warn("A part of the RDMA shuffle did not close cleanly", e);
+            LOG.warn("The {} of the RDMA shuffle did not close cleanly", name, e);
         }
     }
 }

@@ -119,7 +119,7 @@ class ExecutorMemoryTest {
         refusing.put("spark.shuffle.rdma.pool.onShortage", "fail");
         assertThatThrownBy(() -> create(refusing))
                 .isInstanceOf(IllegalArgumentException.class)
-                .hasMessageContainingAll("spark.shuffle.rdma.pool.maxSize", "bytes free in " + directory);
+                .hasMessageContainingAll("spark.shuffle.rdma.pool.maxSize", "MiB free in " + directory);
         try (ExecutorMemory memory = create(settings)) {
             assertThat(memory.addresses()).containsKey("shm");
             memory.store()

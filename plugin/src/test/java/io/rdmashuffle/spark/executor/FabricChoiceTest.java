@@ -74,10 +74,10 @@ class FabricChoiceTest {
     @Test
     void aFabricThatPinsMoreThanMayBeLockedIsClosed() throws Exception {
         FakeFabric twoRails = new FakeFabric(2);
-        assertThatThrownBy(() -> FabricChoice.affordable(twoRails, lockable(999), POOL))
+        assertThatThrownBy(() -> FabricChoice.affordable(twoRails, lockable(1 << 20), POOL))
                 .isInstanceOf(RdmaUnavailableException.class)
                 .hasMessageContaining("pinned for 2 RDMA port(s)")
-                .hasMessageContaining("RLIMIT_MEMLOCK is 999");
+                .hasMessageContaining("RLIMIT_MEMLOCK is 1.0 MiB");
         assertThat(twoRails.closed()).isTrue();
         FakeFabric fits = new FakeFabric(2);
         assertThat(FabricChoice.affordable(fits, lockable(1 << 30), POOL)).isSameAs(fits);
