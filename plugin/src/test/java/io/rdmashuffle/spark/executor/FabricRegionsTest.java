@@ -56,6 +56,7 @@ class FabricRegionsTest {
             assertThat(fabrics).containsExactly(sound, refusing);
             assertThat(refusing.closed()).isFalse();
             assertThat(refusing.regions()).containsExactly(0, 1);
+            assertThat(sound.regions()).as("none that is unmapped").containsExactly(0, 1);
         }
     }
 }
