@@ -335,6 +335,9 @@ public final class MapOutputDirectory implements AutoCloseable {
         private final int shuffleId;
         private final SlotTable table;
         private final List<Lease> outgrown = new ArrayList<>();
+        /** Numbers of the entries by map id; of several the last one counts. */
+        private final Map<Long, Integer> numbers = new HashMap<>();
+
         private Lease current;
         private int entries;
         private long generation;
@@ -362,22 +365,24 @@ public final class MapOutputDirectory implements AutoCloseable {
             if (missing > 0 && !grow(missing, room)) {
                 return false;
             }
-            entry.write(current.memory().slice(entries * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES));
+            entry.write(record(entries));
+            numbers.put(entry.mapId(), entries);
             entries++;
             return true;
         }
 
-        /** Writes the entry of a map output again; false if it has none. Of several the last one counts. */
+        /** Writes the entry of a map output again; false if it has none. */
         boolean replace(DirectoryEntry entry) {
-            for (long i = entries - 1L; i >= 0; i--) {
-                MemorySlice record =
-                        current.memory().slice(i * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES);
-                if (record.getLong(DirectoryLayout.ENTRY_MAP_ID) == entry.mapId()) {
-                    entry.write(record);
-                    return true;
-                }
+            Integer number = numbers.get(entry.mapId());
+            if (number == null) {
+                return false;
             }
-            return false;
+            entry.write(record(number));
+            return true;
+        }
+
+        private MemorySlice record(int number) {
+            return current.memory().slice(number * DirectoryLayout.RECORD_BYTES, DirectoryLayout.RECORD_BYTES);
         }
 
         private boolean grow(long bytes, Room room) throws InterruptedException {

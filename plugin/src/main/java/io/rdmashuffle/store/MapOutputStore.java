@@ -40,6 +40,7 @@ public final class MapOutputStore implements AutoCloseable {
     private final LongSupplier nanoClock;
     private final Map<Integer, PooledShuffle> shuffles = new HashMap<>();
     private final Map<Integer, Removal> removals = new LinkedHashMap<>();
+    private long leftBytes;
     private boolean directoryFullLogged;
     private boolean closed;
 
@@ -242,9 +243,16 @@ public final class MapOutputStore implements AutoCloseable {
     }
 
     /** Returns the outputs of a shuffle that take memory, longest here first. */
-    synchronized List<MapOutput> inMemory(int shuffleId) {
-        PooledShuffle shuffle = shuffles.get(shuffleId);
-        return shuffle == null ? List.of() : shuffle.inMemory();
+    List<MapOutput> inMemory(int shuffleId) {
+        List<PooledShuffle.Stored> outputs;
+        synchronized (this) {
+            PooledShuffle shuffle = shuffles.get(shuffleId);
+            outputs = shuffle == null ? List.of() : shuffle.inMemory();
+        }
+        return outputs.stream()
+                .sorted((one, other) -> Long.signum(one.bornNanos() - other.bornNanos()))
+                .map(PooledShuffle.Stored::output)
+                .toList();
     }
 
     /**
@@ -259,6 +267,7 @@ public final class MapOutputStore implements AutoCloseable {
             PooledShuffle shuffle = shuffles.get(shuffleId);
             replaced = !closed && shuffle != null && shuffle.replace(output, copy, nanoClock.getAsLong());
             if (replaced) {
+                leftBytes += output.memoryBytes();
                 directory.relocate(shuffleId, copy.entry());
             }
         }
@@ -277,6 +286,7 @@ public final class MapOutputStore implements AutoCloseable {
                 List<MapOutput> left = shuffle.takeLeft(now, grace.toNanos());
                 if (!left.isEmpty()) {
                     directory.expire(shuffleId);
+                    leftBytes -= left.stream().mapToLong(MapOutput::memoryBytes).sum();
                     free.addAll(left);
                 }
             });
@@ -286,7 +296,7 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Returns the memory that outputs have left and that is not free yet. */
     synchronized long leftBytes() {
-        return shuffles.values().stream().mapToLong(PooledShuffle::leftBytes).sum();
+        return leftBytes;
     }
 
     /** Frees what the shuffle holds here, at once where there is no reader. */
@@ -305,7 +315,11 @@ public final class MapOutputStore implements AutoCloseable {
         }
         directory.withdraw(shuffleId);
         PooledShuffle outputs = shuffles.remove(shuffleId);
-        return outputs == null ? List.of() : outputs.all();
+        if (outputs == null) {
+            return List.of();
+        }
+        leftBytes -= outputs.leftBytes();
+        return outputs.all();
     }
 
     /** Frees everything; idempotent. */

@@ -2,10 +2,11 @@
 package io.rdmashuffle.store;
 
 import io.rdmashuffle.directory.MapOutput;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Deque;
 import java.util.HashMap;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -21,7 +22,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class PooledShuffle {
     private final Map<Long, Stored> outputs = new HashMap<>();
-    private final List<Left> left = new ArrayList<>();
+    /** Longest left first. */
+    private final Deque<Left> left = new ArrayDeque<>();
+
     private boolean written;
     private long lastWrittenNanos;
 
@@ -67,12 +70,10 @@ final class PooledShuffle {
                 .orElse(0);
     }
 
-    /** Returns the outputs that take memory, longest here first. */
-    List<MapOutput> inMemory() {
+    /** Returns the outputs that take memory, in any order. */
+    List<Stored> inMemory() {
         return outputs.values().stream()
                 .filter(stored -> stored.output().memoryBytes() > 0)
-                .sorted((one, other) -> Long.signum(one.bornNanos() - other.bornNanos()))
-                .map(Stored::output)
                 .toList();
     }
 
@@ -90,12 +91,11 @@ final class PooledShuffle {
     /** Removes and returns outputs that were superseded that long ago. */
     List<MapOutput> takeLeft(long nowNanos, long forNanos) {
         List<MapOutput> taken = new ArrayList<>();
-        for (Iterator<Left> each = left.iterator(); each.hasNext(); ) {
-            Left candidate = each.next();
-            if (nowNanos - candidate.sinceNanos() >= forNanos) {
-                each.remove();
-                taken.add(candidate.output());
-            }
+        for (Left first = left.peek();
+                first != null && nowNanos - first.sinceNanos() >= forNanos;
+                first = left.peek()) {
+            left.remove();
+            taken.add(first.output());
         }
         return taken;
     }

@@ -366,4 +366,17 @@ class DemotionTest {
             output.close();
         }
     }
+
+    @Test
+    void memoryThatOutputsHaveLeftCountsUntilItIsFree() throws Exception {
+        fill();
+        demotion().run();
+        long left = store.leftBytes();
+        assertThat(left).isEqualTo(counted(ShuffleCounter.DEMOTED_BYTES));
+        store.removeShuffle(1);
+        assertThat(store.leftBytes()).isEqualTo(left / 3 * 2);
+        pass(GRACE);
+        demotion().run();
+        assertThat(store.leftBytes()).isZero();
+    }
 }
