@@ -71,6 +71,10 @@ final class EntryTable {
                 cells[cell + 4]);
     }
 
+    boolean isEmpty() {
+        return count == 0;
+    }
+
     /** Returns all entries, in no order. */
     List<DirectoryEntry> all() {
         List<DirectoryEntry> entries = new ArrayList<>(count);

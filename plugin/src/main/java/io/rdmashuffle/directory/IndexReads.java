@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  * Reader of the indexes of a peer's map outputs: one alone, or many at once.
  *
  * <p>A reduce task needs a few bytes of each of thousands of indexes. One after the other, each costs a round trip to
- * the peer; many at once, the round trips overlap. An index is read whole, unless it is large, and remembered: the next
- * task of this executor needs the next row of it. Where memory is mapped nothing is read ahead: see {@link
+ * the peer; many at once, the round trips overlap. Whether an index is read whole and remembered, or only its rows that
+ * a task needs, is the {@link IndexCache}'s decision. Where memory is mapped nothing is read ahead: see {@link
  * MapOutputIndex#block}.
  *
  * <p><b>Threading:</b> thread-safe.
@@ -34,12 +34,6 @@ import org.jspecify.annotations.Nullable;
  * <p><b>Ownership:</b> {@link #forget} drops its entries of the cache.
  */
 final class IndexReads {
-    /**
-     * Larger ones are read in parts. Most of an executor's tasks need a row of each index: of one like this they would
-     * need 5000 READs.
-     */
-    private static final long MAX_WHOLE_BYTES = 64 << 10;
-
     /** Of one read: far more than a thousand map outputs take, and little beside blocks in flight. */
     private static final long BATCH_BYTES = 256 << 10;
 
@@ -79,64 +73,58 @@ final class IndexReads {
     /**
      * Reads from many indexes.
      *
+     * @param rows rows that were read before
      * @return in the same order; null where {@link #one} would throw a {@link DirectoryFormatException}
      * @throws IOException if the peer cannot be read
      */
-    List<@Nullable BlockRange> many(List<WantedRange> wanted) throws IOException {
-        Map<DirectoryEntry, IndexRows> whole = wholeIndexes(wanted);
-        Map<WantedRange, BlockRange> parts = new HashMap<>();
-        List<WantedRange> large = wanted.stream()
-                .filter(each -> !isSmall(each.entry()) && !whole.containsKey(each.entry()))
-                .toList();
-        readBatches(large, (each, bytes) -> {
-            BlockRange range = decode(each, found -> MapOutputIndex.read(found.entry(), found.start(), bytes));
-            if (range != null) {
-                parts.put(each, range);
+    List<@Nullable BlockRange> many(List<WantedRange> wanted, PrefetchedRows rows) throws IOException {
+        Map<DirectoryEntry, WantedRange> spans = new LinkedHashMap<>();
+        for (WantedRange each : wanted) {
+            if (each.hasRows()) {
+                spans.merge(each.entry(), each, WantedRange::and);
             }
-        });
+        }
+        Map<DirectoryEntry, IndexRows> found = found(spans.values(), rows);
         List<@Nullable BlockRange> ranges = new ArrayList<>(wanted.size());
         for (WantedRange each : wanted) {
-            IndexRows index = whole.get(each.entry());
-            if (index != null) {
-                ranges.add(decode(each, found -> index.range(found.start(), found.end())));
-            } else {
-                BlockRange part = parts.get(each);
-                ranges.add(part != null ? part : decode(each, null));
-            }
+            IndexRows index = found.get(each.entry());
+            ranges.add(decode(each, index == null ? null : range -> index.range(range.start(), range.end())));
         }
         return ranges;
     }
 
-    /** Returns the indexes that are cached or small, without damaged ones. */
-    private Map<DirectoryEntry, IndexRows> wholeIndexes(List<WantedRange> wanted) throws IOException {
-        Map<DirectoryEntry, IndexRows> whole = new HashMap<>();
-        Map<DirectoryEntry, WantedRange> missing = new LinkedHashMap<>();
-        for (WantedRange each : wanted) {
-            IndexRows known = cache.get(this, each.shuffleId(), each.entry());
+    /** Finds rows that are remembered, and reads the others; without damaged ones. */
+    private Map<DirectoryEntry, IndexRows> found(Collection<WantedRange> spans, PrefetchedRows rows)
+            throws IOException {
+        Map<DirectoryEntry, IndexRows> found = new HashMap<>();
+        List<WantedRange> whole = new ArrayList<>();
+        List<WantedRange> parts = new ArrayList<>();
+        for (WantedRange each : spans) {
+            IndexRows cached = cache.get(this, each.shuffleId(), each.entry());
+            IndexRows known = cached == null ? rows.get(each) : cached;
             if (known != null) {
-                whole.put(each.entry(), known);
-            } else if (isSmall(each.entry())) {
-                missing.putIfAbsent(each.entry(), allOf(each));
+                found.put(each.entry(), known);
+            } else if (isReadWhole(each)) {
+                whole.add(each.whole());
+            } else {
+                parts.add(each);
             }
         }
-        readBatches(missing.values(), (each, bytes) -> {
-            IndexRows index = keep(each, bytes);
-            if (index != null) {
-                whole.put(each.entry(), index);
-            }
-        });
-        return whole;
+        readBatches(whole, (each, bytes) -> putUnlessNull(found, each, keep(each, bytes)));
+        readBatches(parts, (each, bytes) -> putUnlessNull(found, each, rows(each, bytes)));
+        return found;
     }
 
-    private static WantedRange allOf(WantedRange wanted) {
-        return new WantedRange(
-                wanted.shuffleId(), wanted.entry(), 0, wanted.entry().partitions());
+    private static void putUnlessNull(
+            Map<DirectoryEntry, IndexRows> found, WantedRange wanted, @Nullable IndexRows rows) {
+        if (rows != null) {
+            found.put(wanted.entry(), rows);
+        }
     }
 
-    private static boolean isSmall(DirectoryEntry entry) {
-        return entry.extents() > 0
-                && entry.partitions() > 0
-                && MapOutputIndex.lengthBytes(entry.partitions(), entry.extents()) <= MAX_WHOLE_BYTES;
+    /** Returns whether the index is read whole for partitions that are not all: other tasks need the others. */
+    private boolean isReadWhole(WantedRange wanted) {
+        return !wanted.isWhole() && cache.wants(wanted.entry());
     }
 
     /** Consumer of the requested bytes of an index. */
@@ -188,60 +176,81 @@ final class IndexReads {
     }
 
     /**
-     * Starts reads of all cacheable indexes that are neither cached nor in flight, concurrently.
+     * Starts reads of rows that are neither remembered nor in flight, concurrently.
      *
-     * @param executor processes arrived indexes; must run every task
-     * @return completes when they have arrived; fails with a {@link io.rdmashuffle.fabric.ReadFailedException}
+     * @param start first partition that the task needs of each
+     * @param end partition after the last one; the same if that is not known, and whole indexes are read only
+     * @param executor processes arrived rows; must run every task
+     * @return completes with the rows that only this task needs when all have arrived; fails with a {@link
+     *     io.rdmashuffle.fabric.ReadFailedException}
      */
-    CompletableFuture<Void> prefetch(int shuffleId, List<DirectoryEntry> entries, Executor executor) {
+    CompletableFuture<PrefetchedRows> prefetch(
+            int shuffleId, List<DirectoryEntry> entries, int start, int end, Executor executor) {
         CompletableFuture<Void> own = new CompletableFuture<>();
         List<WantedRange> claimed = new ArrayList<>();
+        List<WantedRange> parts = new ArrayList<>();
         Set<CompletableFuture<Void>> all = new HashSet<>();
         for (DirectoryEntry entry : entries) {
-            if (isSmall(entry) && cache.get(this, shuffleId, entry) == null) {
-                WantedRange whole = new WantedRange(shuffleId, entry, 0, entry.partitions());
-                CompletableFuture<Void> other = underWay.putIfAbsent(whole, own);
+            WantedRange wanted = new WantedRange(shuffleId, entry, start, end);
+            WantedRange whole = wanted.whole();
+            if (!whole.hasRows() || cache.get(this, shuffleId, entry) != null) {
+                continue;
+            }
+            CompletableFuture<Void> other = underWay.get(whole);
+            if (other == null && isReadWhole(wanted)) {
+                other = underWay.putIfAbsent(whole, own);
                 if (other == null) {
                     claimed.add(whole);
-                } else {
-                    all.add(other);
                 }
+            } else if (other == null && wanted.hasRows()) {
+                parts.add(wanted);
+            }
+            if (other != null) {
+                all.add(other);
             }
         }
         if (!claimed.isEmpty()) {
             all.add(own);
-            CompletableFuture<Void> unused = start(claimed, executor).whenComplete((done, failure) -> {
-                claimed.forEach(each -> underWay.remove(each, own));
-                KnownShuffle.complete(own, failure);
-            });
+            CompletableFuture<Void> unused = start(claimed, executor, this::keep)
+                    .whenComplete((done, failure) -> {
+                        claimed.forEach(each -> underWay.remove(each, own));
+                        KnownShuffle.complete(own, failure);
+                    });
         }
-        return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new));
+        PrefetchedRows rows = new PrefetchedRows();
+        all.add(start(parts, executor, (each, bytes) -> rows.put(each.entry(), rows(each, bytes))));
+        return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).thenApply(done -> rows);
     }
 
-    private CompletableFuture<Void> start(List<WantedRange> wanted, Executor executor) {
+    private CompletableFuture<Void> start(List<WantedRange> wanted, Executor executor, Arrival arrival) {
         List<CompletableFuture<Void>> started = new ArrayList<>();
         for (Batch batch : batches(wanted)) {
             cache.countReads(batch.slices().size());
-            started.add(reads.start(peer, batch.slices()).thenAcceptAsync(bytes -> keep(batch, bytes), executor));
+            started.add(
+                    reads.start(peer, batch.slices()).thenAcceptAsync(bytes -> take(batch, bytes, arrival), executor));
         }
         return CompletableFuture.allOf(started.toArray(CompletableFuture<?>[]::new));
     }
 
-    private void keep(Batch batch, RemoteBytes bytes) {
+    private static void take(Batch batch, RemoteBytes bytes, Arrival arrival) {
         try (bytes) {
-            batch.take(bytes, this::keep);
+            batch.take(bytes, arrival);
         }
     }
 
     /** Remembers an index unless it is damaged; then whoever needs it reads it again, and says so. */
     private @Nullable IndexRows keep(WantedRange whole, List<StoredSlice> bytes) {
-        BlockRange all = decode(whole, found -> MapOutputIndex.read(found.entry(), 0, bytes));
-        if (all == null) {
-            return null;
+        IndexRows index = rows(whole, bytes);
+        if (index != null) {
+            cache.put(this, whole.shuffleId(), whole.entry(), index);
         }
-        IndexRows index = IndexRows.of(whole.entry(), all);
-        cache.put(this, whole.shuffleId(), whole.entry(), index);
         return index;
+    }
+
+    /** Null for a damaged index. */
+    private static @Nullable IndexRows rows(WantedRange wanted, List<StoredSlice> bytes) {
+        BlockRange range = decode(wanted, found -> MapOutputIndex.read(found.entry(), found.start(), bytes));
+        return range == null ? null : IndexRows.of(wanted.entry(), wanted.start(), range);
     }
 
     /** Drops the cached indexes of a shuffle. */

@@ -7,7 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The whole index of one map output, as a reader remembers it.
+ * Consecutive rows of the index of one map output, as a reader remembers them: all rows, or the rows of one task.
  *
  * <p><b>Threading:</b> immutable.
  */
@@ -17,26 +17,28 @@ final class IndexRows {
     private static final long OBJECT_BYTES = 128;
 
     private final DirectoryEntry entry;
-    /** By partition, where it starts in the output's data; and in the end, where that ends. */
+    private final int first;
+    /** By partition, where it starts in the pieces; and in the end, where the last one ends. */
     private final long[] starts;
 
     private final int[] checksums;
     private final List<RemoteSlice> pieces;
 
-    private IndexRows(DirectoryEntry entry, long[] starts, int[] checksums, List<RemoteSlice> pieces) {
+    private IndexRows(DirectoryEntry entry, int first, long[] starts, int[] checksums, List<RemoteSlice> pieces) {
         this.entry = entry;
+        this.first = first;
         this.starts = starts;
         this.checksums = checksums;
         this.pieces = pieces;
     }
 
-    /** Copies all rows of an index. */
-    static IndexRows of(DirectoryEntry entry, BlockRange all) {
-        long[] starts = new long[all.lengths().length + 1];
-        for (int p = 0; p < all.lengths().length; p++) {
-            starts[p + 1] = starts[p] + all.lengths()[p];
+    /** Remembers rows of an index, from that of partition {@code first} on. */
+    static IndexRows of(DirectoryEntry entry, int first, BlockRange rows) {
+        long[] starts = new long[rows.lengths().length + 1];
+        for (int p = 0; p < rows.lengths().length; p++) {
+            starts[p + 1] = starts[p] + rows.lengths()[p];
         }
-        return new IndexRows(entry, starts, all.checksums(), all.slices());
+        return new IndexRows(entry, first, starts, rows.checksums(), rows.slices());
     }
 
     /** Returns about how many bytes of the heap an index takes. */
@@ -53,13 +55,20 @@ final class IndexRows {
         return entry.equals(told);
     }
 
-    /** Returns the range of partitions {@code [start, end)}, which the output must have. */
+    /** Returns whether it has the rows of partitions {@code [start, end)}. */
+    boolean has(int start, int end) {
+        return first <= start && end <= first + checksums.length;
+    }
+
+    /** Returns the range of partitions {@code [start, end)}, whose rows it must have. */
     BlockRange range(int start, int end) {
-        long[] lengths = new long[end - start];
-        for (int p = start; p < end; p++) {
-            lengths[p - start] = starts[p + 1] - starts[p];
+        int from = start - first;
+        int to = end - first;
+        long[] lengths = new long[to - from];
+        for (int p = from; p < to; p++) {
+            lengths[p - from] = starts[p + 1] - starts[p];
         }
-        return new BlockRange(slices(starts[start], starts[end]), lengths, Arrays.copyOfRange(checksums, start, end));
+        return new BlockRange(slices(starts[from], starts[to]), lengths, Arrays.copyOfRange(checksums, from, to));
     }
 
     private List<RemoteSlice> slices(long from, long to) {

@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.RemoteSlice;
 import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -123,6 +124,11 @@ final class KnownShuffle {
         return System.nanoTime() - trustedUntil < 0 ? known.entries().all() : List.of();
     }
 
+    /** Returns whether no entry is known. */
+    boolean isEmpty() {
+        return known.entries().isEmpty();
+    }
+
     /** Returns whether all of these may be used so. */
     boolean isTrusted(Collection<Long> mapIds) {
         return mapIds.stream().allMatch(mapId -> trusted(mapId) != null);
@@ -135,7 +141,12 @@ final class KnownShuffle {
      */
     @Nullable
     Located refreshAndGet(long mapId) throws IOException {
-        refreshing.lock();
+        try {
+            refreshing.lockInterruptibly();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new InterruptedIOException("interrupted while another thread reads a peer's directory");
+        }
         try {
             return refreshAndGetAlone(mapId);
         } finally {
@@ -164,6 +175,9 @@ final class KnownShuffle {
                     return located;
                 }
                 LockSupport.parkNanos(pauseNanos);
+                if (Thread.currentThread().isInterrupted()) {
+                    throw new InterruptedIOException("interrupted while a peer writes its directory");
+                }
                 pauseNanos = Math.min(2 * pauseNanos, MAX_PAUSE_NANOS);
             } while (System.nanoTime() - deadline < 0);
         } catch (IllegalArgumentException | IndexOutOfBoundsException e) {

@@ -123,28 +123,37 @@ public final class RemoteDirectory {
     }
 
     /**
-     * Starts reads of slot, entries and cacheable indexes for later lookups. Does not wait, and skips records that are
-     * cached or in flight. Lookups read the rest. For peers without in-place reads.
+     * Starts reads of slot, entries and indexes for later lookups. Does not wait, and skips records that are cached or
+     * in flight. Lookups read the rest. For peers without in-place reads.
      *
+     * @param start first partition that the task needs of each map output
+     * @param end partition after the last one
      * @param executor processes arrived records; must run every task
-     * @return completes when they have arrived; fails with a {@link ReadFailedException} if the peer cannot be read, or
-     *     the pool has no room
+     * @return completes with rows of indexes for {@link #ranges} when all have arrived; fails with a {@link
+     *     ReadFailedException} if the peer cannot be read, or the pool has no room
      */
-    public CompletableFuture<Void> prefetch(int shuffleId, Collection<Long> mapIds, Executor executor) {
+    public CompletableFuture<PrefetchedRows> prefetch(
+            int shuffleId, Collection<Long> mapIds, int start, int end, Executor executor) {
         KnownShuffle shuffle = known(shuffleId);
         CompletableFuture<Void> entries =
                 shuffle.isTrusted(mapIds) ? CompletableFuture.completedFuture(null) : shuffle.prefetch(executor);
-        return entries.thenCompose(unused -> prefetchIndexes(
+        return entries.thenCompose(unused -> indexes.prefetch(
                 shuffleId,
-                mapIds.stream().map(shuffle::trusted).filter(Objects::nonNull).map(Located::entry),
+                readable(mapIds.stream()
+                        .map(shuffle::trusted)
+                        .filter(Objects::nonNull)
+                        .map(Located::entry)),
+                start,
+                end,
                 executor));
     }
 
     /**
-     * Does so for all map outputs of a shuffle that the peer has, if nothing is known of the shuffle: for who does not
-     * know yet which those are.
+     * Does so for all map outputs of a shuffle that the peer has, if nothing is known of the shuffle: for a task that
+     * does not know yet which those are. Only indexes that other tasks need, too, are read. Of a peer that has nothing
+     * of the shuffle nothing is remembered.
      *
-     * @return as {@link #prefetch(int, Collection, Executor)} does; complete if something was known
+     * @return completes when all have arrived, or at once if something was known; fails as {@link #prefetch} does
      */
     public CompletableFuture<Void> prefetchAll(int shuffleId, Executor executor) {
         if (knows(shuffleId)) {
@@ -152,13 +161,18 @@ public final class RemoteDirectory {
         }
         KnownShuffle shuffle = known(shuffleId);
         return shuffle.prefetch(executor)
-                .thenCompose(unused -> prefetchIndexes(shuffleId, shuffle.trusted().stream(), executor));
+                .thenCompose(
+                        unused -> indexes.prefetch(shuffleId, readable(shuffle.trusted().stream()), 0, 0, executor))
+                .thenAccept(unused -> {})
+                .whenComplete((done, failure) -> {
+                    if (shuffle.isEmpty()) {
+                        shuffles.remove(shuffleId, shuffle);
+                    }
+                });
     }
 
-    private CompletableFuture<Void> prefetchIndexes(int shuffleId, Stream<DirectoryEntry> entries, Executor executor) {
-        List<DirectoryEntry> readable =
-                entries.filter(entry -> entry.isReadable(peer.readsDisk())).toList();
-        return indexes.prefetch(shuffleId, readable, executor);
+    private List<DirectoryEntry> readable(Stream<DirectoryEntry> entries) {
+        return entries.filter(entry -> entry.isReadable(peer.readsDisk())).toList();
     }
 
     /** Makes the next lookup read the slot of a shuffle, after another generation was detected. */
@@ -204,14 +218,20 @@ public final class RemoteDirectory {
         return indexes.one(wanted);
     }
 
+    /** Reads from many map outputs' indexes without prefetched rows. */
+    public List<@Nullable BlockRange> ranges(List<WantedRange> wanted) throws IOException {
+        return ranges(wanted, new PrefetchedRows());
+    }
+
     /**
      * Reads from many map outputs' indexes at once where partitions lie: for a task that needs a little of each.
      *
+     * @param rows rows that {@link #prefetch} has read
      * @return in the same order; null where an index is damaged or missing, and {@link #range} would say why
      * @throws IOException if the peer cannot be read
      */
-    public List<@Nullable BlockRange> ranges(List<WantedRange> wanted) throws IOException {
-        return indexes.many(wanted);
+    public List<@Nullable BlockRange> ranges(List<WantedRange> wanted, PrefetchedRows rows) throws IOException {
+        return indexes.many(wanted, rows);
     }
 
     /** Returns whether a shuffle has been asked for. */

@@ -14,4 +14,24 @@ public record WantedRange(int shuffleId, DirectoryEntry entry, int start, int en
     boolean isEmpty() {
         return entry.extents() == 0 && entry.isReadable(true);
     }
+
+    /** Returns whether the output has an index, with rows of these partitions. */
+    boolean hasRows() {
+        return entry.extents() > 0 && 0 <= start && start < end && end <= entry.partitions();
+    }
+
+    /** Returns whether these are all partitions. */
+    boolean isWhole() {
+        return start == 0 && end == entry.partitions();
+    }
+
+    /** Returns all partitions of the map output. */
+    WantedRange whole() {
+        return new WantedRange(shuffleId, entry, 0, entry.partitions());
+    }
+
+    /** Returns the least range that has these partitions and others of the same map output. */
+    WantedRange and(WantedRange other) {
+        return new WantedRange(shuffleId, entry, Math.min(start, other.start), Math.max(end, other.end));
+    }
 }

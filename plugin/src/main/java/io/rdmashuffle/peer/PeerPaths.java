@@ -60,14 +60,19 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     /** Before a peer that no fabric reaches is looked for again, also without a quarantine. */
     private static final Duration MIN_PAUSE_WITHOUT_PATH = Duration.ofSeconds(1);
 
+    private static final int MAX_EARLY_PEERS = 64;
+
     private final List<Fabric> fabrics;
     private final BlockingReads reads;
-    private final IndexCache indexes = IndexCache.ofHeap();
+    private final IndexCache indexes;
     private final MemberLookup members;
     private final Duration quarantine;
     private final Duration retryTimeout;
     private final LongSupplier nanoTime;
     private final Map<String, Route> routes = new ConcurrentHashMap<>();
+    /** Shuffles for which peers have been asked early. */
+    private final Set<Integer> early = ConcurrentHashMap.newKeySet();
+
     private final Map<String, String> explained = new ConcurrentHashMap<>();
     private final LongAdder quarantines = new LongAdder();
     private volatile boolean closed;
@@ -104,6 +109,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         this.fabrics = List.copyOf(fabrics);
         this.reads = reads;
         this.members = members;
+        this.indexes = IndexCache.ofHeap(members::count);
         this.quarantine = quarantine;
         this.retryTimeout = retryTimeout;
         this.nanoTime = nanoTime;
@@ -128,12 +134,33 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return route == null ? null : route.best();
     }
 
+    /**
+     * Returns whether {@link #to} would look for a path, and may wait for the driver: not if the best one is known, nor
+     * if none was found lately.
+     */
+    public boolean isToBeFound(String executorId) {
+        if (fabrics.isEmpty() || closed) {
+            return false;
+        }
+        Route route = routes.get(executorId);
+        return route == null || route.isToBeFound();
+    }
+
     /** Returns all paths that were found before. */
     public List<PeerPath> known() {
         return routes.values().stream()
                 .map(route -> route.known)
                 .filter(Objects::nonNull)
                 .toList();
+    }
+
+    /**
+     * Returns the peers that may be asked for a shuffle before the driver has said which of them have some of it: once
+     * for each shuffle, and none in a large cluster, where most would be asked in vain.
+     */
+    public List<PeerPath> takeEarly(int shuffleId) {
+        List<PeerPath> known = known();
+        return known.size() <= MAX_EARLY_PEERS && early.add(shuffleId) ? known : List.of();
     }
 
     /** Finds a path as {@link #to} does and reads over it; returns the result, or the reason why there is none. */
@@ -187,6 +214,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
      * Drops the cached entries of a shuffle, and the mappings of peers from which nothing else is read.
      */
     public void forgetShuffle(int shuffleId) {
+        early.remove(shuffleId);
         routes.values().forEach(route -> route.forget(shuffleId));
     }
 
@@ -197,8 +225,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
     /** Returns the shuffles with cached directory entries. */
     public Set<Integer> shuffleIds() {
-        return routes.values().stream()
-                .flatMap(route -> route.shuffleIds().stream())
+        return Stream.concat(early.stream(), routes.values().stream().flatMap(route -> route.shuffleIds().stream()))
                 .collect(Collectors.toSet());
     }
 
@@ -247,8 +274,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     }
 
     /**
-     * {@inheritDoc} Ends the reads of a removed member here, and then closes the path to it, which waits for tasks that
-     * are looking for one.
+     * {@inheritDoc} Ends the reads of a removed member here, and then closes the path to it; waits for no lookup.
      */
     @Override
     public void changed(@Nullable Member before, @Nullable Member after) {
@@ -261,6 +287,10 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         }
         if (after != null) {
             forEachAddress(after, Fabric::admit);
+            Route route = routes.get(after.executorId());
+            if (route != null) {
+                route.lookAgain();
+            }
         }
     }
 
@@ -322,33 +352,63 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         /** Fabrics that failed and are not used for a while, by name. */
         private final Map<String, GivenUp> givenUp = new ConcurrentHashMap<>();
-        /** Until when no path is looked for, since the fabrics that were not given up do not reach the peer. */
-        private long noneUntil = nanoTime.getAsLong();
+        /**
+         * Until when no path is looked for, since the driver does not know the peer, or the fabrics that were not given
+         * up do not reach it.
+         */
+        private volatile long noneUntil = nanoTime.getAsLong();
 
         Route(String executorId) {
             this.executorId = executorId;
         }
 
-        synchronized @Nullable PeerPath path() {
-            PeerPath current = path;
-            boolean mayChange = current == null ? nanoTime.getAsLong() - noneUntil >= 0 : mayImprove(current);
-            if (retired || !mayChange) {
-                return current;
-            }
-            Member member = members.lookup(executorId).orElse(null);
-            // The lookup itself may have found that this executor was replaced, which retires this route.
-            if (member != null && !retired && !closed) {
-                close();
-                path = connect(member);
-                known = path;
-                unreachable = path == null;
-                if (path == null) {
-                    noneUntil = firstToComeBack();
-                } else {
-                    pathSince = nanoTime.getAsLong();
+        @Nullable
+        PeerPath path() {
+            synchronized (this) {
+                if (retired || !mayChange()) {
+                    return path;
                 }
             }
+            // Without the lock: it may take long, and a member that leaves must not wait for it.
+            return path(members.lookup(executorId).orElse(null));
+        }
+
+        /** Connects to a member that was found, unless that has happened meanwhile. */
+        private synchronized @Nullable PeerPath path(@Nullable Member member) {
+            // The lookup itself may have found that this executor was replaced, which retires this route.
+            if (retired || closed || !mayChange()) {
+                return path;
+            }
+            if (member == null) {
+                noneUntil = nanoTime.getAsLong() + MIN_PAUSE_WITHOUT_PATH.toNanos();
+                return path;
+            }
+            close();
+            path = connect(member);
+            known = path;
+            unreachable = path == null;
+            if (path == null) {
+                noneUntil = firstToComeBack();
+            } else {
+                pathSince = nanoTime.getAsLong();
+            }
             return path;
+        }
+
+        private boolean mayChange() {
+            PeerPath current = path;
+            return current == null ? nanoTime.getAsLong() - noneUntil >= 0 : mayImprove(current);
+        }
+
+        /** Returns whether {@link #path} would look for a path; waits for nothing. */
+        boolean isToBeFound() {
+            PeerPath found = known;
+            return found == null ? nanoTime.getAsLong() - noneUntil >= 0 : mayImprove(found);
+        }
+
+        /** Ends the pause without a path, after the member has announced itself. */
+        void lookAgain() {
+            noneUntil = nanoTime.getAsLong();
         }
 
         /** Returns the time at which the first fabric in quarantine may be used again, or others may reach the peer. */

@@ -43,6 +43,8 @@ final class MembershipView {
     /** A snapshot of at least this version is needed because updates before it are lost; 0 if none are. */
     private long needed;
 
+    private volatile int peerCount;
+
     /** Changes of {@code ownExecutorId} are ignored. */
     MembershipView(String ownExecutorId, MembershipEvents events) {
         this.ownExecutorId = ownExecutorId;
@@ -57,6 +59,11 @@ final class MembershipView {
     /** Returns a copy, without the own executor. */
     List<Member> members() {
         return table.all();
+    }
+
+    /** Returns the number of members, without the own executor; for any thread, without the lock. */
+    int peerCount() {
+        return peerCount;
     }
 
     /** Returns those of a range of hashes, in their order, without the own executor. */
@@ -170,6 +177,7 @@ final class MembershipView {
             }
         }
         table.putAll(accepted.values());
+        peerCount = table.size();
         return accepted.size();
     }
 
@@ -185,6 +193,7 @@ final class MembershipView {
             }
         }
         table.removeAll(accepted);
+        peerCount = table.size();
     }
 
     private boolean accepts(String executorId, long newest) {

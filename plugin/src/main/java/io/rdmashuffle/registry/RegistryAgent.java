@@ -232,6 +232,11 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
         }
     }
 
+    @Override
+    public int count() {
+        return view.peerCount() + 1;
+    }
+
     /** Makes the next lookup of a member ask the driver: call it when the member's addresses do not work. */
     @Override
     public void recheck(String executorId) {

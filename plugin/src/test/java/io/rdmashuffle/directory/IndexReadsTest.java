@@ -92,6 +92,10 @@ class IndexReadsTest {
         return output.entry();
     }
 
+    private List<BlockRange> many(List<WantedRange> wanted) throws Exception {
+        return reads.many(wanted, new PrefetchedRows());
+    }
+
     private static WantedRange wanted(DirectoryEntry entry, int start, int end) {
         return new WantedRange(SHUFFLE, entry, start, end);
     }
@@ -111,7 +115,7 @@ class IndexReadsTest {
     @Test
     void indexesUpToALengthAreReadWholeAndKept() throws Exception {
         DirectoryEntry kept = output(1, LARGEST_KEPT);
-        assertIs(reads.many(List.of(wanted(kept, 3, 4))).get(0), kept, 3, 3);
+        assertIs(many(List.of(wanted(kept, 3, 4))).get(0), kept, 3, 3);
         assertThat(cache.reads()).isOne();
         assertThat(cache.get(reads, SHUFFLE, kept)).isNotNull();
         counting.takeLooks();
@@ -122,28 +126,28 @@ class IndexReadsTest {
     @Test
     void longerOnesAreReadInPartsAndNotKept() throws Exception {
         DirectoryEntry large = output(1, LARGEST_KEPT + 1);
-        List<BlockRange> ranges = reads.many(List.of(wanted(large, 3, 4), wanted(large, 4, 6), wanted(large, 0, 4)));
+        List<BlockRange> ranges = many(List.of(wanted(large, 3, 4), wanted(large, 4, 6), wanted(large, 0, 4)));
         assertIs(ranges.get(0), large, 3, 3);
         assertIs(ranges.get(1), large, 6, 1);
         assertIs(ranges.get(2), large, 0, 6);
-        assertThat(cache.reads()).isEqualTo(3);
+        assertThat(cache.reads()).as("their rows are one piece").isOne();
         assertThat(cache.bytes()).isZero();
-        assertThat(reads.prefetch(SHUFFLE, List.of(large), Runnable::run)).isCompleted();
-        assertThat(cache.reads()).isEqualTo(3);
+        assertThat(reads.prefetch(SHUFFLE, List.of(large), 0, 0, Runnable::run)).isCompleted();
+        assertThat(cache.reads()).isOne();
     }
 
     @Test
     void anIndexOfWhichSeveralPartsAreWantedIsReadOnce() throws Exception {
         DirectoryEntry entry = output(1, 100);
-        List<BlockRange> ranges = reads.many(List.of(wanted(entry, 1, 2), wanted(entry, 2, 3), wanted(entry, 3, 99)));
+        List<BlockRange> ranges = many(List.of(wanted(entry, 1, 2), wanted(entry, 2, 3), wanted(entry, 3, 99)));
         assertIs(ranges.get(0), entry, 0, 1);
         assertIs(ranges.get(1), entry, 1, 2);
         assertThat(ranges.get(2).lengths()).hasSize(96);
         assertThat(cache.reads()).isOne();
-        reads.many(List.of(wanted(entry, 5, 6)));
+        many(List.of(wanted(entry, 5, 6)));
         assertThat(cache.reads()).isOne();
         reads.forget(SHUFFLE);
-        reads.many(List.of(wanted(entry, 5, 6)));
+        many(List.of(wanted(entry, 5, 6)));
         assertThat(cache.reads()).isEqualTo(2);
         reads.forget();
         assertThat(cache.bytes()).isZero();
@@ -155,13 +159,13 @@ class IndexReadsTest {
         for (int map = 0; map < 5; map++) {
             all.add(wanted(output(map, LARGEST_KEPT), map + 4, map + 5));
         }
-        reads.many(all.subList(0, 1));
+        many(all.subList(0, 1));
         long looksOfOne = counting.takeLooks();
         reads.forget();
-        reads.many(all.subList(0, 4));
+        many(all.subList(0, 4));
         assertThat(counting.takeLooks()).as("256 KiB").isEqualTo(looksOfOne);
         reads.forget();
-        List<BlockRange> ranges = reads.many(all);
+        List<BlockRange> ranges = many(all);
         assertThat(counting.takeLooks()).isGreaterThan(looksOfOne);
         for (int map = 0; map < 5; map++) {
             assertThat(ranges.get(map).lengths()).containsExactly(map % 4);
@@ -174,12 +178,13 @@ class IndexReadsTest {
         DirectoryEntry file = DirectoryEntry.file(2, 3, 99);
         assertThat(reads.one(wanted(empty, 1, 3)).lengths()).containsExactly(0, 0);
         List<BlockRange> ranges =
-                reads.many(List.of(wanted(empty, 0, 2), wanted(file, 0, 1), wanted(empty, 0, 4), wanted(empty, 2, 3)));
+                many(List.of(wanted(empty, 0, 2), wanted(file, 0, 1), wanted(empty, 0, 4), wanted(empty, 2, 3)));
         assertThat(ranges.get(0).lengths()).containsExactly(0, 0);
         assertThat(ranges.get(1)).isNull();
         assertThat(ranges.get(2)).isNull();
         assertThat(ranges.get(3).lengths()).containsExactly(0);
-        assertThat(reads.prefetch(SHUFFLE, List.of(empty, file), Runnable::run)).isCompleted();
+        assertThat(reads.prefetch(SHUFFLE, List.of(empty, file), 0, 2, Runnable::run))
+                .isCompleted();
         assertThat(cache.reads()).isZero();
     }
 
@@ -188,7 +193,7 @@ class IndexReadsTest {
         DirectoryEntry damaged = output(1, 100);
         DirectoryEntry sound = output(2, 100);
         rows(damaged).putLong(0, -1);
-        List<BlockRange> ranges = reads.many(List.of(wanted(damaged, 5, 6), wanted(sound, 5, 6)));
+        List<BlockRange> ranges = many(List.of(wanted(damaged, 5, 6), wanted(sound, 5, 6)));
         assertThat(ranges.get(0)).isNull();
         assertIs(ranges.get(1), sound, 6, 1);
         assertThat(cache.get(reads, SHUFFLE, damaged)).isNull();
@@ -206,7 +211,7 @@ class IndexReadsTest {
                 .isInstanceOf(DirectoryFormatException.class)
                 .hasMessageContaining("index of map 1 is damaged")
                 .hasCauseInstanceOf(IllegalArgumentException.class);
-        assertThat(reads.many(List.of(wanted(nowhere, 1, 2)))).containsOnlyNulls();
+        assertThat(many(List.of(wanted(nowhere, 1, 2)))).containsOnlyNulls();
         assertThatThrownBy(() -> reads.one(wanted(nowhere, LARGEST_KEPT + 1, LARGEST_KEPT + 2)))
                 .isInstanceOf(DirectoryFormatException.class);
     }
@@ -216,14 +221,49 @@ class IndexReadsTest {
         DirectoryEntry first = output(1, 100);
         DirectoryEntry second = output(2, 100);
         List<DirectoryEntry> both = List.of(first, second);
-        CompletableFuture<Void> begun = reads.prefetch(SHUFFLE, both, Runnable::run);
+        CompletableFuture<PrefetchedRows> begun = reads.prefetch(SHUFFLE, both, 5, 6, Runnable::run);
         assertThat(begun).succeedsWithin(TIMEOUT);
         assertThat(cache.reads()).isEqualTo(2);
-        assertThat(reads.prefetch(SHUFFLE, both, Runnable::run)).isCompleted();
+        assertThat(reads.prefetch(SHUFFLE, both, 5, 6, Runnable::run)).isCompleted();
         counting.takeLooks();
         assertIs(reads.one(wanted(first, 5, 6)), first, 6, 1);
         assertIs(reads.one(wanted(second, 5, 6)), second, 6, 1);
         assertThat(counting.takeLooks()).isZero();
         assertThat(cache.reads()).isEqualTo(2);
+    }
+
+    /** An executor of a large cluster needs few rows of an index: READs of whole ones would bring thousands. */
+    @Test
+    void inALargeClusterOnlyTheRowsOfATaskAreRead() throws Exception {
+        IndexCache large = new IndexCache(64 << 20, () -> 1000);
+        IndexReads few = new IndexReads(counting.peer(), blocking, large);
+        DirectoryEntry first = output(1, 4000);
+        DirectoryEntry second = output(2, 4000);
+        CompletableFuture<PrefetchedRows> begun =
+                few.prefetch(SHUFFLE, List.of(first, second), 1001, 1003, Runnable::run);
+        assertThat(begun).succeedsWithin(TIMEOUT);
+        assertThat(large.reads()).isEqualTo(2);
+        assertThat(large.bytes()).as("of no use to other tasks").isZero();
+        counting.takeLooks();
+        List<BlockRange> ranges = few.many(
+                List.of(wanted(first, 1001, 1002), wanted(first, 1002, 1003), wanted(second, 1001, 1003)),
+                begun.join());
+        assertThat(counting.takeLooks()).as("prefetched").isZero();
+        assertIs(ranges.get(0), first, 1500, 1);
+        assertIs(ranges.get(1), first, 1501, 2);
+        assertIs(ranges.get(2), second, 1500, 3);
+        few.many(List.of(wanted(first, 1000, 1003)), begun.join());
+        assertThat(counting.takeLooks()).as("another range").isPositive();
+    }
+
+    @Test
+    void rowsOfADamagedIndexAreNotPrefetched() throws Exception {
+        IndexReads few = new IndexReads(counting.peer(), blocking, new IndexCache(64 << 20, () -> 1000));
+        DirectoryEntry damaged = output(1, 4000);
+        rows(damaged).putLong(12 * 7, -1);
+        CompletableFuture<PrefetchedRows> begun = few.prefetch(SHUFFLE, List.of(damaged), 7, 8, Runnable::run);
+        assertThat(begun).succeedsWithin(TIMEOUT);
+        assertThat(few.many(List.of(wanted(damaged, 7, 8)), begun.join())).containsOnlyNulls();
+        assertThat(few.many(List.of(wanted(damaged, 4000, 4001)), begun.join())).containsOnlyNulls();
     }
 }

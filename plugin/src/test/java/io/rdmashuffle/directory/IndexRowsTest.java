@@ -22,7 +22,7 @@ class IndexRowsTest {
     }
 
     private static IndexRows rows(RemoteSlice... pieces) {
-        return IndexRows.of(entry(0), new BlockRange(List.of(pieces), LENGTHS, CHECKSUMS));
+        return IndexRows.of(entry(0), 0, new BlockRange(List.of(pieces), LENGTHS, CHECKSUMS));
     }
 
     private static RemoteSlice slice(int region, long offset, long length) {
@@ -76,5 +76,18 @@ class IndexRowsTest {
         assertThat(one.heapBytes()).isEqualTo(IndexRows.heapBytes(5, 1)).isGreaterThan(5 * (8 + 4));
         assertThat(two.heapBytes()).isGreaterThan(one.heapBytes());
         assertThat(IndexRows.heapBytes(1000, 1) - IndexRows.heapBytes(0, 1)).isEqualTo(12_000);
+    }
+
+    @Test
+    void rowsOfATaskBeginAtTheirPartition() {
+        BlockRange part = rows(slice(4, 1000, 45)).range(2, 5);
+        IndexRows rows = IndexRows.of(entry(0), 2, part);
+        assertThat(rows.has(2, 5)).isTrue();
+        assertThat(rows.has(1, 3)).isFalse();
+        assertThat(rows.has(4, 6)).isFalse();
+        assertThat(rows.range(2, 4).slices()).containsExactly(slice(4, 1010, 35));
+        assertThat(rows.range(3, 5).lengths()).containsExactly(5, 0);
+        assertThat(rows.range(3, 5).checksums()).containsExactly(4, 0);
+        assertThat(rows.range(3, 5).slices()).containsExactly(slice(4, 1040, 5));
     }
 }

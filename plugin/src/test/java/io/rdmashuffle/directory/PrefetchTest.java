@@ -104,7 +104,7 @@ class PrefetchTest {
     private CompletableFuture<Void> prefetch(RemoteDirectory remote) {
         List<Long> mapIds =
                 outputs.stream().map(each -> each.output().entry().mapId()).toList();
-        return remote.prefetch(SHUFFLE, mapIds, Runnable::run);
+        return remote.prefetch(SHUFFLE, mapIds, 0, 1, Runnable::run).thenAccept(rows -> {});
     }
 
     private void assertKnown(RemoteDirectory remote) throws Exception {
@@ -180,6 +180,7 @@ class PrefetchTest {
         assertThat(begun).isCompleted();
         assertThat(network.isHolding()).isFalse();
         assertThat(network.reads()).isEqualTo(1);
+        assertThat(remote.shuffleIds()).as("remembered").isEmpty();
     }
 
     @Test
@@ -264,13 +265,13 @@ class PrefetchTest {
     @Test
     void nothingIsWaitedFor() throws Exception {
         RemoteDirectory remote = remote();
-        network.full(true);
+        List<Lease> all = TestPools.fill(reader.pool());
         assertThat(prefetch(remote))
                 .failsWithin(TIMEOUT)
                 .withThrowableThat()
                 .havingRootCause()
-                .withMessageContaining("no room in flight");
-        network.full(false);
+                .withMessageContaining("no receive lease");
+        all.forEach(Lease::close);
         CompletableFuture<Void> next = prefetch(remote);
         while (network.isHolding()) {
             network.roundTrip();

@@ -137,10 +137,11 @@ class RemoteDirectoryTest {
     void nothingIsPrefetchedThatIsKnown() throws Exception {
         assertThat(remote.find(SHUFFLE, 1)).isEqualTo(FILE);
         counting.takeLooks();
-        assertThat(remote.prefetch(SHUFFLE, List.of(1L), Runnable::run)).isCompleted();
+        assertThat(remote.prefetch(SHUFFLE, List.of(1L), 0, 1, Runnable::run)).isCompleted();
         assertThat(remote.prefetchAll(SHUFFLE, Runnable::run)).isCompleted();
         assertThat(counting.takeLooks()).isZero();
-        assertThat(remote.prefetch(SHUFFLE, List.of(1L, 2L), Runnable::run)).succeedsWithin(TIMEOUT);
+        assertThat(remote.prefetch(SHUFFLE, List.of(1L, 2L), 0, 1, Runnable::run))
+                .succeedsWithin(TIMEOUT);
         assertThat(counting.takeLooks()).isPositive();
     }
 }

@@ -241,4 +241,38 @@ class KnownPeersTest {
         assertThat(lookups).isEqualTo(2);
         assertThat(told).as("no peer is left open").isEmpty();
     }
+
+    @Test
+    void onlyAPathThatMayExistIsToBeFound() {
+        assertThat(paths.isToBeFound("7")).isTrue();
+        assertThat(paths.to("7")).isNotNull();
+        assertThat(paths.isToBeFound("7")).as("known").isFalse();
+        byte[] directory = Objects.requireNonNull(addresses.remove(PeerPaths.DIRECTORY_ADDRESS));
+        assertThat(paths.to("8")).isNull();
+        assertThat(paths.isToBeFound("8")).as("no fabric reaches it").isFalse();
+        addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory);
+        paths.changed(null, new Member("8", UUID.randomUUID(), addresses));
+        assertThat(paths.isToBeFound("8")).as("it has announced itself").isTrue();
+        assertThat(paths.to("8")).isNotNull();
+        paths.close();
+        assertThat(paths.isToBeFound("9")).isFalse();
+    }
+
+    @Test
+    void fewPeersAreAskedEarlyOncePerShuffle() {
+        assertThat(paths.takeEarly(OTHER)).as("no peer yet").isEmpty();
+        PeerPath found = paths.to("7");
+        assertThat(paths.takeEarly(SHUFFLE)).containsExactly(found);
+        assertThat(paths.takeEarly(SHUFFLE)).isEmpty();
+        assertThat(paths.shuffleIds())
+                .as("so that it is forgotten with the shuffle")
+                .contains(SHUFFLE);
+        paths.forgetShuffle(SHUFFLE);
+        for (int peer = 1; peer < 64; peer++) {
+            assertThat(paths.to("peer " + peer)).isNotNull();
+        }
+        assertThat(paths.takeEarly(SHUFFLE)).hasSize(64);
+        assertThat(paths.to("peer 64")).isNotNull();
+        assertThat(paths.takeEarly(SHUFFLE + 9)).isEmpty();
+    }
 }

@@ -413,4 +413,66 @@ class PeerPathsTest {
             assertThat(none.probe("7").reason()).isEqualTo("this executor has no one-sided fabric");
         }
     }
+
+    private PeerPaths paths(MemberLookup members, LongSupplier nanoTime) {
+        return new PeerPaths(
+                List.of(reader.fabric()),
+                new BlockingReads(new ReceiveLeases(reader.pool(), Duration.ZERO), Duration.ofSeconds(1)),
+                members,
+                PAUSE,
+                RemoteDirectory.RETRY_TIMEOUT,
+                nanoTime);
+    }
+
+    @Test
+    void anExecutorThatTheDriverDoesNotKnowIsAskedForOnceASecond() {
+        AtomicLong clock = new AtomicLong();
+        MemberLookup nobody = executorId -> {
+            asked.add(executorId);
+            return Optional.empty();
+        };
+        try (PeerPaths paths = paths(nobody, clock::get)) {
+            assertThat(paths.to("7")).isNull();
+            assertThat(paths.isToBeFound("7")).isFalse();
+            assertThat(paths.to("7")).isNull();
+            assertThat(asked).hasSize(1);
+            clock.addAndGet(TimeUnit.SECONDS.toNanos(1));
+            assertThat(paths.isToBeFound("7")).isTrue();
+            assertThat(paths.to("7")).isNull();
+            assertThat(asked).hasSize(2);
+        }
+    }
+
+    /** Its reads here end within a second, whatever a task waits for. */
+    @Test
+    void aMemberThatLeavesDoesNotWaitForALookup() throws Exception {
+        CountDownLatch isAsked = new CountDownLatch(1);
+        CountDownLatch answer = new CountDownLatch(1);
+        Member member = new Member(
+                "7",
+                UUID.randomUUID(),
+                Map.of(
+                        "shm",
+                        owner.fabric().localAddress(),
+                        PeerPaths.DIRECTORY_ADDRESS,
+                        directory.location().encode()));
+        MemberLookup slow = executorId -> {
+            isAsked.countDown();
+            try {
+                answer.await();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+            return Optional.of(member);
+        };
+        try (PeerPaths paths = paths(slow, System::nanoTime)) {
+            CompletableFuture<PeerPath> looking = CompletableFuture.supplyAsync(() -> paths.to("7"));
+            isAsked.await();
+            paths.forgetShuffle(1);
+            paths.changed(member, null);
+            assertThat(looking).isNotDone();
+            answer.countDown();
+            assertThat(looking.get(20, TimeUnit.SECONDS)).as("it had left").isNull();
+        }
+    }
 }

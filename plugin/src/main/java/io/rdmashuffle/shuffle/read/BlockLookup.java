@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.read;
 
+import io.rdmashuffle.directory.PrefetchedRows;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPath;
@@ -54,9 +55,10 @@ final class BlockLookup {
      * Path to the blocks of one owner.
      *
      * @param visible whether they are read in place
-     * @param lookup completes when directory and indexes are cached, unless they are visible
+     * @param lookup completes when directory and indexes have been read, unless they are visible
      */
-    private record Way(List<BlockRequest> blocks, PeerPath path, boolean visible, CompletableFuture<Void> lookup) {}
+    private record Way(
+            List<BlockRequest> blocks, PeerPath path, boolean visible, CompletableFuture<PrefetchedRows> lookup) {}
 
     /**
      * Prepares to look up.
@@ -128,21 +130,20 @@ final class BlockLookup {
     /** Finds paths to the owners; unknown ones are looked up at the driver, concurrently. */
     private List<@Nullable PeerPath> pathsTo(List<List<BlockRequest>> remote) {
         List<@Nullable PeerPath> all = new ArrayList<>();
-        List<Supplier<@Nullable PeerPath>> unknown = new ArrayList<>();
+        List<Integer> unknown = new ArrayList<>();
+        List<Supplier<@Nullable PeerPath>> searches = new ArrayList<>();
         for (List<BlockRequest> blocks : remote) {
             String executorId = blocks.get(0).owner().executorId();
             PeerPath path = paths.known(executorId);
+            if (path == null && paths.isToBeFound(executorId)) {
+                unknown.add(all.size());
+                searches.add(() -> paths.to(executorId));
+            }
             all.add(path);
-            if (path == null) {
-                unknown.add(() -> paths.to(executorId));
-            }
         }
-        List<@Nullable PeerPath> found = lookups.all(unknown);
-        int next = 0;
-        for (int i = 0; i < all.size(); i++) {
-            if (all.get(i) == null) {
-                all.set(i, found.get(next++));
-            }
+        List<@Nullable PeerPath> found = lookups.all(searches);
+        for (int i = 0; i < unknown.size(); i++) {
+            all.set(unknown.get(i), found.get(i));
         }
         return all;
     }
@@ -152,18 +153,27 @@ final class BlockLookup {
         try {
             boolean visible = path.directory().isVisible();
             return new Way(
-                    blocks, path, visible, visible ? CompletableFuture.completedFuture(null) : ask(blocks, path));
+                    blocks,
+                    path,
+                    visible,
+                    visible ? CompletableFuture.completedFuture(new PrefetchedRows()) : ask(blocks, path));
         } catch (ReadFailedException e) {
             paths.failed(path, e);
             return null;
         }
     }
 
-    private CompletableFuture<Void> ask(List<BlockRequest> blocks, PeerPath path) {
+    private CompletableFuture<PrefetchedRows> ask(List<BlockRequest> blocks, PeerPath path) {
+        ShuffleBlockId first = blocks.get(0).id();
         Set<Long> mapIds = new LinkedHashSet<>();
-        blocks.forEach(each -> mapIds.add(each.id().mapId()));
-        int shuffleId = blocks.get(0).id().shuffleId();
-        return path.directory().prefetch(shuffleId, mapIds, lookups.executor());
+        int start = first.reduceId();
+        int end = start + 1;
+        for (BlockRequest each : blocks) {
+            mapIds.add(each.id().mapId());
+            start = Math.min(start, each.id().reduceId());
+            end = Math.max(end, each.id().reduceId() + 1);
+        }
+        return path.directory().prefetch(first.shuffleId(), mapIds, start, end, lookups.executor());
     }
 
     private void take(Way way, List<List<FetchBatch>> copies) {
@@ -172,34 +182,31 @@ final class BlockLookup {
             read(way.blocks(), source, source::locate);
             return;
         }
-        if (!isAnswered(way)) {
+        PrefetchedRows rows = answer(way);
+        if (rows == null) {
             others.addAll(way.blocks());
             return;
         }
         CopiedBlocks source = new CopiedBlocks(paths, way.path(), window, maximumBytes);
         sources.put(way.blocks().get(0).owner(), source);
-        copies.add(source.plan(way.blocks()));
+        copies.add(source.plan(way.blocks(), rows));
         way.blocks().stream()
                 .filter(each -> !(each.location() instanceof Copied))
                 .forEach(others::add);
     }
 
-    /** Returns whether a query for missing records is worthwhile: false if it would time out again. */
-    private boolean isAnswered(Way way) {
+    /** Returns what the peer has answered; null if a query for missing records would time out again. */
+    private @Nullable PrefetchedRows answer(Way way) {
         try {
-            if (!way.lookup().isDone()) {
-                return false;
-            }
-            way.lookup().join();
-            return true;
+            return way.lookup().isDone() ? way.lookup().join() : null;
         } catch (CompletionException e) {
             if (e.getCause() instanceof ReadFailedException failure
                     && failure.reason().concernsPath()) {
                 paths.failed(way.path(), failure);
-                return false;
+                return null;
             }
             LOG.debug("Asking executor {} again", way.path().executorId(), e);
-            return true;
+            return new PrefetchedRows();
         }
     }
 

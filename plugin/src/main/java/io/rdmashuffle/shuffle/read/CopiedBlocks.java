@@ -4,6 +4,7 @@ package io.rdmashuffle.shuffle.read;
 import io.rdmashuffle.directory.BlockRange;
 import io.rdmashuffle.directory.DirectoryEntry;
 import io.rdmashuffle.directory.DirectoryEntry.Place;
+import io.rdmashuffle.directory.PrefetchedRows;
 import io.rdmashuffle.directory.StoredBlock;
 import io.rdmashuffle.directory.WantedRange;
 import io.rdmashuffle.fabric.ReadFailedException;
@@ -75,11 +76,13 @@ final class CopiedBlocks implements BlockSource {
     /**
      * Looks up blocks and divides the readable ones among batches, in the same order. All blocks of a map output are in
      * batches, or none.
+     *
+     * @param rows rows of indexes that were prefetched
      */
-    List<FetchBatch> plan(List<BlockRequest> requests) {
+    List<FetchBatch> plan(List<BlockRequest> requests, PrefetchedRows rows) {
         try {
             List<Candidate> candidates = locate(requests);
-            return divide(candidates, ranges(candidates));
+            return divide(candidates, ranges(candidates, rows));
         } catch (ReadFailedException e) {
             paths.failed(path, e);
         } catch (IOException e) {
@@ -89,11 +92,11 @@ final class CopiedBlocks implements BlockSource {
     }
 
     /** Reads indexes, all at once; one by one if that fails, so that a bad entry does not cost others their path. */
-    private List<@Nullable BlockRange> ranges(List<Candidate> candidates) throws IOException {
+    private List<@Nullable BlockRange> ranges(List<Candidate> candidates, PrefetchedRows rows) throws IOException {
         List<WantedRange> wanted = candidates.stream().map(Candidate::range).toList();
         List<@Nullable BlockRange> ranges = new ArrayList<>(Collections.nCopies(wanted.size(), null));
         try {
-            ranges = new ArrayList<>(path.directory().ranges(wanted));
+            ranges = new ArrayList<>(path.directory().ranges(wanted, rows));
         } catch (ReadFailedException e) {
             if (!concernsOneOutput(e)) {
                 throw e;
@@ -192,7 +195,7 @@ final class CopiedBlocks implements BlockSource {
             return false;
         }
         List<DirectoryEntry> entries = candidates.stream().map(Candidate::entry).toList();
-        return batch.isAt(entries) || batch.moveTo(entries, ranges(candidates));
+        return batch.isAt(entries) || batch.moveTo(entries, ranges(candidates, new PrefetchedRows()));
     }
 
     @Override

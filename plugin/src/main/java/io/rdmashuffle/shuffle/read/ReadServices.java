@@ -49,11 +49,12 @@ public record ReadServices(
     }
 
     /**
-     * Starts to look a shuffle up at the peers that this executor reads from, once: for a task that is about to ask the
-     * driver which of them have some of it. Waits for nothing; what fails the task finds out when it needs it.
+     * Starts to look a shuffle up at the peers that this executor reads from, once and if they are few: for a task that
+     * is about to ask the driver which of them have some of it. Waits for nothing; what fails the task finds out when
+     * it needs it.
      */
     public void lookUpEarly(int shuffleId) {
-        for (PeerPath path : paths.known()) {
+        for (PeerPath path : paths.takeEarly(shuffleId)) {
             RemoteDirectory directory = path.directory();
             // To look at memory of one that has nothing of this shuffle would keep it mapped.
             if (directory.isCopied() && !directory.knows(shuffleId)) {

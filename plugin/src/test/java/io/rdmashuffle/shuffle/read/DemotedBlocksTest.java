@@ -5,6 +5,7 @@ import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.directory.PrefetchedRows;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.Node;
 import io.rdmashuffle.fabric.ReceiveLeases;
@@ -316,7 +317,7 @@ class DemotedBlocksTest {
         List<BlockRequest> requests = List.of(want(1, 0), want(1, 1), want(1, 4));
         try (FetchWindow window = window();
                 CopiedBlocks source = new CopiedBlocks(paths, path(), window, Long.MAX_VALUE)) {
-            List<FetchBatch> batches = source.plan(requests);
+            List<FetchBatch> batches = source.plan(requests, new PrefetchedRows());
             assertThat(batches).singleElement().returns(0L, FetchBatch::bytesOnDisk);
             demoteAndReuse(1, random);
             path().directory().outdated(1);
@@ -338,7 +339,7 @@ class DemotedBlocksTest {
         try (FetchWindow window = window();
                 CopiedBlocks source = new CopiedBlocks(paths, path(), window, Long.MAX_VALUE)) {
             BlockRequest request = want(1, 2);
-            List<FetchBatch> batches = source.plan(List.of(request));
+            List<FetchBatch> batches = source.plan(List.of(request), new PrefetchedRows());
             store.removeShuffle(1);
             path().directory().outdated(1);
             awaitLookup(batches.get(0), false);
