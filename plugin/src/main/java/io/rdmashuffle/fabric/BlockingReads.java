@@ -21,9 +21,6 @@ import org.jspecify.annotations.Nullable;
  * fabric's own grace. What {@code start} began ends on a thread of the fabric, at its deadline at the latest.
  */
 public final class BlockingReads {
-    /** Between two attempts at a fabric whose bytes in flight are at their bound. */
-    private static final long RETRY_MILLIS = 1;
-
     private final ReceiveLeases leases;
     private final Duration timeout;
 
@@ -58,7 +55,7 @@ public final class BlockingReads {
     }
 
     /**
-     * Starts to copy slices of one peer. Where there is no room now the read fails; whoever needs the bytes calls
+     * Starts to copy slices of one peer. If the pool has no room now the read fails; whoever needs the bytes calls
      * {@link #read}.
      *
      * @return completes with the bytes, which the receiver closes, or with a {@link ReadFailedException}
@@ -70,17 +67,14 @@ public final class BlockingReads {
         }
         Arrival arrival = new Arrival(new CompletableFuture<>());
         try {
-            if (peer.read(request(slices, target, arrival))) {
-                return arrival.request().thenApply(RemoteBytes::copied);
-            }
+            peer.read(request(slices, target, arrival));
         } catch (RuntimeException e) {
             target.close();
             // Not thrown: others may wait for what this would have brought.
             return CompletableFuture.failedFuture(
                     new ReadFailedException(Reason.TRANSPORT_ERROR, "a read could not be begun", e));
         }
-        target.close();
-        return CompletableFuture.failedFuture(new ReadFailedException(Reason.NO_ROOM, "no room in flight"));
+        return arrival.request().thenApply(RemoteBytes::copied);
     }
 
     private @Nullable Lease tryReserve(long bytes) {
@@ -111,15 +105,8 @@ public final class BlockingReads {
             throw noLease(slices);
         }
         Arrival arrival = new Arrival(new CompletableFuture<>());
-        ReadRequest request = request(slices, target, arrival);
         try {
-            while (!peer.read(request)) {
-                if (request.isExpired()) {
-                    throw new ReadFailedException(
-                            Reason.TIMED_OUT, "no room in flight for " + Quantities.duration(timeout));
-                }
-                Thread.sleep(RETRY_MILLIS);
-            }
+            peer.read(request(slices, target, arrival));
         } catch (Throwable failure) {
             CloseOnFailure.close(failure, target);
             throw failure;

@@ -2,6 +2,9 @@
 package io.rdmashuffle.fabric;
 
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -9,8 +12,10 @@ import org.slf4j.LoggerFactory;
  * Admission and completion of the reads of a fabric: bounds their bytes, counts them, and completes each exactly once.
  *
  * <p>A short read counts as {@value #MIN_COST_BYTES} bytes, so that a bound on bytes bounds the number of reads too.
+ * Reads beyond the bound wait, and are admitted in their order as others end. How many wait is their callers' to bound:
+ * each holds the lease of its target meanwhile.
  *
- * <p><b>Threading:</b> thread-safe.
+ * <p><b>Threading:</b> thread-safe, lock-free.
  */
 public final class InFlightReads {
     private static final Logger LOG = LoggerFactory.getLogger(InFlightReads.class);
@@ -18,6 +23,19 @@ public final class InFlightReads {
 
     private final InFlightLimit limit;
     private final ReadMeter meter = new ReadMeter();
+    private final Queue<Waiting> waiting = new ConcurrentLinkedQueue<>();
+
+    /** Number of calls of {@link #admitWaiting} that the thread in it has not yet answered. */
+    private final AtomicInteger wakes = new AtomicInteger();
+
+    /** Starter of admitted reads. */
+    @FunctionalInterface
+    public interface Starter {
+        /** Starts a read, or fails it; must be quick. On the caller's thread, or on one that ends another read. */
+        void start(ReadRequest request);
+    }
+
+    private record Waiting(ReadRequest request, Starter starter) {}
 
     /** Bounds the bytes of all reads that are in flight. */
     public InFlightReads(long maxBytesInFlight) {
@@ -34,13 +52,54 @@ public final class InFlightReads {
         return meter.load(limit.inFlightBytes());
     }
 
-    /** Admits a request, or returns false if its bytes exceed the bound now. */
-    public boolean tryAdmit(ReadRequest request) {
-        if (!limit.tryAcquire(cost(request))) {
-            return false;
+    /**
+     * Starts a request, now or when its bytes no longer exceed the bound. If its deadline has passed then, it fails.
+     *
+     * @return whether it was started now
+     */
+    public boolean admit(ReadRequest request, Starter starter) {
+        if (waiting.isEmpty() && limit.tryAcquire(cost(request))) {
+            meter.begun();
+            starter.start(request);
+            return true;
         }
-        meter.begun();
-        return true;
+        waiting.add(new Waiting(request, starter));
+        // Those in flight may have ended meanwhile.
+        admitWaiting();
+        return false;
+    }
+
+    /** Admits waiting requests in their order, on one thread at a time: one that fails at once comes here again. */
+    private void admitWaiting() {
+        if (waiting.isEmpty() || wakes.getAndIncrement() != 0) {
+            return;
+        }
+        int answered = 1;
+        do {
+            Waiting next = waiting.peek();
+            while (next != null && limit.tryAcquire(cost(next.request()))) {
+                waiting.remove();
+                meter.begun();
+                startWaiting(next);
+                next = waiting.peek();
+            }
+            answered = wakes.addAndGet(-answered);
+        } while (answered != 0);
+    }
+
+    private void startWaiting(Waiting admitted) {
+        ReadRequest request = admitted.request();
+        if (request.isExpired()) {
+            fail(request, Reason.NO_ROOM, "no room in flight until the deadline passed");
+            return;
+        }
+        try {
+            admitted.starter().start(request);
+        } catch (RuntimeException | Error e) {
+            // It would end the thread of another read, and leave this one without an end.
+            LOG.error("A read could not be started", e);
+            fail(request, new ReadFailedException(Reason.TRANSPORT_ERROR, "the read could not be started", e));
+        }
     }
 
     /**
@@ -51,6 +110,7 @@ public final class InFlightReads {
     public void succeed(ReadRequest request, long startedNanos) {
         limit.release(cost(request));
         meter.succeeded(request.lengthBytes(), startedNanos, System.nanoTime());
+        admitWaiting();
         if (isFirst(request)) {
             try {
                 request.listener().succeeded(request);
@@ -77,6 +137,7 @@ public final class InFlightReads {
     private void end(ReadRequest request, ReadFailedException failure, boolean release) {
         limit.release(cost(request));
         meter.failed();
+        admitWaiting();
         if (!isFirst(request)) {
             return;
         }

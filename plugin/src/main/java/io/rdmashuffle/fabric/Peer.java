@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
 public interface Peer extends AutoCloseable {
     /**
      * Starts a read, which completes exactly once, through its listener, on a thread of the fabric or on the caller's.
-     * Reads complete in any order.
+     * Reads complete in any order. One that exceeds the bound on bytes in flight is started when others have ended.
      *
-     * @return false when the bound on bytes in flight is reached; nothing was started, and the caller tries again after
-     *     a completion or takes another path
+     * @return whether it was started now; if not, the caller starts no other before this one has completed, so that few
+     *     wait
      */
     boolean read(ReadRequest request);
 

@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
  *
  * <p><b>Threading:</b> completed by exactly one thread; {@link #complete} decides which.
  *
- * <p><b>Ownership:</b> with {@link Peer#read} returning true the target belongs to the fabric. Success returns it to
- * the listener. After a failure the fabric closes it, as soon as nothing can write into it any more: a deadline alone
+ * <p><b>Ownership:</b> once {@link Peer#read} has returned the target belongs to the fabric. Success returns it to the
+ * listener. After a failure the fabric closes it, as soon as nothing can write into it any more: a deadline alone
  * does not end a device's right to write.
  */
 public final class ReadRequest {

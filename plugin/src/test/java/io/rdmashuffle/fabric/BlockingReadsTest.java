@@ -89,13 +89,6 @@ class BlockingReadsTest {
     }
 
     @Test
-    void aFabricThatNeverHasRoomTimesOut() {
-        peer.refuse = true;
-        assertTimesOut(reads(Duration.ofMillis(20)), peer);
-        assertThat(pool.usage().leases()).isZero();
-    }
-
-    @Test
     void aFullPoolIsNoRoomAndNotWaitedForUntilTheDeadline() throws Exception {
         List<Lease> all = TestPools.fill(pool);
         assertThatThrownBy(() -> reads(Duration.ofDays(1)).read(peer, SLICE))
@@ -146,7 +139,6 @@ class BlockingReadsTest {
     /** Takes requests and answers them when told. */
     private static final class ManualPeer implements Peer {
         private final List<ReadRequest> requests = new ArrayList<>();
-        private volatile boolean refuse;
         private volatile boolean broken;
 
         @Override
@@ -154,7 +146,7 @@ class BlockingReadsTest {
             if (broken) {
                 throw new IllegalStateException("broken fabric");
             }
-            return !refuse && requests.add(request);
+            return requests.add(request);
         }
 
         synchronized List<ReadRequest> requests() {

@@ -14,7 +14,6 @@ import java.util.concurrent.TimeUnit;
  */
 public final class HeldPeer {
     private final List<Held> held = new ArrayList<>();
-    private boolean full;
     private boolean broken;
     private long reads;
 
@@ -34,16 +33,8 @@ public final class HeldPeer {
         if (broken) {
             throw new IllegalStateException("the fabric is broken");
         }
-        if (full) {
-            return false;
-        }
         reads++;
         return held.add(new Held(peer, request));
-    }
-
-    /** Takes no read any more, or again. */
-    public synchronized void full(boolean isFull) {
-        full = isFull;
     }
 
     /** Throws when a read is begun, or does so no more. */
@@ -84,9 +75,7 @@ public final class HeldPeer {
             ReadRequest held = each.request();
             ReadRequest counted = new ReadRequest(
                     held.sources(), held.target(), held.deadlineNanos(), new Counted(held.listener(), left));
-            while (!each.peer().read(counted)) {
-                Thread.sleep(1);
-            }
+            each.peer().read(counted);
         }
         if (!left.await(30, TimeUnit.SECONDS)) {
             throw new IllegalStateException("reads have not ended");

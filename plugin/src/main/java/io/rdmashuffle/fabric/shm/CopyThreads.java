@@ -54,18 +54,18 @@ final class CopyThreads implements AutoCloseable {
         return reads.load().bytesInFlight();
     }
 
-    /** Queues a read unless that would exceed the bytes in flight. */
+    /** Queues a read, now or when there is room in flight. */
     boolean submit(ReadRequest request, Source source) {
-        if (!reads.tryAdmit(request)) {
-            return false;
-        }
+        return reads.admit(request, admitted -> start(admitted, source));
+    }
+
+    private void start(ReadRequest request, Source source) {
         long startedNanos = System.nanoTime();
         try {
             threads.execute(() -> run(source, request, startedNanos));
         } catch (RejectedExecutionException e) {
             reads.fail(request, new ReadFailedException(Reason.CLOSED, "shared-memory fabric is closed", e));
         }
-        return true;
     }
 
     private void run(Source source, ReadRequest request, long startedNanos) {

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Ownership:</b> owns its connections, which their threads close.
  */
-final class TcpPeer implements Peer {
+final class TcpPeer implements Peer, InFlightReads.Starter {
     private final String peerId;
     private final InFlightReads reads;
     private final List<ReadConnection> connections = new ArrayList<>();
@@ -48,9 +48,11 @@ final class TcpPeer implements Peer {
 
     @Override
     public boolean read(ReadRequest request) {
-        if (!reads.tryAdmit(request)) {
-            return false;
-        }
+        return reads.admit(request, this);
+    }
+
+    @Override
+    public void start(ReadRequest request) {
         if (closed) {
             reads.fail(request, Reason.CLOSED, "the connection to executor " + peerId + " is closed");
         } else if (request.isExpired()) {
@@ -60,7 +62,6 @@ final class TcpPeer implements Peer {
             ReadConnection connection = connections.get(index);
             connection.loop().submit(request, connection);
         }
-        return true;
     }
 
     @Override

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
@@ -29,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Ownership:</b> owns its channels, which data threads close.
  */
-final class VerbsPeer implements Peer, PendingRead.Channels {
+final class VerbsPeer implements Peer, InFlightReads.Starter, PendingRead.Channels {
     private final String peerId;
     private final VerbsAddress address;
     private final PendingReads reads;
@@ -95,10 +96,12 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
 
     @Override
     public boolean read(ReadRequest request) {
-        PendingRead read = reads.tryAdmit(request, this);
-        if (read == null) {
-            return false;
-        }
+        return reads.admit(request, this);
+    }
+
+    @Override
+    public void start(ReadRequest request) {
+        PendingRead read = reads.begin(request, this);
         if (closed) {
             reads.fail(read, closedFailure());
         } else if (request.isExpired()) {
@@ -106,7 +109,6 @@ final class VerbsPeer implements Peer, PendingRead.Channels {
         } else {
             submit(read, nextLane.getAndIncrement());
         }
-        return true;
     }
 
     @Override

@@ -36,7 +36,6 @@ final class FetchBatch implements ReadRequest.Listener {
     private long lengthBytes;
     private long bytesOnDisk;
     private long turn;
-    private boolean started;
     private long refreshedNanos;
 
     /**
@@ -78,14 +77,6 @@ final class FetchBatch implements ReadRequest.Listener {
 
     long turn() {
         return turn;
-    }
-
-    void started() {
-        started = true;
-    }
-
-    boolean isQueued() {
-        return !started && !arrival.isDone();
     }
 
     /** Appends a block of a map output. */

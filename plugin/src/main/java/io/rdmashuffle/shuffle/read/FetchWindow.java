@@ -38,14 +38,12 @@ import org.slf4j.LoggerFactory;
  * abandoned, so that a dead peer costs a task one timeout, however many batches it has.
  *
  * <p><b>Threading:</b> thread-safe: a task may end while a thread of it reads, as that of {@code RDD.pipe} does. {@link
- * #cancel} waits for nothing; {@link #close} waits for a lookup in progress, at most its timeout.
+ * #cancel} waits for nothing, and interrupts a thread that waits here for a lookup, a lease or bytes.
  *
  * <p><b>Ownership:</b> owns the leases of its batches. A batch's lease is released when the next batch is awaited.
  */
 final class FetchWindow implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(FetchWindow.class);
-    /** Between two attempts at a fabric that has no room in flight. */
-    private static final long RETRY_MILLIS = 1;
 
     private final PeerPaths paths;
     private final ReceiveLeases leases;
@@ -56,8 +54,8 @@ final class FetchWindow implements AutoCloseable {
     private final Deque<FetchBatch> queued = new ArrayDeque<>();
     private final Queue<FetchBatch> started = new ConcurrentLinkedQueue<>();
     private final Set<String> broken = new HashSet<>();
-    /** For the first batch in the queue, which the fabric had no room for. */
-    private @Nullable Lease reserved;
+    /** The batch that the fabric had no room in flight for when it was started. */
+    private @Nullable FetchBatch waiting;
 
     private long turns;
     private long awaited = -1;
@@ -67,6 +65,11 @@ final class FetchWindow implements AutoCloseable {
     private long windowUsed;
     private long unreportedNanos;
     private volatile boolean cancelled;
+
+    /** Guards {@link #inside}, so that only a thread that is here is interrupted. */
+    private final Object gate = new Object();
+
+    private @Nullable Thread inside;
 
     /**
      * Creates an empty window.
@@ -93,11 +96,28 @@ final class FetchWindow implements AutoCloseable {
 
     /** Queues batches behind earlier ones, and starts what may be started. */
     synchronized void addAll(List<FetchBatch> batches) {
-        for (FetchBatch batch : batches) {
-            batch.turn(turns++);
-            queued.add(batch);
+        enter();
+        try {
+            for (FetchBatch batch : batches) {
+                batch.turn(turns++);
+                queued.add(batch);
+            }
+            start();
+        } finally {
+            leave();
         }
-        start();
+    }
+
+    private void enter() {
+        synchronized (gate) {
+            inside = Thread.currentThread();
+        }
+    }
+
+    private void leave() {
+        synchronized (gate) {
+            inside = null;
+        }
     }
 
     /**
@@ -108,6 +128,15 @@ final class FetchWindow implements AutoCloseable {
      */
     @Nullable
     synchronized MemorySlice await(FetchBatch batch) {
+        enter();
+        try {
+            return awaitInside(batch);
+        } finally {
+            leave();
+        }
+    }
+
+    private @Nullable MemorySlice awaitInside(FetchBatch batch) {
         releaseBefore(batch);
         boolean isNext = batch.turn() != awaited;
         if (isNext) {
@@ -117,9 +146,9 @@ final class FetchWindow implements AutoCloseable {
         if (!batch.arrival().isDone()) {
             long before = System.nanoTime();
             try {
-                await(batch, before + timeout.toNanos());
+                awaitArrival(batch);
             } catch (InterruptedException e) {
-                throw Unchecked.raise(e);
+                throw interrupted(e);
             } finally {
                 report(System.nanoTime() - before);
             }
@@ -131,18 +160,7 @@ final class FetchWindow implements AutoCloseable {
         return arrived(batch);
     }
 
-    private void await(FetchBatch batch, long deadline) throws InterruptedException {
-        while (batch.isQueued() && !cancelled) {
-            if (System.nanoTime() - deadline >= 0) {
-                drop(
-                        batch,
-                        new ReadFailedException(
-                                Reason.NO_ROOM, "no room in flight for " + Quantities.duration(timeout)));
-                return;
-            }
-            Thread.sleep(RETRY_MILLIS);
-            start();
-        }
+    private void awaitArrival(FetchBatch batch) throws InterruptedException {
         if (cancelled) {
             return;
         }
@@ -156,9 +174,18 @@ final class FetchWindow implements AutoCloseable {
         }
     }
 
+    /** Returns what an interrupted thread throws: it was the end of its task, or the task's own. */
+    private RuntimeException interrupted(InterruptedException e) {
+        throw Unchecked.raise(cancelled ? ended() : e);
+    }
+
+    private static IOException ended() {
+        return new IOException("the task that read these blocks has ended");
+    }
+
     private @Nullable MemorySlice arrived(FetchBatch batch) {
         if (cancelled) {
-            throw Unchecked.raise(new IOException("the task that read these blocks has ended"));
+            throw Unchecked.raise(ended());
         }
         try {
             MemorySlice bytes = batch.arrival().join().memory();
@@ -195,7 +222,8 @@ final class FetchWindow implements AutoCloseable {
 
     /** Starts what the window, the pool and the fabric have room for. */
     private void start() {
-        while (!cancelled) {
+        while (!cancelled && (waiting == null || waiting.arrival().isDone())) {
+            waiting = null;
             FetchBatch next = queued.peek();
             if (next == null || !fits(next)) {
                 return;
@@ -205,8 +233,7 @@ final class FetchWindow implements AutoCloseable {
                 drop(next, obstacle);
                 continue;
             }
-            Lease target = reserved == null ? reserve(next.lengthBytes()) : reserved;
-            reserved = null;
+            Lease target = reserve(next.lengthBytes());
             if (target == null) {
                 // Later batches wait for memory until they are needed: tasks release theirs all the time.
                 if (windowUsed > 0 || next.turn() > awaited) {
@@ -216,17 +243,14 @@ final class FetchWindow implements AutoCloseable {
                         next,
                         new ReadFailedException(
                                 Reason.NO_ROOM, "no receive lease of " + next.lengthBytes() + " bytes in the pool"));
-            } else if (read(next, target)) {
+            } else {
+                waiting = read(next, target) ? null : next;
                 queued.remove();
-                next.started();
                 started.add(next);
                 windowUsed += next.lengthBytes();
                 if (cancelled) {
                     fail(next, Reason.CLOSED, "the task has ended");
                 }
-            } else {
-                reserved = target;
-                return;
             }
         }
     }
@@ -264,7 +288,7 @@ final class FetchWindow implements AutoCloseable {
         try {
             return windowUsed > 0 ? leases.tryReserve(bytes) : leases.reserve(bytes);
         } catch (InterruptedException e) {
-            throw Unchecked.raise(e);
+            throw interrupted(e);
         }
     }
 
@@ -279,9 +303,6 @@ final class FetchWindow implements AutoCloseable {
 
     /** Fails a batch that has not been started. */
     private void drop(FetchBatch batch, ReadFailedException failure) {
-        if (batch.equals(queued.peek())) {
-            releaseReserved();
-        }
         queued.remove(batch);
         batch.arrival().completeExceptionally(failure);
     }
@@ -305,18 +326,15 @@ final class FetchWindow implements AutoCloseable {
         }
     }
 
-    private void releaseReserved() {
-        Lease lease = reserved;
-        reserved = null;
-        if (lease != null) {
-            lease.close();
-        }
-    }
-
     /** Wakes a thread that waits, which fails; no further batch is started. */
     void cancel() {
         cancelled = true;
         started.forEach(batch -> fail(batch, Reason.CLOSED, "the task has ended"));
+        synchronized (gate) {
+            if (inside != null && !inside.equals(Thread.currentThread())) {
+                inside.interrupt();
+            }
+        }
     }
 
     /** Releases all leases, those of reads in flight when these end. Idempotent. */
@@ -325,7 +343,6 @@ final class FetchWindow implements AutoCloseable {
         cancel();
         synchronized (this) {
             queued.clear();
-            releaseReserved();
             for (FetchBatch batch = started.poll(); batch != null; batch = started.poll()) {
                 release(batch);
             }

@@ -28,6 +28,7 @@ import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -71,7 +72,6 @@ class FetchWindowTest {
     private final List<Long> waits = new ArrayList<>();
     private final List<Lease> filling = new ArrayList<>();
     private final Set<Long> moved = ConcurrentHashMap.newKeySet();
-    private final AtomicInteger refusals = new AtomicInteger();
     private volatile boolean hasRoom = true;
     private Pool pool;
     private ReceiveLeases leases;
@@ -107,11 +107,8 @@ class FetchWindowTest {
                     if (!method.getName().equals("read")) {
                         throw new UnsupportedOperationException(method.getName());
                     }
-                    if (!hasRoom) {
-                        refusals.incrementAndGet();
-                        return false;
-                    }
-                    return begun.add((ReadRequest) arguments[0]);
+                    begun.add((ReadRequest) arguments[0]);
+                    return hasRoom;
                 });
         DirectoryLocation nowhere = new DirectoryLocation(new RemoteSlice(0, 0, 1), 1);
         RemoteDirectory none =
@@ -144,10 +141,6 @@ class FetchWindowTest {
             batches.add(batch(path, i));
         }
         return batches;
-    }
-
-    private void awaitRefusals(int count) {
-        eventually().until(() -> refusals.get() >= count);
     }
 
     private ReadRequest arrive() throws InterruptedException {
@@ -305,24 +298,22 @@ class FetchWindowTest {
         }
     }
 
+    /** Otherwise a task would lease the memory of its whole window and wait with it. */
     @Test
-    void roomInFlightIsWaitedForAsLongAsARead() throws Exception {
+    void whileABatchWaitsForRoomInFlightNoOtherIsStarted() throws Exception {
         hasRoom = false;
-        List<FetchBatch> batches = batches(path("1"), 1);
+        List<FetchBatch> batches = batches(path("1"), 3);
         reads.addAll(batches);
+        assertThat(begun).hasSize(1);
         CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batches.get(0)));
-        Thread.sleep(5);
-        assertThat(waiting).isNotDone();
         hasRoom = true;
         arrive();
         assertThat(waiting.get(20, TimeUnit.SECONDS)).isNotNull();
-
-        hasRoom = false;
-        try (FetchWindow hasty = reads(Duration.ofMillis(20))) {
-            List<FetchBatch> others = batches(path("2"), 1);
-            hasty.addAll(others);
-            assertThat(hasty.await(others.get(0))).isNull();
-        }
+        assertThat(begun).as("as many as the window has room for").hasSize(1);
+        arrive();
+        assertThat(reads.await(batches.get(1))).isNotNull();
+        arrive();
+        assertThat(reads.await(batches.get(2))).isNotNull();
     }
 
     @Test
@@ -359,33 +350,81 @@ class FetchWindowTest {
     @Test
     void theEndOfTheTaskWakesWhoWaitsForRoomInFlight() throws Exception {
         hasRoom = false;
-        List<FetchBatch> batches = batches(path("1"), 1);
+        List<FetchBatch> batches = batches(path("1"), 2);
         reads.addAll(batches);
-        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batches.get(0)));
-        // One attempt when it was queued, one when it is awaited, and the others in the wait.
-        awaitRefusals(4);
+        AtomicReference<Thread> reader = new AtomicReference<>();
+        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> {
+            reader.set(Thread.currentThread());
+            return reads.await(batches.get(0));
+        });
+        eventually().until(() -> reader.get() != null && reader.get().getState() == Thread.State.TIMED_WAITING);
         reads.cancel();
         assertThatThrownBy(() -> waiting.get(TIMEOUT.toMillis() / 2, TimeUnit.MILLISECONDS))
                 .rootCause()
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("has ended");
+        reads.close();
+        arrive();
+        assertThat(begun).isEmpty();
     }
 
-    /** Looking up a batch of small blocks takes longer than the attempt to read it. */
+    private void assertEndsWhileItWaits(FetchWindow window, FetchBatch batch) throws Exception {
+        AtomicReference<Thread> reader = new AtomicReference<>();
+        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> {
+            reader.set(Thread.currentThread());
+            window.addAll(List.of(batch));
+            return window.await(batch);
+        });
+        eventually().until(() -> reader.get() != null && reader.get().getState() == Thread.State.TIMED_WAITING);
+        window.cancel();
+        window.close();
+        assertThatThrownBy(() -> waiting.get(TIMEOUT.toMillis() / 2, TimeUnit.MILLISECONDS))
+                .rootCause()
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("has ended");
+        assertThat(begun).isEmpty();
+    }
+
     @Test
-    void refusedBatchesAreNeitherLocatedNorLeasedAgain() throws Exception {
+    void theEndOfTheTaskWakesWhoWaitsForALease() throws Exception {
+        filling.addAll(TestPools.fill(pool));
+        ReceiveLeases patient = new ReceiveLeases(pool, TIMEOUT);
+        try (FetchWindow window = new FetchWindow(paths, patient, TIMEOUT, BATCH, counters, waits::add)) {
+            assertEndsWhileItWaits(window, batch(path("1"), 0));
+        }
+    }
+
+    @Test
+    void theEndOfTheTaskWakesWhoLooksABatchUp() throws Exception {
+        FetchBatch batch = batch(path("1"), 0, it -> {
+            try {
+                Thread.sleep(TIMEOUT.toMillis());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new InterruptedIOException("as a read of the directory does");
+            }
+            return true;
+        });
+        assertEndsWhileItWaits(reads, batch);
+    }
+
+    /** Looking up a batch of small blocks takes longer than reading it. */
+    @Test
+    void batchesThatWaitForRoomAreLocatedOnce() throws Exception {
         hasRoom = false;
         AtomicInteger lookups = new AtomicInteger();
-        FetchBatch batch = batch(path("1"), 0, it -> lookups.incrementAndGet() > 0);
-        reads.addAll(List.of(batch));
-        long leases = pool.usage().leases();
-        CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(batch));
-        awaitRefusals(20);
-        assertThat(pool.usage().leases()).isEqualTo(leases).isOne();
-        assertThat(lookups).hasValueLessThan(10);
-        hasRoom = true;
-        arrive();
-        assertThat(waiting.get(20, TimeUnit.SECONDS)).isNotNull();
+        PeerPath peer = path("1");
+        List<FetchBatch> batches = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            batches.add(batch(peer, i, it -> lookups.incrementAndGet() > 0));
+        }
+        reads.addAll(batches);
+        for (FetchBatch each : batches) {
+            CompletableFuture<MemorySlice> waiting = CompletableFuture.supplyAsync(() -> reads.await(each));
+            arrive();
+            assertThat(waiting.get(20, TimeUnit.SECONDS)).isNotNull();
+        }
+        assertThat(lookups).hasValue(5);
     }
 
     @Test

@@ -3,7 +3,7 @@ package io.rdmashuffle.bench.link;
 
 import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricWork;
-import io.rdmashuffle.fabric.InFlightLimit;
+import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.ReadRequest;
@@ -31,7 +31,7 @@ final class ModelledFabric implements Fabric {
 
     ModelledFabric(LinkModel model, long maxBytesInFlight, @Nullable DiskTier disk) {
         this.memory = new ShmFabric(1, maxBytesInFlight, true, disk);
-        this.link = new ModelledLink(model, new InFlightLimit(maxBytesInFlight), System::nanoTime);
+        this.link = new ModelledLink(model, new InFlightReads(maxBytesInFlight), System::nanoTime);
         link.start();
     }
 

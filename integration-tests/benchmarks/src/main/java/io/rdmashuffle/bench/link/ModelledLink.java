@@ -2,7 +2,7 @@
 package io.rdmashuffle.bench.link;
 
 import io.rdmashuffle.fabric.FabricWork;
-import io.rdmashuffle.fabric.InFlightLimit;
+import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadFailedException.Reason;
@@ -41,7 +41,7 @@ final class ModelledLink implements AutoCloseable {
     private static final int CHAIN_READS = 32;
 
     private final LinkModel model;
-    private final InFlightLimit limit;
+    private final InFlightReads reads;
     private final LongSupplier nanoClock;
     /** At most the bytes in flight. */
     private final BlockingQueue<Posted> posted = new LinkedBlockingQueue<>();
@@ -56,11 +56,11 @@ final class ModelledLink implements AutoCloseable {
     private record Posted(Peer owner, ReadRequest request, long nanos) {}
 
     /** A request whose bytes have been copied, or not, and that is to end at a time. */
-    private record Arrival(ReadRequest request, @Nullable ReadFailedException failure, long nanos) {}
+    private record Arrival(Posted posted, @Nullable ReadFailedException failure, long nanos) {}
 
-    ModelledLink(LinkModel model, InFlightLimit limit, LongSupplier nanoClock) {
+    ModelledLink(LinkModel model, InFlightReads reads, LongSupplier nanoClock) {
         this.model = model;
-        this.limit = limit;
+        this.reads = reads;
         this.nanoClock = nanoClock;
         this.freeAt = nanoClock.getAsLong();
         thread.setDaemon(true);
@@ -71,20 +71,20 @@ final class ModelledLink implements AutoCloseable {
     }
 
     /**
-     * Takes a request unless that would exceed the bytes in flight.
+     * Posts a request, now or when there is room in flight.
      *
      * @param owner shows the memory that is read
      */
     boolean post(Peer owner, ReadRequest request) {
-        if (!limit.tryAcquire(request.lengthBytes())) {
-            return false;
-        }
+        return reads.admit(request, admitted -> start(owner, admitted));
+    }
+
+    private void start(Peer owner, ReadRequest request) {
         count(request);
         posted.add(new Posted(owner, request, nanoClock.getAsLong()));
         if (closed) {
             failPosted();
         }
-        return true;
     }
 
     private void count(ReadRequest request) {
@@ -109,7 +109,7 @@ final class ModelledLink implements AutoCloseable {
         } catch (InterruptedException e) {
             LOG.debug("The modelled link ends", e);
         } finally {
-            underWay.forEach(arrival -> finish(arrival.request(), closedFailure()));
+            underWay.forEach(arrival -> finish(arrival.posted(), closedFailure()));
             failPosted();
         }
     }
@@ -120,7 +120,7 @@ final class ModelledLink implements AutoCloseable {
         long wait = first == null ? IDLE_NANOS : first.nanos() - nanoClock.getAsLong();
         if (first != null && wait <= 0) {
             underWay.remove();
-            finish(first.request(), first.failure());
+            finish(first.posted(), first.failure());
             return;
         }
         Posted next = posted.poll();
@@ -146,7 +146,7 @@ final class ModelledLink implements AutoCloseable {
             failure = new ReadFailedException(Reason.TRANSPORT_ERROR, "cannot read the peer's memory", e);
         }
         freeAt = endOf(next.request().lengthBytes(), next.nanos());
-        return new Arrival(next.request(), failure, freeAt);
+        return new Arrival(next, failure, freeAt);
     }
 
     private long endOf(long bytes, long postedAt) {
@@ -172,22 +172,18 @@ final class ModelledLink implements AutoCloseable {
         }
     }
 
-    private void finish(ReadRequest request, @Nullable ReadFailedException failure) {
+    private void finish(Posted posted, @Nullable ReadFailedException failure) {
         tally.completed(1);
-        limit.release(request.lengthBytes());
-        if (!request.complete()) {
-            LOG.error("A modelled read completed twice");
-        } else if (failure == null) {
-            request.listener().succeeded(request);
+        if (failure == null) {
+            reads.succeed(posted.request(), posted.nanos());
         } else {
-            request.target().close();
-            request.listener().failed(request, failure);
+            reads.fail(posted.request(), failure);
         }
     }
 
     private void failPosted() {
         for (Posted next = posted.poll(); next != null; next = posted.poll()) {
-            finish(next.request(), closedFailure());
+            finish(next, closedFailure());
         }
     }
 

@@ -7,7 +7,6 @@ import io.rdmashuffle.fabric.ReadFailedException;
 import io.rdmashuffle.fabric.ReadMeter;
 import io.rdmashuffle.fabric.ReadRequest;
 import java.util.concurrent.ArrayBlockingQueue;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,11 +37,13 @@ public final class PendingReads {
         return reads.load();
     }
 
-    /** Admits a request and lends an object for it, or returns null if its bytes exceed the bound now. */
-    public @Nullable PendingRead tryAdmit(ReadRequest request, PendingRead.Channels channels) {
-        if (!reads.tryAdmit(request)) {
-            return null;
-        }
+    /** Has a request started now or when there is room in flight, as {@link InFlightReads#admit} does. */
+    public boolean admit(ReadRequest request, InFlightReads.Starter starter) {
+        return reads.admit(request, starter);
+    }
+
+    /** Lends an object for an admitted request. */
+    public PendingRead begin(ReadRequest request, PendingRead.Channels channels) {
         PendingRead kept = free.poll();
         PendingRead read = kept == null ? new PendingRead() : kept;
         read.start(request, channels, System.nanoTime());

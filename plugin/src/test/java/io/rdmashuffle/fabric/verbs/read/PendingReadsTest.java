@@ -17,7 +17,6 @@ import io.rdmashuffle.memory.TestPools;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -51,7 +50,8 @@ class PendingReadsTest {
 
     private PendingRead pending(Lease target, ReadRequest.Listener listener) {
         ReadRequest request = new ReadRequest(List.of(new RemoteSlice(0, 0, 64)), target, Long.MAX_VALUE, listener);
-        return Objects.requireNonNull(reads.tryAdmit(request, new NoChannels()), "not admitted");
+        assertThat(reads.admit(request, started -> {})).isTrue();
+        return reads.begin(request, new NoChannels());
     }
 
     private Lease target() throws InterruptedException {

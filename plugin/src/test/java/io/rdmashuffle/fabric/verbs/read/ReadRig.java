@@ -192,11 +192,10 @@ final class ReadRig implements AutoCloseable, PendingRead.Channels {
     }
 
     private PendingRead admit(ReadRequest request, PendingRead.Channels channels) {
-        PendingRead read = reads.tryAdmit(request, channels);
-        if (read == null) {
+        if (!reads.admit(request, started -> {})) {
             throw new AssertionError("there is no room in flight");
         }
-        return read;
+        return reads.begin(request, channels);
     }
 
     /** Passes on a read that goes through a channel of the test's own to the first data thread. */
