@@ -209,17 +209,25 @@ final class IndexReads {
                 all.add(other);
             }
         }
+        PrefetchedRows rows = new PrefetchedRows();
         if (!claimed.isEmpty()) {
             all.add(own);
-            CompletableFuture<Void> unused = start(claimed, executor, this::keep)
-                    .whenComplete((done, failure) -> {
-                        claimed.forEach(each -> underWay.remove(each, own));
-                        KnownShuffle.complete(own, failure);
-                    });
+            Arrival whole = (each, bytes) -> putPart(rows, each.entry(), start, end, keep(each, bytes));
+            CompletableFuture<Void> unused = start(claimed, executor, whole).whenComplete((done, failure) -> {
+                claimed.forEach(each -> underWay.remove(each, own));
+                KnownShuffle.complete(own, failure);
+            });
         }
-        PrefetchedRows rows = new PrefetchedRows();
         all.add(start(parts, executor, (each, bytes) -> rows.put(each.entry(), rows(each, bytes))));
         return CompletableFuture.allOf(all.toArray(CompletableFuture<?>[]::new)).thenApply(done -> rows);
+    }
+
+    /** Adds the rows that a task needs: until it uses them, the cache may have dropped the index. */
+    private static void putPart(
+            PrefetchedRows rows, DirectoryEntry entry, int start, int end, @Nullable IndexRows index) {
+        if (index != null && start < end && index.has(start, end)) {
+            rows.put(entry, IndexRows.of(entry, start, index.range(start, end)));
+        }
     }
 
     private CompletableFuture<Void> start(List<WantedRange> wanted, Executor executor, Arrival arrival) {

@@ -151,7 +151,7 @@ public final class RemoteDirectory {
     /**
      * Does so for all map outputs of a shuffle that the peer has, if nothing is known of the shuffle: for a task that
      * does not know yet which those are. Only indexes that other tasks need, too, are read. Of a peer that has nothing
-     * of the shuffle nothing is remembered.
+     * of the shuffle nothing is remembered, and no region stays open for it.
      *
      * @return completes when all have arrived, or at once if something was known; fails as {@link #prefetch} does
      */
@@ -165,8 +165,8 @@ public final class RemoteDirectory {
                         unused -> indexes.prefetch(shuffleId, readable(shuffle.trusted().stream()), 0, 0, executor))
                 .thenAccept(unused -> {})
                 .whenComplete((done, failure) -> {
-                    if (shuffle.isEmpty()) {
-                        shuffles.remove(shuffleId, shuffle);
+                    if (shuffle.isEmpty() && shuffles.remove(shuffleId, shuffle) && shuffles.isEmpty()) {
+                        peer.releaseRegions();
                     }
                 });
     }

@@ -150,6 +150,11 @@ public final class BlockingReads {
         }
 
         @Override
+        public boolean isWanted() {
+            return !request.isDone();
+        }
+
+        @Override
         public void failed(ReadRequest failed, ReadFailedException failure) {
             request.completeExceptionally(failure);
         }

@@ -12,14 +12,17 @@ import org.slf4j.LoggerFactory;
  * Admission and completion of the reads of a fabric: bounds their bytes, counts them, and completes each exactly once.
  *
  * <p>A short read counts as {@value #MIN_COST_BYTES} bytes, so that a bound on bytes bounds the number of reads too.
- * Reads beyond the bound wait, and are admitted in their order as others end. How many wait is their callers' to bound:
- * each holds the lease of its target meanwhile.
+ * Longer reads beyond the bound wait, and are admitted in their order as others end. How many wait is their callers'
+ * to bound: each holds the lease of its target meanwhile.
  *
  * <p><b>Threading:</b> thread-safe, lock-free.
  */
 public final class InFlightReads {
     private static final Logger LOG = LoggerFactory.getLogger(InFlightReads.class);
     private static final long MIN_COST_BYTES = 512;
+
+    /** Lookups do not wait behind blocks if there is room for them. */
+    private static final long MAX_SHORT_BYTES = 64 << 10;
 
     private final InFlightLimit limit;
     private final ReadMeter meter = new ReadMeter();
@@ -35,7 +38,12 @@ public final class InFlightReads {
         void start(ReadRequest request);
     }
 
-    private record Waiting(ReadRequest request, Starter starter) {}
+    /**
+     * A read that waits for room.
+     *
+     * @param untilNanos {@link System#nanoTime()} after which it is not started any more
+     */
+    private record Waiting(ReadRequest request, Starter starter, long untilNanos) {}
 
     /** Bounds the bytes of all reads that are in flight. */
     public InFlightReads(long maxBytesInFlight) {
@@ -53,17 +61,21 @@ public final class InFlightReads {
     }
 
     /**
-     * Starts a request, now or when its bytes no longer exceed the bound. If its deadline has passed then, it fails.
+     * Starts a request, now or when its bytes no longer exceed the bound. It fails for lack of room if half of its time
+     * has passed then, since the rest may be too short for a sound peer.
      *
      * @return whether it was started now
      */
     public boolean admit(ReadRequest request, Starter starter) {
-        if (waiting.isEmpty() && limit.tryAcquire(cost(request))) {
+        boolean mayStart = waiting.isEmpty() || request.lengthBytes() <= MAX_SHORT_BYTES;
+        if (mayStart && limit.tryAcquire(cost(request))) {
             meter.begun();
             starter.start(request);
             return true;
         }
-        waiting.add(new Waiting(request, starter));
+        long now = System.nanoTime();
+        long halfNanos = (request.deadlineNanos() - now) >>> 1;
+        waiting.add(new Waiting(request, starter, now + halfNanos));
         // Those in flight may have ended meanwhile.
         admitWaiting();
         return false;
@@ -89,8 +101,12 @@ public final class InFlightReads {
 
     private void startWaiting(Waiting admitted) {
         ReadRequest request = admitted.request();
-        if (request.isExpired()) {
-            fail(request, Reason.NO_ROOM, "no room in flight until the deadline passed");
+        if (!request.listener().isWanted()) {
+            fail(request, Reason.CLOSED, "its reader has ended");
+            return;
+        }
+        if (request.isExpired() || System.nanoTime() - admitted.untilNanos() >= 0) {
+            fail(request, Reason.NO_ROOM, "no room in flight for half of the time of the read");
             return;
         }
         try {

@@ -29,6 +29,11 @@ public final class ReadRequest {
 
         /** The bytes did not arrive; the fabric keeps the target. */
         void failed(ReadRequest request, ReadFailedException failure);
+
+        /** Returns whether a request that has not been started is still wanted. */
+        default boolean isWanted() {
+            return true;
+        }
     }
 
     /**

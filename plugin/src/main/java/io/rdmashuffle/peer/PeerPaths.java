@@ -25,6 +25,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
@@ -357,6 +358,8 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
          * up do not reach it.
          */
         private volatile long noneUntil = nanoTime.getAsLong();
+        /** Number of announcements of the member since the route exists. */
+        private final AtomicInteger announced = new AtomicInteger();
 
         Route(String executorId) {
             this.executorId = executorId;
@@ -369,18 +372,28 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                     return path;
                 }
             }
+            int before = announced.get();
             // Without the lock: it may take long, and a member that leaves must not wait for it.
-            return path(members.lookup(executorId).orElse(null));
+            Member member = members.lookup(executorId).orElse(null);
+            boolean isUnknown =
+                    announced.get() == before && !Thread.currentThread().isInterrupted();
+            return path(member, isUnknown);
         }
 
-        /** Connects to a member that was found, unless that has happened meanwhile. */
-        private synchronized @Nullable PeerPath path(@Nullable Member member) {
+        /**
+         * Connects to a member that was found, unless that has happened meanwhile.
+         *
+         * @param isUnknown whether the driver does not know it if it was not found
+         */
+        private synchronized @Nullable PeerPath path(@Nullable Member member, boolean isUnknown) {
             // The lookup itself may have found that this executor was replaced, which retires this route.
             if (retired || closed || !mayChange()) {
                 return path;
             }
             if (member == null) {
-                noneUntil = nanoTime.getAsLong() + MIN_PAUSE_WITHOUT_PATH.toNanos();
+                if (isUnknown) {
+                    noneUntil = nanoTime.getAsLong() + MIN_PAUSE_WITHOUT_PATH.toNanos();
+                }
                 return path;
             }
             close();
@@ -408,6 +421,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         /** Ends the pause without a path, after the member has announced itself. */
         void lookAgain() {
+            announced.incrementAndGet();
             noneUntil = nanoTime.getAsLong();
         }
 

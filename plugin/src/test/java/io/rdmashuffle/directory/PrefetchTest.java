@@ -181,6 +181,7 @@ class PrefetchTest {
         assertThat(network.isHolding()).isFalse();
         assertThat(network.reads()).isEqualTo(1);
         assertThat(remote.shuffleIds()).as("remembered").isEmpty();
+        assertThat(peers.get(0).openRegions()).as("kept mapped").isZero();
     }
 
     @Test

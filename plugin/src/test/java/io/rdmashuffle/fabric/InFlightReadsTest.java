@@ -30,7 +30,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(60)
 @ExtendWith(LeakCheck.class)
 class InFlightReadsTest {
-    private static final int BYTES = 4096;
+    private static final int BYTES = 128 << 10;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
@@ -98,6 +98,59 @@ class InFlightReadsTest {
         assertThat(started).containsExactly(first, second, large, small);
         succeed(small);
         succeed(admit(BYTES, true));
+    }
+
+    /** Lookups would wait for blocks, one after another. */
+    @Test
+    void shortOnesThatFitDoNotWait() throws Exception {
+        ReadRequest first = admit(BYTES, true);
+        ReadRequest large = admit(2 * BYTES, false);
+        ReadRequest lookup = admit(100, true);
+        assertThat(started).containsExactly(first, lookup);
+        succeed(first);
+        succeed(lookup);
+        assertThat(started).containsExactly(first, lookup, large);
+        succeed(large);
+    }
+
+    /** With the little time that is left, a sound peer would seem to hang. */
+    @Test
+    void readThatWaitedForHalfOfItsTimeHadNoRoom() throws Exception {
+        ReadRequest first = admit(2 * BYTES, true);
+        long millis = 200;
+        ReadRequest late = request(BYTES, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis));
+        assertThat(reads.admit(late, started::add)).isFalse();
+        Thread.sleep(millis / 2 + 1);
+        succeed(first);
+        assertThat(failures).containsExactly(Reason.NO_ROOM);
+        assertThat(started).containsExactly(first);
+    }
+
+    @Test
+    void readThatNobodyWantsAnyMoreIsNotStarted() throws Exception {
+        ReadRequest first = admit(2 * BYTES, true);
+        Lease target = TestPools.reserve(pool, Purpose.RECEIVE, BYTES);
+        ReadRequest.Listener gone = new ReadRequest.Listener() {
+            @Override
+            public void succeeded(ReadRequest request) {
+                throw new AssertionError("read");
+            }
+
+            @Override
+            public void failed(ReadRequest request, ReadFailedException failure) {
+                failures.add(failure.reason());
+            }
+
+            @Override
+            public boolean isWanted() {
+                return false;
+            }
+        };
+        RemoteSlice slice = new RemoteSlice(0, 0, BYTES);
+        reads.admit(new ReadRequest(List.of(slice), target, Long.MAX_VALUE, gone), started::add);
+        succeed(first);
+        assertThat(failures).containsExactly(Reason.CLOSED);
+        assertThat(started).containsExactly(first);
     }
 
     @Test

@@ -135,11 +135,13 @@ final class BlockLookup {
         for (List<BlockRequest> blocks : remote) {
             String executorId = blocks.get(0).owner().executorId();
             PeerPath path = paths.known(executorId);
-            if (path == null && paths.isToBeFound(executorId)) {
+            boolean isToBeFound = path == null && paths.isToBeFound(executorId);
+            if (isToBeFound) {
                 unknown.add(all.size());
                 searches.add(() -> paths.to(executorId));
             }
-            all.add(path);
+            // Another task may have found it between the two calls.
+            all.add(isToBeFound || path != null ? path : paths.known(executorId));
         }
         List<@Nullable PeerPath> found = lookups.all(searches);
         for (int i = 0; i < unknown.size(); i++) {

@@ -132,9 +132,13 @@ final class CopiedBlocks implements BlockSource {
         return null;
     }
 
-    /** Returns whether other outputs of the peer can be read; an entry outside its regions is damaged or very old. */
+    /**
+     * Returns whether other outputs of the peer can be read; an entry outside its regions is damaged or very old. Each
+     * would wait for room as long as this one has.
+     */
     private static boolean concernsOneOutput(ReadFailedException failure) {
-        return !failure.reason().concernsPath() || failure.reason() == Reason.OUT_OF_BOUNDS;
+        return failure.reason() != Reason.NO_ROOM
+                && (!failure.reason().concernsPath() || failure.reason() == Reason.OUT_OF_BOUNDS);
     }
 
     private List<Candidate> locate(List<BlockRequest> requests) throws IOException {

@@ -196,6 +196,11 @@ final class FetchBatch implements ReadRequest.Listener {
     }
 
     @Override
+    public boolean isWanted() {
+        return !arrival.isDone();
+    }
+
+    @Override
     public void failed(ReadRequest request, ReadFailedException failure) {
         arrival.completeExceptionally(failure);
     }

@@ -276,6 +276,10 @@ final class FetchWindow implements AutoCloseable {
                             Reason.UNREADABLE, "map outputs of executor " + executorId + " were removed or changed");
         } catch (ReadFailedException e) {
             abandon(batch.path(), e);
+            if (e.reason() == Reason.NO_ROOM) {
+                // The next one would wait as long.
+                broken.add(executorId);
+            }
             return e;
         } catch (IOException e) {
             return new ReadFailedException(
