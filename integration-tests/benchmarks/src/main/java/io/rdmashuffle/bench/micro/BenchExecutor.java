@@ -30,21 +30,28 @@ import java.util.UUID;
  *
  * <p><b>Ownership:</b> owns all of them.
  */
-final class BenchExecutor implements AutoCloseable {
-    static final int SHUFFLE = 7;
+public final class BenchExecutor implements AutoCloseable {
+    /** The shuffle of all its map outputs. */
+    public static final int SHUFFLE = 7;
 
     private static final long POOL_BYTES = 256L << 20;
     private static final int SLOTS = 64;
     private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
-    private final ShmFabric fabric = new ShmFabric(1, POOL_BYTES, true);
-    private final Pool pool =
-            Pool.create(new PoolSettings(Path.of("/dev/shm"), POOL_BYTES, POOL_BYTES, POOL_BYTES, false), fabric);
+    private final ShmFabric fabric;
+    private final Pool pool;
     private final MapOutputDirectory directory;
     private final MapOutputStore store;
     private final Peer peer;
 
     BenchExecutor() {
+        this(true);
+    }
+
+    /** Opens an executor that reads in place or copies. */
+    public BenchExecutor(boolean inPlace) {
+        fabric = new ShmFabric(1, POOL_BYTES, inPlace);
+        pool = Pool.create(new PoolSettings(Path.of("/dev/shm"), POOL_BYTES, POOL_BYTES, POOL_BYTES, false), fabric);
         try {
             directory = MapOutputDirectory.create(pool, SLOTS, UUID.randomUUID());
             peer = fabric.connect("bench", fabric.localAddress());
@@ -58,23 +65,25 @@ final class BenchExecutor implements AutoCloseable {
         return pool;
     }
 
-    MapOutputStore store() {
+    /** Returns its map outputs. */
+    public MapOutputStore store() {
         return store;
     }
 
     /** Returns a reader that knows nothing yet. */
-    RemoteDirectory reader() {
+    public RemoteDirectory reader() {
         BlockingReads reads = new BlockingReads(new ReceiveLeases(pool, Duration.ZERO), TIMEOUT);
-        return new RemoteDirectory(peer, directory.location(), reads, new IndexCache(1 << 20));
+        return new RemoteDirectory(peer, directory.location(), reads, new IndexCache(16 << 20));
     }
 
-    Lease lease(int bytes) throws InterruptedException {
+    /** Leases memory of its pool. */
+    public Lease lease(int bytes) throws InterruptedException {
         return Objects.requireNonNull(
                 pool.reserve(Purpose.MAP_OUTPUT, bytes, bytes, Duration.ZERO), "the pool is full");
     }
 
     /** Publishes a map output of one byte for each partition. */
-    void publish(long mapId, int partitions) throws IOException, InterruptedException {
+    public void publish(long mapId, int partitions) throws IOException, InterruptedException {
         long[] lengths = new long[partitions];
         Arrays.fill(lengths, 1);
         MapOutput output = MapOutput.create(
