@@ -61,6 +61,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     /** Before a peer that no fabric reaches is looked for again, also without a quarantine. */
     private static final Duration MIN_PAUSE_WITHOUT_PATH = Duration.ofSeconds(1);
 
+    /** In a larger cluster most peers have nothing of a shuffle, and each would be asked for each shuffle. */
     private static final int MAX_EARLY_PEERS = 64;
 
     private final List<Fabric> fabrics;

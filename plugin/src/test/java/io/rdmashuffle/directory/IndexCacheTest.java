@@ -78,7 +78,7 @@ class IndexCacheTest {
     }
 
     @Test
-    void removalLooksAtTheShuffleOnly() {
+    void removalKeepsOtherShufflesAndDirectories() {
         int peers = 1000;
         IndexCache large = new IndexCache(Long.MAX_VALUE);
         List<Object> directories =

@@ -133,8 +133,8 @@ final class CopiedBlocks implements BlockSource {
     }
 
     /**
-     * Returns whether other outputs of the peer can be read; an entry outside its regions is damaged or very old. Each
-     * would wait for room as long as this one has.
+     * Returns whether other outputs of the peer can be read; an entry outside its regions is damaged or very old. After
+     * a lack of room no other is tried, since it would wait as long.
      */
     private static boolean concernsOneOutput(ReadFailedException failure) {
         return failure.reason() != Reason.NO_ROOM

@@ -174,7 +174,7 @@ final class FetchWindow implements AutoCloseable {
         }
     }
 
-    /** Returns what an interrupted thread throws: it was the end of its task, or the task's own. */
+    /** Throws for an interrupted thread, undeclared: the end of its task, or the interrupt itself. */
     private RuntimeException interrupted(InterruptedException e) {
         throw Unchecked.raise(cancelled ? ended() : e);
     }
