@@ -25,9 +25,18 @@ public final class Turns<T> {
 
     /** Returns all of them in the order of the next round. */
     public List<T> next() {
+        List<T> order = upcoming();
+        turn = (turn + 1) % order.size();
+        return order;
+    }
+
+    /**
+     * Returns the order that {@link #next} will return, for a warm-up: between it and the round each waits for as many
+     * others, and the JIT compilers of each have as long.
+     */
+    public List<T> upcoming() {
         List<T> order = new ArrayList<>(all);
         Collections.rotate(order, -turn);
-        turn = (turn + 1) % order.size();
         return order;
     }
 }

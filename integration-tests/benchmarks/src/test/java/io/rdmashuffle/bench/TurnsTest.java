@@ -13,6 +13,7 @@ class TurnsTest {
     void anotherOneBeginsEachRound() {
         Turns<String> turns = new Turns<>(List.of("a", "b", "c"));
         assertThat(turns.next()).containsExactly("a", "b", "c");
+        assertThat(turns.upcoming()).containsExactly("b", "c", "a");
         assertThat(turns.next()).containsExactly("b", "c", "a");
         assertThat(turns.next()).containsExactly("c", "a", "b");
         assertThat(turns.next()).containsExactly("a", "b", "c");

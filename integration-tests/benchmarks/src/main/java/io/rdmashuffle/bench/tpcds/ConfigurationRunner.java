@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The applications of a run, each of which lives until it fails; then it is started again.
+ * The applications of a run. One that failed or was closed starts again for the next query.
  *
  * <p><b>Threading:</b> one thread; only one application works at a time. <b>Ownership:</b> owns and closes them.
  */
@@ -50,9 +50,14 @@ final class ConfigurationRunner implements QueryRunner, AutoCloseable {
     }
 
     @Override
+    public void restart() {
+        close();
+    }
+
+    @Override
     public void warmUp(String query) throws IOException, InterruptedException {
-        for (Application application : applications.values()) {
-            application.run(query);
+        for (Configuration configuration : turns.upcoming()) {
+            of(configuration).run(query);
         }
         dropShuffles();
     }

@@ -32,6 +32,11 @@ record QueryResult(String name, List<QueryRound> rounds) {
         return new QueryResult(name, all);
     }
 
+    /** Returns whether another round can add to the result: not after a failure. */
+    boolean isWorthRepeating() {
+        return rounds.stream().allMatch(QueryRound::isWorthRepeating);
+    }
+
     /** Returns the first verdict that is not equality, else that of the first round. */
     QueryVerdict verdict() {
         return rounds.stream()

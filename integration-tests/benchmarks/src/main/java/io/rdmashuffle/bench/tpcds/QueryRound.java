@@ -31,6 +31,11 @@ record QueryRound(QueryVerdict verdict, Map<Configuration, QueryReply> replies) 
         return reply != null && reply.ok();
     }
 
+    /** Returns whether another round can add to this one: not after a failure or different rows. */
+    boolean isWorthRepeating() {
+        return verdict.equal() && complete();
+    }
+
     boolean complete() {
         return replies.values().stream().allMatch(QueryReply::ok);
     }

@@ -8,6 +8,9 @@ interface QueryRunner {
     /** Returns whether a configuration has yet to be started, at all or anew after it died. */
     boolean isCold();
 
+    /** Ends all configurations; the next query starts them anew. */
+    void restart();
+
     /** Runs a query on all, for nothing but to have it run before. */
     void warmUp(String query) throws IOException, InterruptedException;
 

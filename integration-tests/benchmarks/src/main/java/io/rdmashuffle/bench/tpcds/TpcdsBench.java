@@ -104,7 +104,8 @@ public final class TpcdsBench extends Tool {
         }
         try (ConfigurationRunner configurations =
                         new ConfigurationRunner(applications, options.reference(), new ResultJudge(catalogue));
-                StepProgress progress = new StepProgress(out, "queries", queries.size())) {
+                StepProgress progress = new StepProgress(
+                        out, "queries", queries.size() * options.counts().starts())) {
             return report(new TpcdsRun(
                             configurations, options.counts(), progress, soFar -> options.keep(report(soFar)::writeJson))
                     .run(queries));

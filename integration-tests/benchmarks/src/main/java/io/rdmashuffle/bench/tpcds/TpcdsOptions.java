@@ -68,6 +68,15 @@ final class TpcdsOptions extends FolderOptions {
     private List<String> configurations = List.of(Configuration.SORT_DISK.label(), Configuration.SORT_BARE.label());
 
     @Option(
+            names = "--starts",
+            order = FIRST,
+            paramLabel = "N",
+            description = "Starts of all applications; each start has the warm-ups and rounds of all queries. The code"
+                    + " that the JIT compiler makes for a query differs by up to 30 % from one JVM to the next, which"
+                    + " more rounds in the same JVMs do not show. Default: ${DEFAULT-VALUE}")
+    private int starts = 1;
+
+    @Option(
             names = "--warmups",
             order = FIRST,
             paramLabel = "N",
@@ -105,6 +114,7 @@ final class TpcdsOptions extends FolderOptions {
             throw new IllegalArgumentException(
                     "--scale " + scale + ": allowed is " + SMALLEST_SCALE + " to " + LARGEST_SCALE);
         }
+        atLeast("--starts", starts, 1);
         atLeast("--warmups", warmups, 0);
         atLeast("--repeat-unclear", repeatUnclear, 0);
         if (subset != null && !subset.equals(SHUFFLE_HEAVY)) {
@@ -162,7 +172,7 @@ final class TpcdsOptions extends FolderOptions {
     }
 
     TpcdsRun.Counts counts() {
-        return new TpcdsRun.Counts(warmups, rounds(), repeatUnclear);
+        return new TpcdsRun.Counts(starts, warmups, rounds(), repeatUnclear);
     }
 
     @Nullable
@@ -179,6 +189,7 @@ final class TpcdsOptions extends FolderOptions {
     public Map<String, Object> settings() {
         Map<String, Object> settings = super.settings();
         settings.put("scale", scale);
+        settings.put("starts", starts);
         settings.put("warmups", warmups);
         settings.put("repeatUnclear", repeatUnclear);
         settings.put(

@@ -33,7 +33,7 @@ class TpcdsOptionsTest {
     void defaultsAreAllQueriesAtScaleOne() throws Exception {
         assertThat(queries()).hasSize(103);
         assertThat(bench.options.scale()).isEqualByComparingTo("1");
-        assertThat(bench.options.counts()).isEqualTo(new TpcdsRun.Counts(1, 3, 2));
+        assertThat(bench.options.counts()).isEqualTo(new TpcdsRun.Counts(1, 1, 3, 2));
         assertThat(bench.options.configurations())
                 .containsExactly(Configuration.SORT_DISK, Configuration.SORT_BARE, Configuration.OURS);
         assertThat(bench.options.reference()).isEqualTo(Configuration.SORT_DISK);

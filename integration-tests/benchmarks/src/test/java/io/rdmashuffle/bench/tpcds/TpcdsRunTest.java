@@ -31,6 +31,12 @@ class TpcdsRunTest {
         }
 
         @Override
+        public void restart() {
+            cold = true;
+            asked.add("restart");
+        }
+
+        @Override
         public void warmUp(String query) {
             cold = false;
             asked.add("warm " + query);
@@ -66,7 +72,7 @@ class TpcdsRunTest {
                 Rounds.round(2_000, 1_000),
                 Rounds.round(800, 1_000),
                 Rounds.round(700, 1_000));
-        List<QueryResult> results = run(new TpcdsRun.Counts(0, 2, 2), "bad", "good", "lucky");
+        List<QueryResult> results = run(new TpcdsRun.Counts(1, 0, 2, 2), "bad", "good", "lucky");
         assertThat(runner.asked).containsExactly("bad", "bad", "good", "good", "lucky", "lucky", "lucky", "lucky");
         assertThat(results.get(2).ratio().orElseThrow().max()).isEqualTo(2);
         assertThat(results.get(2).isBelow(TpcdsReport.GOAL)).isTrue();
@@ -77,19 +83,32 @@ class TpcdsRunTest {
     void moreWarmUpsComeAfterAStartUnlessNoneAreWanted() throws Exception {
         script("q1", Rounds.round(1, 1));
         script("q2", Rounds.round(1, 1));
-        run(new TpcdsRun.Counts(1, 1, 0), "q1", "q2");
+        run(new TpcdsRun.Counts(1, 1, 1, 0), "q1", "q2");
         assertThat(runner.asked).containsExactly("warm q1", "warm q1", "warm q1", "warm q1", "q1", "warm q2", "q2");
         runner.cold = true;
         runner.asked.clear();
         script("q1", Rounds.round(1, 1));
-        run(new TpcdsRun.Counts(0, 1, 0), "q1");
+        run(new TpcdsRun.Counts(1, 0, 1, 0), "q1");
         assertThat(runner.asked).containsExactly("q1");
+    }
+
+    @Test
+    void eachStartHasAllQueriesExceptThoseThatFailed() throws Exception {
+        script("q1", Rounds.round(1_000, 1_000), Rounds.round(3_000, 1_000));
+        script("q2", Rounds.round(QueryVerdict.DIFFERENT, 1, 1, 1));
+        List<QueryResult> results = run(new TpcdsRun.Counts(2, 1, 1, 0), "q1", "q2");
+        assertThat(runner.asked)
+                .containsExactly(
+                        "warm q1", "warm q1", "warm q1", "warm q1", "q1", "warm q2", "q2", "restart", "warm q1",
+                        "warm q1", "warm q1", "warm q1", "q1");
+        assertThat(results.get(0).ratio().orElseThrow().median()).isEqualTo(2);
+        assertThat(results.get(1).rounds()).hasSize(1);
     }
 
     @Test
     void aQueryEndsWithTheRoundThatFails() throws Exception {
         script("q1", Rounds.round(QueryVerdict.DIFFERENT, 1, 1, 1));
-        List<QueryResult> results = run(new TpcdsRun.Counts(0, 3, 2), "q1");
+        List<QueryResult> results = run(new TpcdsRun.Counts(1, 0, 3, 2), "q1");
         assertThat(results.get(0).rounds()).hasSize(1);
         assertThat(results.get(0).verdict()).isEqualTo(QueryVerdict.DIFFERENT);
     }
