@@ -3,6 +3,7 @@ package io.rdmashuffle.bench.metadata;
 
 import io.rdmashuffle.bench.membership.MembershipReport;
 import io.rdmashuffle.bench.membership.MembershipSimulation;
+import io.rdmashuffle.bench.metadata.ClusterSimulation.Cluster;
 import io.rdmashuffle.harness.cli.ReadableBytes;
 import io.rdmashuffle.harness.cli.StepProgress;
 import io.rdmashuffle.harness.cli.Tool;
@@ -31,6 +32,9 @@ import picocli.CommandLine.Mixin;
             "With --membership: executors join, are lost and are replaced on a modelled network, and the driver's and"
                     + " the busiest executor's messages are counted. 10,000 executors take a quarter of an hour of"
                     + " CPU time, and were tried with JAVA_TOOL_OPTIONS=-Xmx8g.",
+            "",
+            "With --clusters: reads, CPU time and heap of an executor whose reduce tasks find their blocks, as the"
+                    + " number of executors and of their cores grows. Each core has written one map output.",
             ""
         },
         exitCodeList = {"0:all was simulated", "1:something failed, or the pools do not fit", "2:an option was wrong"})
@@ -40,6 +44,9 @@ public final class MetadataBench extends Tool {
 
     private static final Simulation.Effort WARM_UP_EFFORT = new Simulation.Effort(10, 20, 0);
     private static final int WARM_UPS = 3;
+    private static final Cluster WARM_UP_CLUSTER = new Cluster(100, 64);
+    private static final int SMALLEST_CLUSTER = 10;
+    private static final int[] CORES = {6, 16, 64};
 
     @Mixin
     MetadataOptions options = new MetadataOptions();
@@ -54,6 +61,9 @@ public final class MetadataBench extends Tool {
         check(options::check);
         if (options.isMembership()) {
             return membership();
+        }
+        if (options.isClusters()) {
+            return clusters();
         }
         List<Scale> scales = options.scales();
         for (Scale scale : scales) {
@@ -88,6 +98,36 @@ public final class MetadataBench extends Tool {
             progress.starting(options.executors() + " executors");
             report = new MembershipSimulation(options.executors(), options.seed(), progress::finished).run();
         }
+        out.println(report.render());
+        Path json = options.json();
+        if (json != null) {
+            report.writeJson(json);
+            out.println("written: " + json);
+        }
+        return CommandLine.ExitCode.OK;
+    }
+
+    private Integer clusters() throws IOException, InterruptedException {
+        List<Cluster> sizes = new ArrayList<>();
+        for (int executors = SMALLEST_CLUSTER; executors <= options.executors(); executors *= SMALLEST_CLUSTER) {
+            for (int cores : CORES) {
+                sizes.add(new Cluster(executors, cores));
+            }
+        }
+        ClusterSimulation simulation = new ClusterSimulation(options.directory());
+        List<ClusterSimulation.Result> results = new ArrayList<>();
+        try (StepProgress progress = new StepProgress(out, "clusters", WARM_UPS + sizes.size())) {
+            for (int i = 1; i <= WARM_UPS; i++) {
+                simulation.run(WARM_UP_CLUSTER);
+                progress.finished("warm-up " + i);
+            }
+            for (Cluster each : sizes) {
+                progress.starting(each.toString());
+                results.add(simulation.run(each));
+                progress.finished(each.toString());
+            }
+        }
+        ClusterReport report = new ClusterReport(results);
         out.println(report.render());
         Path json = options.json();
         if (json != null) {

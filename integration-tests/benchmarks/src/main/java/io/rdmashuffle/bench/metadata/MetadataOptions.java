@@ -68,6 +68,12 @@ final class MetadataOptions {
                     + " --executors executors; --maps and other options of map outputs are ignored")
     private boolean membership;
 
+    @Option(
+            names = "--clusters",
+            description = "Only simulate an executor that looks its blocks up in clusters of 10 to --executors"
+                    + " executors with 6, 16 and 64 cores each; --maps and other options of map outputs are ignored")
+    private boolean clusters;
+
     @Option(names = "--seed", paramLabel = "N", description = "Random seed of --membership. Default: ${DEFAULT-VALUE}")
     private long seed = 1;
 
@@ -85,6 +91,9 @@ final class MetadataOptions {
         within("--executors", executors, 1, 10_000);
         within("--rounds", rounds, 1, 1_000);
         within("--tasks", tasks, 1, 1_000);
+        if (membership && clusters) {
+            throw new IllegalArgumentException("--membership and --clusters: either is simulated, not both");
+        }
         reads();
     }
 
@@ -96,6 +105,10 @@ final class MetadataOptions {
 
     boolean isMembership() {
         return membership;
+    }
+
+    boolean isClusters() {
+        return clusters;
     }
 
     int executors() {

@@ -38,7 +38,8 @@ final class RetainedHeap {
         return Math.max(0, after - before) / copies;
     }
 
-    private static long used() {
+    /** Returns the bytes in use after collections. */
+    static long used() {
         Runtime runtime = Runtime.getRuntime();
         for (int i = 0; i < COLLECTIONS; i++) {
             System.gc();

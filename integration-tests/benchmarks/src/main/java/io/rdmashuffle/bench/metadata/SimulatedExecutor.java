@@ -37,7 +37,7 @@ final class SimulatedExecutor implements AutoCloseable {
     /** The default of {@code spark.shuffle.rdma.directory.maxShuffles}. */
     static final int SLOTS = 4096;
 
-    private static final Duration TIMEOUT = Duration.ofSeconds(30);
+    static final Duration TIMEOUT = Duration.ofSeconds(30);
     private static final long MEGABYTE = 1L << 20;
     private static final long REGION_BYTES = 256 * MEGABYTE;
     private static final long RECORD_BYTES = 64;
@@ -104,6 +104,10 @@ final class SimulatedExecutor implements AutoCloseable {
         return directory.tableBytes();
     }
 
+    byte[] directoryAddress() {
+        return directory.location().encode();
+    }
+
     MapOutputStore store() {
         return store;
     }
@@ -119,7 +123,7 @@ final class SimulatedExecutor implements AutoCloseable {
                         "verbs",
                         new byte[VERBS_ADDRESS_BYTES],
                         PeerPaths.DIRECTORY_ADDRESS,
-                        directory.location().encode()));
+                        directoryAddress()));
         if (!agent.announce(member)) {
             throw new IllegalStateException("the driver rejected executor " + id);
         }

@@ -3,10 +3,12 @@ package io.rdmashuffle.bench.metadata;
 
 import io.rdmashuffle.bench.Spread;
 import io.rdmashuffle.memory.Purpose;
+import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPaths;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -25,6 +27,7 @@ final class Simulation implements AutoCloseable {
     private final Effort effort;
     private final CountedDriver driver = new CountedDriver();
     private final List<SimulatedExecutor> executors = new ArrayList<>();
+    private final PeerLookups lookups = new PeerLookups(SimulatedExecutor.TIMEOUT);
     private final Random random = new Random(1);
 
     /**
@@ -129,8 +132,18 @@ final class Simulation implements AutoCloseable {
         }
     }
 
+    /** Looks up on the first executor. */
     private Lookup lookup(PeerPaths paths) {
-        return new Lookup(scale, SECOND_SHUFFLE, executors, paths);
+        List<Lookup.Remote> remote = new ArrayList<>();
+        for (int i = 1; i < executors.size(); i++) {
+            remote.add(new Lookup.Remote(executors.get(i).id(), mapIds(i)));
+        }
+        Lookup.Own own = new Lookup.Own(executors.get(0).store(), mapIds(0));
+        return new Lookup(SECOND_SHUFFLE, own, remote, paths, lookups);
+    }
+
+    private List<Long> mapIds(int executor) {
+        return Arrays.stream(scale.mapIds(SECOND_SHUFFLE, executor)).boxed().toList();
     }
 
     private Figures.Memory memory() throws Exception {
@@ -163,6 +176,7 @@ final class Simulation implements AutoCloseable {
 
     @Override
     public void close() {
+        lookups.close();
         executors.forEach(SimulatedExecutor::close);
         executors.clear();
     }
