@@ -19,9 +19,9 @@ import java.nio.charset.Charset;
  *
  * <p><b>Ownership:</b> every address passed must be alive for the call.
  *
- * <p><b>Source:</b> mmap(2), open(2), mkdir(2), fallocate(2), ftruncate(2), pread(2), flock(2), madvise(2), geteuid(2),
- * poll(2), fcntl(2), eventfd(2); constants from asm-generic and linux/falloc.h, which x86-64 and aarch64 share unless
- * noted; off_t and ssize_t have 64 bits there.
+ * <p><b>Source:</b> mmap(2), open(2), mkdir(2), fallocate(2), posix_fadvise(2), ftruncate(2), pread(2), flock(2),
+ * madvise(2), geteuid(2), poll(2), fcntl(2), eventfd(2); constants from asm-generic and linux/falloc.h, which x86-64
+ * and aarch64 share unless noted; off_t and ssize_t have 64 bits there.
  */
 public final class LibC {
     public static final int O_RDONLY = 0;
@@ -47,6 +47,8 @@ public final class LibC {
     public static final int FALLOC_FL_KEEP_SIZE = 1;
     public static final int FALLOC_FL_PUNCH_HOLE = 2;
 
+    public static final int POSIX_FADV_WILLNEED = 3;
+
     public static final int LOCK_EX = 2;
     public static final int LOCK_NB = 4;
 
@@ -70,6 +72,8 @@ public final class LibC {
     private final Function mkdir = function("mkdir", Type.SINT, Type.POINTER, Type.UINT32);
     private final Function close = function("close", Type.SINT, Type.SINT);
     private final Function fallocate = function("fallocate", Type.SINT, Type.SINT, Type.SINT, Type.SINT64, Type.SINT64);
+    private final Function posixFadvise =
+            function("posix_fadvise", Type.SINT, Type.SINT, Type.SINT64, Type.SINT64, Type.SINT);
     private final Function ftruncate = function("ftruncate", Type.SINT, Type.SINT, Type.SINT64);
     private final Function pread = function("pread", Type.SINT64, Type.SINT, Type.POINTER, Type.ULONG, Type.SINT64);
     private final Function pwrite = function("pwrite", Type.SINT64, Type.SINT, Type.POINTER, Type.ULONG, Type.SINT64);
@@ -138,6 +142,11 @@ public final class LibC {
 
     public int fallocate(int fd, int mode, long offset, long length) {
         return (int) invoker.invokeNNNNrN(fallocate, fd, mode, offset, length);
+    }
+
+    /** Returns an error number, and leaves {@code errno} alone. */
+    public int posixFadvise(int fd, long offset, long length, int advice) {
+        return (int) invoker.invokeNNNNrN(posixFadvise, fd, offset, length, advice);
     }
 
     public int ftruncate(int fd, long length) {

@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Requests of a peer, in the buffer that they arrive in until they are answered. Each is identified by its offset.
  *
- * <p>Each is checked once, before it is answered. What the check found is kept in its header.
+ * <p>Each is checked once, before it is answered. What the check found is kept in its header. The kernel reads ranges
+ * of the disk tier ahead when requests arrive, so that all disks work for all peers while one thread answers.
  *
  * <p><b>Threading:</b> on the thread of its loop.
  *
@@ -31,6 +32,9 @@ final class RequestBuffer {
 
     /** Requests before this offset have been checked. */
     private int checkedEnd;
+
+    /** Ranges of requests before this offset are read ahead. */
+    private int aheadEnd;
 
     RequestBuffer(ServeLoop loop) {
         this.loop = loop;
@@ -58,8 +62,30 @@ final class RequestBuffer {
         int received = channel.read(current);
         if (current.position() == 0) {
             release();
+        } else {
+            readAhead(current);
         }
         return received;
+    }
+
+    private void readAhead(ByteBuffer arrived) {
+        while (arrived.position() - aheadEnd >= Frames.REQUEST_HEADER_BYTES) {
+            int slices = slices(aheadEnd);
+            int end = at(aheadEnd, slices);
+            if (slices < 1 || slices > Frames.MAX_SLICES || end > arrived.position()) {
+                return;
+            }
+            for (int i = 0; i < slices; i++) {
+                int regionId = regionId(aheadEnd, i);
+                FileSlice range = Region.isOnDisk(regionId)
+                        ? loop.leased(regionId, offset(aheadEnd, i), length(aheadEnd, i))
+                        : null;
+                if (range != null) {
+                    range.readAhead();
+                }
+            }
+            aheadEnd = end;
+        }
     }
 
     /**
@@ -74,6 +100,7 @@ final class RequestBuffer {
         current.flip().position(from);
         current.compact();
         checkedEnd = Math.max(0, checkedEnd - from);
+        aheadEnd = Math.max(0, aheadEnd - from);
         return true;
     }
 
@@ -88,6 +115,7 @@ final class RequestBuffer {
         if (current != null) {
             buffer = null;
             checkedEnd = 0;
+            aheadEnd = 0;
             loop.returnBuffer(current);
         }
     }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.verbs;
 
+import java.util.Collections;
 import java.util.IdentityHashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -9,12 +11,12 @@ import org.slf4j.LoggerFactory;
 /**
  * The threads of a verbs fabric: the one place that starts them and waits for their end.
  *
- * <p><b>Threading:</b> one thread at a time.
+ * <p><b>Threading:</b> thread-safe.
  */
 final class FabricThreads {
     private static final Logger LOG = LoggerFactory.getLogger(FabricThreads.class);
 
-    private final IdentityHashMap<Runnable, Thread> threads = new IdentityHashMap<>();
+    private final Map<Runnable, Thread> threads = Collections.synchronizedMap(new IdentityHashMap<>());
 
     /** Starts a daemon thread of this name that runs something. */
     void start(String name, Runnable body) {

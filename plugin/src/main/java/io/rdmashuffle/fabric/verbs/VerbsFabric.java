@@ -8,6 +8,7 @@ import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.fabric.verbs.connect.ConnectSettings;
 import io.rdmashuffle.fabric.verbs.device.LocalPort;
 import io.rdmashuffle.fabric.verbs.device.Rail;
 import io.rdmashuffle.fabric.verbs.read.DataThread;
@@ -34,8 +35,8 @@ import org.slf4j.LoggerFactory;
  *
  * <p><b>Threading:</b> thread-safe.
  *
- * <p><b>Ownership:</b> owns rails, staging and the thread that opens lost rails again; {@link #close()} ends them in an
- * order in which nothing is handed to a thread that has ended.
+ * <p><b>Ownership:</b> owns rails, staging, its threads and the thread that opens lost rails again; {@link #close()}
+ * ends them in an order in which nothing is handed to a thread that has ended.
  */
 public final class VerbsFabric implements Fabric {
     /** The name under which addresses are announced. */
@@ -59,7 +60,8 @@ public final class VerbsFabric implements Fabric {
 
     private VerbsFabric(VerbsSettings settings) {
         this.reads = new PendingReads(settings.maxBytesInFlight());
-        this.staging = new DiskStaging(settings.maxBytesStaged(), settings.readTimeout());
+        this.staging = new DiskStaging(
+                settings.maxBytesStaged(), ConnectSettings.MAX_STAGED, settings.readTimeout(), threads::start);
         this.lanes = new Lanes(slots, settings.threads(), () -> closed);
     }
 
@@ -103,7 +105,6 @@ public final class VerbsFabric implements Fabric {
             slots.add(new RailSlot(parts, regions, slots.size(), port));
         }
         slots.forEach(RailSlot::start);
-        threads.start("rdma-staging-0", staging);
         threads.start("rdma-rails-0", recovery);
     }
 
@@ -220,8 +221,9 @@ public final class VerbsFabric implements Fabric {
             slots.forEach(RailSlot::close);
         }
         // Bytes that it still stages for a peer are released on its own thread.
-        staging.stop();
-        boolean unused = threads.join(staging, CLOSE_MILLIS);
+        for (Runnable reader : staging.stop()) {
+            boolean unused = threads.join(reader, CLOSE_MILLIS);
+        }
     }
 
     /**

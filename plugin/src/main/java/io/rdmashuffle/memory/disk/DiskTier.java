@@ -112,6 +112,13 @@ public final class DiskTier implements AutoCloseable {
         return file == null ? null : file.leased(offset, lengthBytes);
     }
 
+    /** Returns the number of the directory that has a region's file, 0 if none has. */
+    public int directoryOf(int regionId) {
+        int index = regionId - Region.FIRST_ON_DISK;
+        int count = existing().size();
+        return index < 0 || count == 0 ? 0 : index % count;
+    }
+
     /** Uses a region's directory no more for a while, after a write to it has failed. */
     public void failed(Region region, IOException cause) {
         List<DiskDirectory> all = files();

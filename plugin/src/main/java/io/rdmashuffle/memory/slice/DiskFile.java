@@ -19,13 +19,17 @@ import java.util.concurrent.atomic.AtomicLong;
  * <p><b>Ownership:</b> the creator closes it; the descriptor lives until the last reference is released, since the
  * kernel would give its number to another file.
  *
- * <p><b>Source:</b> pread(2), pwrite(2), fallocate(2), ftruncate(2).
+ * <p><b>Source:</b> pread(2), pwrite(2), fallocate(2), posix_fadvise(2), ftruncate(2).
  */
 public final class DiskFile extends ReferenceCounted {
     private static final AtomicLong LIVE = new AtomicLong();
     private static final int PRIVATE_MODE = 0600;
     /** Of one system call; Linux transfers at most 2 GiB in one. */
     private static final long MAX_CALL_BYTES = 1L << 30;
+    /** Of one advice: the kernel ignores bytes beyond the device's limit, which is seldom below this. */
+    private static final long MAX_ADVICE_BYTES = 128 << 10;
+    /** Of a range: after them the kernel sees that it is read in sequence. */
+    private static final long MAX_AHEAD_BYTES = 1 << 20;
 
     private final Path path;
     private final int fd;
@@ -113,6 +117,22 @@ public final class DiskFile extends ReferenceCounted {
                         + ": it was truncated, or its owner has given the bytes back");
             }
             done += transferred("pread", read, count, position + done);
+        }
+    }
+
+    /** Asks the kernel to read a range ahead, and does not wait for it. Failures show when it is read. */
+    void readAhead(long position, long lengthBytes) {
+        if (!retain()) {
+            return;
+        }
+        try {
+            long end = Math.min(lengthBytes, MAX_AHEAD_BYTES);
+            for (long done = 0; done < end; done += MAX_ADVICE_BYTES) {
+                long length = Math.min(end - done, MAX_ADVICE_BYTES);
+                int unused = LibC.load().posixFadvise(fd, position + done, length, LibC.POSIX_FADV_WILLNEED);
+            }
+        } finally {
+            release();
         }
     }
 

@@ -44,6 +44,11 @@ public record FileSlice(DiskFile file, long offset, long lengthBytes) implements
         file.read(offset, new MemorySlice(address, lengthBytes));
     }
 
+    /** Asks the kernel to read this range ahead, and does not wait for it. */
+    public void readAhead() {
+        file.readAhead(offset, lengthBytes);
+    }
+
     /** Writes all of {@code source} at the start of this range. */
     public void write(MemorySlice source) throws IOException {
         Objects.checkFromIndexSize(0, source.lengthBytes(), lengthBytes);

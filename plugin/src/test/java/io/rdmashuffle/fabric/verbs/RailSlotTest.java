@@ -66,7 +66,7 @@ class RailSlotTest {
                 7,
                 TestVerbs.settings(1 << 20),
                 new PendingReads(1 << 20),
-                new DiskStaging(1 << 20, Duration.ofSeconds(30)),
+                new DiskStaging(1 << 20, 1, Duration.ofSeconds(30), (name, body) -> {}),
                 new Admissions(),
                 told::incrementAndGet,
                 this::now);

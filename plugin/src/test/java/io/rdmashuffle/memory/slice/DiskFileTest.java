@@ -113,6 +113,19 @@ class DiskFileTest {
         assertThat(file.punch(-1, 4096)).as("no such range").isFalse();
     }
 
+    /** It is advice: what cannot be read ahead shows when it is read. */
+    @Test
+    void readingAheadChangesNothing() throws Exception {
+        file.write(0, memory);
+        file.readAhead(0, LENGTH);
+        file.readAhead(LENGTH - 1, 10L << 20);
+        file.readAhead(-1, 1);
+        assertThat(Files.size(file.path())).isEqualTo(LENGTH);
+        byte[] target = new byte[LENGTH];
+        file.read(0, target, 0, LENGTH);
+        assertThat(target).isEqualTo(content);
+    }
+
     @Test
     void allocatedBytesAreInTheFileAndTruncatedOnesAreNot() throws Exception {
         file.allocate(4096, 8192);

@@ -20,6 +20,9 @@ public record ConnectSettings(
     /** Most queue pairs that peers read through: peers times lanes; an executor serves all others. */
     static final int MAX_SERVED = 1 << 14;
 
+    /** Most staging requests that peers may have through these. */
+    public static final int MAX_STAGED = MAX_SERVED * StagedRequests.MAX_REQUESTS;
+
     /** Retries of an answer while the reader has no receive posted: it posts one before it asks. */
     static final int ANSWER_RNR_RETRIES = 6;
 

@@ -14,11 +14,14 @@ import io.rdmashuffle.memory.slice.FileSlice;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.concurrent.ArrayBlockingQueue;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,17 +30,19 @@ import org.slf4j.LoggerFactory;
  * Staging of ranges of this process's disk tier in leases of its pool, for READs of peers.
  *
  * <p>Ranges are untrusted: only leased ranges of the tier are read. Staging memory is bounded in total and per request;
- * with less memory than requested the first bytes are staged, and with none the peer retries.
+ * with less memory than requested the first bytes are staged. With none, the next request of a directory waits for up
+ * to a thirtieth of the time that peers have; then its peer retries. One thread reads each local directory, so a slow
+ * disk does not delay requests that begin on another one.
  *
- * <p><b>Threading:</b> {@link #run} is called by the staging thread, the only one that reads the disk; the rest by any.
+ * <p><b>Threading:</b> thread-safe. A directory is read by its thread only.
  *
- * <p><b>Ownership:</b> leases belong to the listener, which releases them here.
+ * <p><b>Ownership:</b> leases belong to the listener, which releases them here. The creator waits for the threads.
  */
-public final class DiskStaging implements StagingService, Runnable {
+public final class DiskStaging implements StagingService {
     private static final Logger LOG = LoggerFactory.getLogger(DiskStaging.class);
 
-    /** Questions of all peers that wait: each is up to 1 MiB, which a slow disk reads in 10 ms. */
-    private static final int MAX_WAITING = 256;
+    /** Part of the time that peers have for which a request waits for memory. */
+    private static final int ROOM_SHARE = 30;
 
     /** Fewer bytes than this are not worth a question, unless there are no more: a page. */
     private static final long MIN_PIECE_BYTES = 4 << 10;
@@ -46,25 +51,36 @@ public final class DiskStaging implements StagingService, Runnable {
 
     private final Duration readWithin;
     private final long maxBytes;
+    private final int maxWaiting;
     private final InFlightLimit limit;
-    private final BlockingQueue<Job> waiting = new ArrayBlockingQueue<>(MAX_WAITING);
+    private final BiConsumer<String, Runnable> threads;
+    private final Object released = new Object();
     private final AtomicBoolean warned = new AtomicBoolean();
+    /** By the number of its directory; in the order in which they were first needed. Guarded by this. */
+    private final Map<Integer, Reader> readers = new LinkedHashMap<>();
+
     private volatile @Nullable TieredPool pool;
     private volatile boolean closing;
+    /** Leases that have been released; guarded by {@link #released}. */
+    private long releases;
 
-    /** A question under way. */
-    private record Job(List<RemoteSlice> ranges, Listener listener) {}
+    /** A request under way. */
+    private record Job(List<RemoteSlice> ranges, Listener listener, long askedNanos) {}
 
     /**
      * Creates a service that is idle until it has a pool.
      *
      * @param maxBytes limit of staged bytes for all peers together
+     * @param maxWaiting limit of requests that wait for the same directory: as many as all connections may have
      * @param readWithin time in which peers may read staged bytes
+     * @param threads starts a thread of a name
      */
-    public DiskStaging(long maxBytes, Duration readWithin) {
+    public DiskStaging(long maxBytes, int maxWaiting, Duration readWithin, BiConsumer<String, Runnable> threads) {
         this.maxBytes = maxBytes;
+        this.maxWaiting = maxWaiting;
         this.limit = new InFlightLimit(maxBytes);
         this.readWithin = readWithin;
+        this.threads = threads;
     }
 
     /** Stages ranges of this pool's disk tier in its memory, from now on. */
@@ -84,7 +100,22 @@ public final class DiskStaging implements StagingService, Runnable {
 
     @Override
     public boolean stage(List<RemoteSlice> ranges, Listener listener) {
-        return !closing && waiting.offer(new Job(ranges, listener));
+        TieredPool from = pool;
+        DiskTier tier = from == null ? null : from.disk();
+        int directory = tier == null ? 0 : tier.directoryOf(ranges.get(0).regionId());
+        return reader(directory).offer(new Job(ranges, listener, System.nanoTime()));
+    }
+
+    private synchronized Reader reader(int directory) {
+        Reader known = readers.get(directory);
+        if (known == null) {
+            known = new Reader();
+            readers.put(directory, known);
+            if (!closing) {
+                threads.accept("rdma-staging-" + directory, known);
+            }
+        }
+        return known;
     }
 
     @Override
@@ -92,36 +123,75 @@ public final class DiskStaging implements StagingService, Runnable {
         long bytes = staged.lengthBytes();
         staged.close();
         limit.release(bytes);
+        synchronized (released) {
+            releases++;
+            released.notifyAll();
+        }
     }
 
-    /** Ends {@link #run}; what still waits is refused. For any thread. */
-    public void stop() {
-        closing = true;
-        boolean unused = waiting.offer(new Job(List.of(), outcome -> {}));
+    /**
+     * Refuses all waiting and further requests; returns the bodies of the threads, which end. For any thread.
+     */
+    public List<Runnable> stop() {
+        List<Reader> all;
+        synchronized (this) {
+            closing = true;
+            all = List.copyOf(readers.values());
+        }
+        synchronized (released) {
+            released.notifyAll();
+        }
+        all.forEach(Reader::wake);
+        return List.copyOf(all);
     }
 
-    /** Stages one question after another until {@link #stop}. */
-    @Override
-    public void run() {
-        while (!closing) {
-            try {
-                Job next = waiting.poll(TICK_MILLIS, TimeUnit.MILLISECONDS);
-                if (next != null) {
-                    serve(next);
-                }
-            } catch (InterruptedException e) {
-                LOG.debug("Staging thread interrupted; only stop() ends it", e);
+    /**
+     * The requests that begin in one directory, one after another.
+     *
+     * <p><b>Threading:</b> {@link #run} is its thread's, the rest is for any.
+     */
+    private final class Reader implements Runnable {
+        private final BlockingQueue<Job> waiting = new LinkedBlockingQueue<>(maxWaiting);
+
+        /** Adds a request, unless there are too many. */
+        boolean offer(Job job) {
+            // Under the lock, so that nothing is added after the thread has refused the last one.
+            synchronized (waiting) {
+                return !closing && waiting.offer(job);
             }
         }
-        for (Job late = waiting.poll(); late != null; late = waiting.poll()) {
-            late.listener().staged(Outcome.refusal(Status.NO_ROOM));
+
+        /** Lets the thread see that it must end. */
+        void wake() {
+            boolean unused = waiting.offer(new Job(List.of(), outcome -> {}, System.nanoTime()));
+        }
+
+        @Override
+        public void run() {
+            while (!closing) {
+                try {
+                    Job next = waiting.poll(TICK_MILLIS, TimeUnit.MILLISECONDS);
+                    if (next != null) {
+                        serve(next);
+                    }
+                } catch (InterruptedException e) {
+                    LOG.debug("Staging thread interrupted; only stop() ends it", e);
+                }
+            }
+            synchronized (waiting) {
+                for (Job late = waiting.poll(); late != null; late = waiting.poll()) {
+                    late.listener().staged(Outcome.refusal(Status.NO_ROOM));
+                }
+            }
         }
     }
 
     private void serve(Job job) {
         Outcome outcome = Outcome.refusal(Status.UNREADABLE);
         try {
-            outcome = read(job.ranges());
+            boolean isLate = System.nanoTime() - job.askedNanos() >= readWithin.toNanos();
+            // A peer that has waited that long has given up.
+            outcome = isLate || closing ? Outcome.refusal(Status.NO_ROOM) : read(job.ranges());
         } catch (InterruptedException e) {
             LOG.debug("Staging thread interrupted; the peer asks again", e);
             outcome = Outcome.refusal(Status.NO_ROOM);
@@ -168,8 +238,19 @@ public final class DiskStaging implements StagingService, Runnable {
         return files;
     }
 
-    /** Leases the requested bytes, or fewer; null if there is no room. */
+    /** Leases the requested bytes, or fewer; waits for peers to release theirs. Null if there is no room. */
     private @Nullable Lease reserve(TieredPool from, long wanted) throws InterruptedException {
+        long deadline = System.nanoTime() + readWithin.toNanos() / ROOM_SHARE;
+        while (true) {
+            long before = releases();
+            Lease lease = tryReserve(from, wanted);
+            if (lease != null || !awaitRelease(before, deadline)) {
+                return lease;
+            }
+        }
+    }
+
+    private @Nullable Lease tryReserve(TieredPool from, long wanted) throws InterruptedException {
         if (!limit.tryAcquire(wanted)) {
             return null;
         }
@@ -182,11 +263,34 @@ public final class DiskStaging implements StagingService, Runnable {
         }
     }
 
+    private long releases() {
+        synchronized (released) {
+            return releases;
+        }
+    }
+
+    /** Waits for another release than those before; returns false at the deadline, and at the end. */
+    private boolean awaitRelease(long before, long deadline) throws InterruptedException {
+        synchronized (released) {
+            while (releases == before) {
+                long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
+                if (closing || left <= 0) {
+                    return false;
+                }
+                released.wait(left);
+            }
+            return !closing;
+        }
+    }
+
     /** Copies as much as the lease has room for, up to the first range that cannot be read; returns how much. */
     private long copy(List<FileSlice> files, Lease lease, long wanted) {
         long target = lease.memory().address();
         long room = Math.min(wanted, lease.lengthBytes());
         long done = 0;
+        if (files.size() > 1) {
+            files.forEach(FileSlice::readAhead);
+        }
         for (FileSlice file : files) {
             long bytes = Math.min(file.lengthBytes(), room - done);
             if (bytes == 0) {

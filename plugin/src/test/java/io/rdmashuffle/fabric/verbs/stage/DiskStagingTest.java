@@ -43,6 +43,8 @@ class DiskStagingTest {
     private static final int MIB = 1 << 20;
     private static final long MAX_BYTES = 2 * MIB;
     private static final int OUTPUT_BYTES = 200_000;
+    private static final int MAX_WAITING = 1_000;
+    private static final int READERS = 999;
 
     @TempDir(factory = ShmTempDirs.class)
     Path directory;
@@ -57,7 +59,7 @@ class DiskStagingTest {
     private DiskTier tier;
     private TieredPool both;
     private DiskStaging staging;
-    private Thread thread;
+    private final List<Thread> threads = new ArrayList<>();
 
     @BeforeEach
     void open() {
@@ -65,17 +67,40 @@ class DiskStagingTest {
         pool.setAside(MIB, MIB / 4);
         tier = TestPools.diskTier(0, disk);
         both = new TieredPool(pool, tier);
-        staging = new DiskStaging(MAX_BYTES, Duration.ofSeconds(30));
+        staging = staging(MAX_WAITING, Duration.ofSeconds(30));
         staging.serve(both);
-        thread = new Thread(staging, "rdma-staging-test");
-        thread.start();
+    }
+
+    private DiskStaging staging(int maxWaiting, Duration readWithin) {
+        return new DiskStaging(MAX_BYTES, maxWaiting, readWithin, (name, body) -> {
+            Thread thread = new Thread(body, name);
+            threads.add(thread);
+            thread.start();
+        });
+    }
+
+    /** Replaces the tier and the staging by others. */
+    private void use(DiskTier other, int maxWaiting, Duration readWithin) throws InterruptedException {
+        end();
+        tier.close();
+        tier = other;
+        both = new TieredPool(pool, tier);
+        staging = staging(maxWaiting, readWithin);
+        staging.serve(both);
+    }
+
+    private void end() throws InterruptedException {
+        assertThat(staging.stop()).hasSize(threads.size());
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        threads.clear();
+        assertThat(staging.stagedBytes()).isZero();
     }
 
     @AfterEach
     void close() throws InterruptedException {
-        staging.stop();
-        thread.join();
-        assertThat(staging.stagedBytes()).isZero();
+        end();
         leases.forEach(Lease::close);
         tier.close();
         pool.close();
@@ -207,6 +232,61 @@ class DiskStagingTest {
     }
 
     @Test
+    void requestsWaitForMemoryInTurn(@TempDir Path second, @TempDir Path third) throws Exception {
+        use(TestPools.diskTier(0, disk, second, third), MAX_WAITING, Duration.ofSeconds(30));
+        byte[] content = content();
+        List<Lease> outputs = List.of(output(content), output(content), output(content));
+        byte[] expected = Arrays.copyOf(content, 100_000);
+        for (int reader = 0; reader < READERS; reader++) {
+            assertThat(staging.stage(List.of(part(outputs.get(reader % 3), 0, 100_000)), outcomes::add))
+                    .isTrue();
+        }
+        for (int reader = 0; reader < READERS; reader++) {
+            Outcome outcome = Objects.requireNonNull(outcomes.poll(30, TimeUnit.SECONDS), "nothing is staged");
+            assertThat(staging.stagedBytes()).isLessThanOrEqualTo(MAX_BYTES);
+            assertThat(taken(outcome)).isEqualTo(Arrays.copyOf(expected, outcome.bytes()));
+        }
+        assertThat(threads).hasSize(3);
+    }
+
+    @Test
+    void aDirectoryDoesNotWaitForAnother(@TempDir Path second) throws Exception {
+        use(TestPools.diskTier(0, disk, second), MAX_WAITING, Duration.ofSeconds(30));
+        List<Lease> outputs = List.of(output(content()), output(content()));
+        CountDownLatch go = new CountDownLatch(1);
+        assertThat(staging.stage(List.of(part(outputs.get(0), 0, 10)), outcome -> {
+                    awaitQuietly(go);
+                    outcomes.add(outcome);
+                }))
+                .isTrue();
+        assertThat(taken(stage(part(outputs.get(1), 0, 20)))).hasSize(20);
+        go.countDown();
+        assertThat(taken(Objects.requireNonNull(outcomes.poll(30, TimeUnit.SECONDS), "nothing is staged")))
+                .hasSize(10);
+    }
+
+    @Test
+    void aRequestIsNotReadForAPeerThatHasGivenUp() throws Exception {
+        Duration readWithin = Duration.ofMillis(200);
+        use(TestPools.diskTier(0, disk), MAX_WAITING, readWithin);
+        Lease lease = output(content());
+        CountDownLatch go = new CountDownLatch(1);
+        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcome -> {
+                    awaitQuietly(go);
+                    staging.giveBack(Objects.requireNonNull(outcome.lease(), "nothing is staged"));
+                }))
+                .isTrue();
+        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcomes::add)).isTrue();
+        long asked = System.nanoTime();
+        while (System.nanoTime() - asked < readWithin.toNanos()) {
+            Thread.onSpinWait();
+        }
+        go.countDown();
+        Outcome late = Objects.requireNonNull(outcomes.poll(30, TimeUnit.SECONDS), "no answer");
+        assertThat(late.status()).isEqualTo(Status.NO_ROOM);
+    }
+
+    @Test
     void withoutADiskTierNothingIsKnown() throws Exception {
         Lease lease = output(content());
         staging.serve(TieredPool.of(pool));
@@ -228,11 +308,12 @@ class DiskStagingTest {
         int waiting = 0;
         while (staging.stage(List.of(part(lease, 0, 10)), outcomes::add)) {
             waiting++;
-            assertThat(waiting).isLessThan(100_000);
+            assertThat(waiting).isLessThanOrEqualTo(MAX_WAITING);
         }
-        staging.stop();
+        List<Runnable> ended = staging.stop();
+        assertThat(ended).hasSize(1);
         go.countDown();
-        thread.join();
+        threads.get(0).join();
         assertThat(outcomes).hasSize(1 + waiting);
         assertThat(taken(outcomes.remove())).hasSize(10);
         assertThat(outcomes).allSatisfy(outcome -> assertThat(outcome.lease()).isNull());
@@ -250,7 +331,8 @@ class DiskStagingTest {
     @Test
     void survivesARetiredPoolAndAnInterrupt() throws Exception {
         Lease lease = output(content());
-        thread.interrupt();
+        assertThat(taken(stage(part(lease, 0, 10)))).hasSize(10);
+        threads.get(0).interrupt();
         Outcome interrupted = stage(part(lease, 0, 10));
         if (interrupted.status() != Status.NO_ROOM) {
             assertThat(taken(interrupted)).hasSize(10);
