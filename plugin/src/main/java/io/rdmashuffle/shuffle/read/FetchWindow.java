@@ -37,8 +37,9 @@ import org.slf4j.LoggerFactory;
  * <p>A failed batch does not fail the task: Spark's block transfer fetches its blocks. The path of a failed batch is
  * abandoned, so that a dead peer costs a task one timeout, however many batches it has.
  *
- * <p><b>Threading:</b> thread-safe: a task may end while a thread of it reads, as that of {@code RDD.pipe} does. {@link
- * #cancel} waits for nothing, and interrupts a thread that waits here for a lookup, a lease or bytes.
+ * <p><b>Threading:</b> thread-safe: a task may be killed, or end while a thread of it reads, as that of {@code
+ * RDD.pipe} does. {@link #cancel} waits for nothing, and interrupts a thread that waits here for a lookup, a lease or
+ * bytes.
  *
  * <p><b>Ownership:</b> owns the leases of its batches. A batch's lease is released when the next batch is awaited.
  */
@@ -70,6 +71,8 @@ final class FetchWindow implements AutoCloseable {
     private final Object gate = new Object();
 
     private @Nullable Thread inside;
+    /** Calls that the thread inside is in, one within the other. */
+    private int depth;
 
     /**
      * Creates an empty window.
@@ -94,6 +97,22 @@ final class FetchWindow implements AutoCloseable {
         this.waitedMillis = waitedMillis;
     }
 
+    /**
+     * Looks up what the task will read, on the calling thread, before anything is read. Throws, undeclared, an {@link
+     * IOException} if the task has ended.
+     */
+    void lookUp(Runnable lookup) {
+        enter();
+        try {
+            lookup.run();
+        } finally {
+            leave();
+        }
+        if (cancelled) {
+            throw Unchecked.raise(ended());
+        }
+    }
+
     /** Queues batches behind earlier ones, and starts what may be started. */
     synchronized void addAll(List<FetchBatch> batches) {
         enter();
@@ -111,12 +130,14 @@ final class FetchWindow implements AutoCloseable {
     private void enter() {
         synchronized (gate) {
             inside = Thread.currentThread();
+            depth++;
         }
     }
 
     private void leave() {
         synchronized (gate) {
-            inside = null;
+            depth--;
+            inside = depth == 0 ? null : inside;
         }
     }
 
@@ -180,7 +201,7 @@ final class FetchWindow implements AutoCloseable {
     }
 
     private static IOException ended() {
-        return new IOException("the task that read these blocks has ended");
+        return new IOException("the task that read these blocks has ended or was killed");
     }
 
     private @Nullable MemorySlice arrived(FetchBatch batch) {

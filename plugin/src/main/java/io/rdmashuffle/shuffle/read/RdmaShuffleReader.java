@@ -127,7 +127,11 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
                 services.maxBytesInFlight(),
                 services.counters(),
                 metrics::incFetchWaitTime);
-        context.addTaskCompletionListener((TaskCompletionListener) ended -> window.close());
+        Runnable unwatch = services.kills().watch(context::isInterrupted, window::cancel);
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> {
+            unwatch.run();
+            window.close();
+        });
         BlockLookup lookup = new BlockLookup(
                 services.env().executorId(),
                 services.store(),
@@ -135,7 +139,7 @@ public final class RdmaShuffleReader<K, C> implements ShuffleReader<K, C> {
                 services.lookups(),
                 window,
                 services.maxCopiedBytes());
-        lookup.find(blocksByAddress);
+        window.lookUp(() -> lookup.find(blocksByAddress));
         return lookup;
     }
 

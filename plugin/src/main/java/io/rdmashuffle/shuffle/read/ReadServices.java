@@ -26,6 +26,7 @@ import org.apache.spark.internal.config.package$;
  * @param paths one-sided ways to peers
  * @param lookups asks many peers at once
  * @param leases memory that bytes of peers are copied into
+ * @param kills ends the waits of killed tasks
  */
 public record ReadServices(
         SparkLine spark,
@@ -35,7 +36,8 @@ public record ReadServices(
         MapOutputStore store,
         PeerPaths paths,
         PeerLookups lookups,
-        ReceiveLeases leases) {
+        ReceiveLeases leases,
+        KillWatch kills) {
     private static final long MEBIBYTE = 1L << 20;
 
     /** Returns Spark's configuration. */

@@ -19,6 +19,7 @@ import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
 import io.rdmashuffle.registry.RegistryUnavailableException;
 import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.shuffle.read.KillWatch;
 import io.rdmashuffle.shuffle.read.ReadServices;
 import io.rdmashuffle.shuffle.read.TransferClient;
 import io.rdmashuffle.spark.compat.SparkLine;
@@ -64,6 +65,7 @@ final class ExecutorNetwork implements AutoCloseable {
     private final PeerPaths paths;
     private final TransferClient client;
     private final PeerLookups lookups;
+    private final KillWatch kills = new KillWatch();
     private final ReadServices readServices;
     private final Member member;
     /** Decisions of the driver on shuffles that were registered before it knew any executor. */
@@ -110,7 +112,7 @@ final class ExecutorNetwork implements AutoCloseable {
         // Spark would look for peers' files on this host's disks, past their pools.
         env.blockManager().hostLocalDirManager_$eq(Option.empty());
         this.lookups = new PeerLookups(config.get(ShuffleConfig.FETCH_TIMEOUT));
-        this.readServices = new ReadServices(spark, env, config, client, memory.store(), paths, lookups, leases);
+        this.readServices = new ReadServices(spark, env, config, client, memory.store(), paths, lookups, leases, kills);
         Map<String, byte[]> addresses = new HashMap<>(memory.addresses());
         addresses.put(PeerAddress.NAME, new PeerAddress(blocks.hostName(), blocks.port()).encode());
         this.member = new Member(env.executorId(), memory.incarnation(), addresses);
@@ -194,6 +196,7 @@ final class ExecutorNetwork implements AutoCloseable {
         messages.close();
         transfer.close();
         client.close();
+        kills.close();
         lookups.close();
         paths.close();
         rpcEnv.stop(self);

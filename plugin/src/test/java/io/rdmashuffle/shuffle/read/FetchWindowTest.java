@@ -408,6 +408,26 @@ class FetchWindowTest {
         assertEndsWhileItWaits(reads, batch);
     }
 
+    @Test
+    void theEndOfTheTaskWakesWhoLooksItsBlocksUp() throws Exception {
+        AtomicReference<Thread> reader = new AtomicReference<>();
+        CompletableFuture<Void> lookup = CompletableFuture.runAsync(() -> reads.lookUp(() -> {
+            reads.addAll(List.of());
+            reader.set(Thread.currentThread());
+            try {
+                Thread.sleep(TIMEOUT.toMillis());
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }));
+        eventually().until(() -> reader.get() != null && reader.get().getState() == Thread.State.TIMED_WAITING);
+        reads.cancel();
+        assertThatThrownBy(() -> lookup.get(TIMEOUT.toMillis() / 2, TimeUnit.MILLISECONDS))
+                .rootCause()
+                .isInstanceOf(IOException.class)
+                .hasMessageContaining("has ended");
+    }
+
     /** Looking up a batch of small blocks takes longer than reading it. */
     @Test
     void batchesThatWaitForRoomAreLocatedOnce() throws Exception {
