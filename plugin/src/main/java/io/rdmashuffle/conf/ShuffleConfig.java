@@ -214,6 +214,18 @@ public final class ShuffleConfig {
                 sender tries another executor. The default is that of `spark.network.timeout`.
                 """);
 
+    public static final ConfigEntry<Boolean> OUTLIVE_ENABLED =
+            ConfigEntry.flag("outlive.enabled", "false").doc("""
+                Keep the map outputs of an executor that was killed, if all other executors can read its pool in shared
+                memory; without it, Spark writes them again. Needs a cluster manager that gives each application a
+                directory (standalone, YARN), and no dynamic allocation.
+                """);
+    public static final ConfigEntry<Long> OUTLIVE_MAX_BYTES =
+            ConfigEntry.bytes("outlive.maxBytes", "4g").between("0", "1p").doc("""
+                Maximum of the pools of killed executors that an application keeps. Beyond it the oldest are dropped,
+                and Spark writes their map outputs again.
+                """);
+
     private static final List<ConfigEntry<?>> FABRIC = List.of(
             FABRIC_MODE, FABRIC_MAX_BYTES_IN_FLIGHT, FABRIC_READ_TIMEOUT, FABRIC_SHM_IN_PLACE, FABRIC_SHM_THREADS);
     private static final List<ConfigEntry<?>> OTHERS = List.of(
@@ -238,7 +250,9 @@ public final class ShuffleConfig {
             REGISTRY_TIMEOUT,
             REGISTRY_SWEEP_INTERVAL,
             PEER_QUARANTINE,
-            MIGRATION_TIMEOUT);
+            MIGRATION_TIMEOUT,
+            OUTLIVE_ENABLED,
+            OUTLIVE_MAX_BYTES);
     private static final List<ConfigEntry<?>> ENTRIES = Stream.of(
                     FABRIC, VerbsConfig.ENTRIES, TcpConfig.ENTRIES, OTHERS, MetricsConfig.ENTRIES)
             .<ConfigEntry<?>>flatMap(List::stream)

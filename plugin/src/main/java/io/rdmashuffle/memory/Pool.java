@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BiPredicate;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -148,9 +149,22 @@ public final class Pool implements AutoCloseable {
         shortageReported.set(true);
     }
 
-    /** Removes what dead processes of this user left in a directory; returns how many pools that were. */
+    /**
+     * Removes what dead processes of this user left in a directory, except pools of an application whose directory
+     * exists; returns how many pools that were.
+     */
     public static int removeAbandoned(Path directory) {
-        return PoolFiles.removeAbandoned(directory);
+        return removeAbandoned(directory, (pool, application) -> application.isThere());
+    }
+
+    /**
+     * Removes what dead processes of this user left in a directory; returns how many pools that were.
+     *
+     * @param isKept whether files that may outlive their process are kept, by the pool's own directory and its
+     *     application
+     */
+    public static int removeAbandoned(Path directory, BiPredicate<Path, PoolApplication> isKept) {
+        return PoolFiles.removeAbandoned(directory, isKept);
     }
 
     /**

@@ -7,9 +7,13 @@ import io.rdmashuffle.ffi.NativeException;
 import io.rdmashuffle.memory.slice.FileIdentity;
 import io.rdmashuffle.memory.slice.FileStatus;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.InvalidPathException;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +28,7 @@ import org.slf4j.LoggerFactory;
  *
  * <pre>
  *   &lt;pool.directory&gt;/rdma-shuffle-&lt;uid&gt;-&lt;token&gt;       mode 0700
+ *   .../application    of a pool that may outlive its process: application id and directory, a line each, UTF-8
  * </pre>
  *
  * The token is a random UUID: another user of a directory that everybody may write, such as /dev/shm, cannot take the
@@ -41,6 +46,8 @@ final class PoolDirectory implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PoolDirectory.class);
     private static final String PREFIX = "rdma-shuffle-";
     private static final String TOKEN = "-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}";
+    private static final String APPLICATION = "application";
+    private static final int MAX_RECORD_BYTES = 8 << 10;
     private static final int PRIVATE_MODE = 0700;
     private static final String REMEDY =
             "set spark.shuffle.rdma.pool.directory to a tmpfs or hugetlbfs mount of this host that this user may write";
@@ -165,6 +172,25 @@ final class PoolDirectory implements AutoCloseable {
 
     private static String uid() {
         return Integer.toUnsignedString(LibC.load().geteuid());
+    }
+
+    /** Records the application in which the files may outlive this process. */
+    void write(PoolApplication application) throws IOException {
+        Files.writeString(file(APPLICATION), application.id() + "\n" + application.directory() + "\n");
+    }
+
+    /** Returns the application that was recorded; null if there is none, or the record is damaged. */
+    @Nullable
+    PoolApplication application() {
+        try (InputStream in = Files.newInputStream(file(APPLICATION), LinkOption.NOFOLLOW_LINKS)) {
+            List<String> lines = new String(in.readNBytes(MAX_RECORD_BYTES), StandardCharsets.UTF_8)
+                    .lines()
+                    .toList();
+            return lines.size() == 2 ? new PoolApplication(lines.get(0), Path.of(lines.get(1))) : null;
+        } catch (IOException | InvalidPathException e) {
+            LOG.debug("{} names no application", path, e);
+            return null;
+        }
     }
 
     /** Returns the name by which peers find the directory. */

@@ -17,6 +17,7 @@ import java.nio.file.StandardCopyOption;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,23 +47,26 @@ final class PoolFiles implements AutoCloseable {
     private static final int PRIVATE_MODE = 0600;
 
     private final Path parent;
+    private final @Nullable PoolApplication application;
     private final Map<Integer, Path> created = new HashMap<>();
     private final AtomicLong removedByOthers = new AtomicLong();
     private final Thread removeAtExit = new Thread(this::removeAll, "rdma-pool-cleanup");
     private @Nullable PoolDirectory directory;
     private boolean closed;
 
-    private PoolFiles(Path parent) {
+    private PoolFiles(Path parent, @Nullable PoolApplication application) {
         this.parent = parent;
+        this.application = application;
     }
 
     /**
      * Prepares a new, empty set of files.
      *
      * @param parent the pools' directory, which may be shared with other users
+     * @param application in which the files may outlive this process; null if they may not
      */
-    static PoolFiles create(Path parent) {
-        PoolFiles files = new PoolFiles(parent);
+    static PoolFiles create(Path parent, @Nullable PoolApplication application) {
+        PoolFiles files = new PoolFiles(parent, application);
         Runtime.getRuntime().addShutdownHook(files.removeAtExit);
         return files;
     }
@@ -159,7 +163,7 @@ final class PoolFiles implements AutoCloseable {
     private PoolDirectory openDirectory() {
         PoolDirectory held = directory;
         if (held == null) {
-            directory = PoolDirectory.create(parent);
+            directory = named(PoolDirectory.create(parent));
             return directory;
         }
         if (held.isThere()) {
@@ -178,9 +182,24 @@ final class PoolFiles implements AutoCloseable {
                     held.path(),
                     again.path());
         }
-        directory = again;
+        directory = named(again);
         held.close();
         return again;
+    }
+
+    private PoolDirectory named(PoolDirectory created) {
+        if (application != null) {
+            try {
+                created.write(application);
+            } catch (IOException e) {
+                LOG.warn(
+                        "Cannot write to {}: map outputs do not outlive this executor"
+                                + " (spark.shuffle.rdma.outlive.enabled)",
+                        created.path(),
+                        e);
+            }
+        }
+        return created;
     }
 
     /** Searches for files that another program has removed, of which it warns once. */
@@ -258,13 +277,14 @@ final class PoolFiles implements AutoCloseable {
      * Removes the directories of this user's pools whose owner is dead. Pools that live, or are being created, stay:
      * they are locked, or their creator notices and creates another directory.
      *
+     * @param isKept whether the files of a dead process are kept, by the pool's directory and its application
      * @return number of pools removed
      */
-    static int removeAbandoned(Path parent) {
+    static int removeAbandoned(Path parent, BiPredicate<Path, PoolApplication> isKept) {
         int pools = 0;
         try {
             for (Path path : PoolDirectory.named(parent)) {
-                pools += removeIfAbandoned(path) ? 1 : 0;
+                pools += removeIfAbandoned(path, isKept) ? 1 : 0;
             }
         } catch (NoSuchFileException e) {
             LOG.debug("Nothing to remove: there is no {}", parent, e);
@@ -278,9 +298,11 @@ final class PoolFiles implements AutoCloseable {
         return pools;
     }
 
-    private static boolean removeIfAbandoned(Path path) {
+    private static boolean removeIfAbandoned(Path path, BiPredicate<Path, PoolApplication> isKept) {
         try (PoolDirectory abandoned = PoolDirectory.lockAbandoned(path)) {
-            return abandoned != null && abandoned.remove();
+            PoolApplication application = abandoned == null ? null : abandoned.application();
+            boolean kept = application != null && isKept.test(path, application);
+            return abandoned != null && !kept && abandoned.remove();
         } catch (NativeException | UncheckedIOException e) {
             LOG.warn("Cannot remove {}: {}", path, e.getMessage());
             return false;

@@ -41,7 +41,7 @@ class RegionFactory implements AutoCloseable {
         this.settings = settings;
         this.listener = listener;
         this.freeBytes = freeBytes;
-        this.files = PoolFiles.create(settings.directory());
+        this.files = PoolFiles.create(settings.directory(), settings.application());
         this.hugepages = settings.adviseHugepages() && areGiven(settings.directory());
     }
 

@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * @param addresses addresses by fabric name, opaque bytes; without fabrics that the executor does not offer
  */
 public record Member(String executorId, UUID incarnation, Map<String, byte[]> addresses) {
+    /** Name of an address that only a member has whose pool files outlive it. */
+    public static final String OUTLIVES = "outlives";
+
     /** Most fabrics of one member. */
     public static final int MAX_FABRICS = 16;
     /** Longest address of one fabric, in bytes. */

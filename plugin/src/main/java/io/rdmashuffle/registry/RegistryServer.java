@@ -103,6 +103,9 @@ public final class RegistryServer {
     private static final class Registration {
         final Member member;
         final MemberChannel channel;
+        /** Whether its executor has ended, so that nothing is sent to it. Guarded by the server's lock. */
+        private boolean ended;
+
         /** Guarded by the registration itself: pushes run outside the driver's lock. */
         private boolean failureLogged;
 
@@ -166,6 +169,19 @@ public final class RegistryServer {
         return null;
     }
 
+    /**
+     * Keeps an executor as a member although Spark lost it, because others can read its memory: nothing is sent to it,
+     * and it cannot announce itself again. Later {@link #memberRemoved} drops it.
+     */
+    public void memberEnded(String executorId) {
+        synchronized (lock) {
+            Registration registration = registrations.get(executorId);
+            if (registration != null) {
+                registration.ended = true;
+            }
+        }
+    }
+
     /** Drops an executor that Spark lost; unknown ones are remembered as gone. The next flush tells the others. */
     public void memberRemoved(String executorId) {
         synchronized (lock) {
@@ -206,7 +222,9 @@ public final class RegistryServer {
                     added.add(registration.member);
                 }
             }
-            members = List.copyOf(registrations.values());
+            members = registrations.values().stream()
+                    .filter(registration -> !registration.ended)
+                    .toList();
             update = new MembershipUpdate(version + 1, added, removed);
             // From here on nothing fails; until here nothing has changed.
             version++;
@@ -259,7 +277,8 @@ public final class RegistryServer {
         String executorId = member.executorId();
         RegistryMessage answer;
         synchronized (lock) {
-            if (retired.contains(member)) {
+            Registration known = registrations.get(executorId);
+            if (retired.contains(member) || (known != null && known.ended)) {
                 LOG.info("Refused an announcement of {}: it has been removed from the application", member);
                 return new AnnounceRefused(member + " has been removed from the application");
             }
@@ -294,7 +313,7 @@ public final class RegistryServer {
         for (int i = 0; i < Welcome.MAX_SOURCES && sources.size() < SOURCES && !established.isEmpty(); i++) {
             Registration drawn = established.get(random.nextInt(established.size()));
             String executorId = drawn.member.executorId();
-            if (registrations.get(executorId) == drawn && !executorId.equals(joining)) {
+            if (registrations.get(executorId) == drawn && !drawn.ended && !executorId.equals(joining)) {
                 sources.put(executorId, drawn.member);
             }
         }

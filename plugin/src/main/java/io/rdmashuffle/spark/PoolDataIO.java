@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.SparkSettings;
+import io.rdmashuffle.spark.driver.DriverEndpoint;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.api.ShuffleDataIO;
@@ -40,7 +41,17 @@ public final class PoolDataIO implements ShuffleDataIO {
     /** Returns Spark's own driver components, which notify every executor of removed shuffles. */
     @Override
     public ShuffleDriverComponents driver() {
-        return new LocalDiskShuffleDriverComponents();
+        return DriverEndpoint.keepsOrphans(conf, ShuffleSettings.read(conf))
+                ? new ReliableComponents()
+                : new LocalDiskShuffleDriverComponents();
+    }
+
+    /** Leaves the removal of a lost executor's map outputs to {@link DriverEndpoint}. */
+    private static final class ReliableComponents extends LocalDiskShuffleDriverComponents {
+        @Override
+        public boolean supportsReliableStorage() {
+            return true;
+        }
     }
 
     @Override

@@ -340,7 +340,9 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                 if (isDriver) {
                     ExecutorRuntime.closeOrWarn(
                             "pool directory",
-                            () -> Pool.removeAbandoned(Path.of(config.get(ShuffleConfig.POOL_DIRECTORY))));
+                            () -> Pool.removeAbandoned(
+                                    Path.of(config.get(ShuffleConfig.POOL_DIRECTORY)),
+                                    (pool, of) -> !of.id().equals(conf.get("spark.app.id", "")) && of.isThere()));
                 }
             }
         }
@@ -391,7 +393,7 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
     private synchronized void startRegistry(ShuffleDependency<?, ?, ?> dependency) {
         if (registry == null && !stopped) {
             registry = new DriverEndpoint(
-                    dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv(), wire, report -> {
+                    dependency.rdd().sparkContext(), SparkEnv.get().rpcEnv(), config, wire, report -> {
                         boolean unused = take(report);
                     });
         }

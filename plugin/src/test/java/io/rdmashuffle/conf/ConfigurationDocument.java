@@ -24,17 +24,18 @@ final class ConfigurationDocument {
 
             [`conf/`](../conf) has examples for one machine, Ethernet, RoCE, InfiniBand, Kubernetes and YARN.
             """;
-    private static final Map<String, String> TITLES = Map.of(
-            "fabric", "Paths to the pools of peers",
-            "pool", "The pool of registered memory",
-            "disk", "The disk tier of the pool",
-            "directory", "The directory of map outputs",
-            "direct", "Direct shuffles",
-            "fetch", "Fetching blocks",
-            "registry", "The driver's registry of executors",
-            "metrics", "Metrics, events and the user interface",
-            "peer", "Peers that failed",
-            "migration", "Outputs of decommissioned executors");
+    private static final Map<String, String> TITLES = Map.ofEntries(
+            Map.entry("fabric", "Paths to the pools of peers"),
+            Map.entry("pool", "The pool of registered memory"),
+            Map.entry("disk", "The disk tier of the pool"),
+            Map.entry("directory", "The directory of map outputs"),
+            Map.entry("direct", "Direct shuffles"),
+            Map.entry("fetch", "Fetching blocks"),
+            Map.entry("registry", "The driver's registry of executors"),
+            Map.entry("metrics", "Metrics, events and the user interface"),
+            Map.entry("peer", "Peers that failed"),
+            Map.entry("migration", "Outputs of decommissioned executors"),
+            Map.entry("outlive", "Outputs of killed executors"));
 
     private ConfigurationDocument() {}
 

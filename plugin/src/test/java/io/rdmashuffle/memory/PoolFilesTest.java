@@ -51,15 +51,17 @@ class PoolFilesTest {
         return TestPools.files(directory);
     }
 
-    /** Starts a process that holds a pool of four regions in the directory. */
-    private Process holder() throws IOException {
-        Process process = new ProcessBuilder(
-                        Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                        "-Xmx64m",
-                        "-cp",
-                        System.getProperty("java.class.path"),
-                        PoolHolder.class.getName(),
-                        directory.toString())
+    /** Starts a process that holds a pool of four regions in the directory, perhaps one of an application. */
+    private Process holder(String... application) throws IOException {
+        List<String> command = new ArrayList<>(List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx64m",
+                "-cp",
+                System.getProperty("java.class.path"),
+                PoolHolder.class.getName(),
+                directory.toString()));
+        command.addAll(List.of(application));
+        Process process = new ProcessBuilder(command)
                 .redirectError(ProcessBuilder.Redirect.INHERIT)
                 .start();
         started.add(process);
@@ -86,13 +88,41 @@ class PoolFilesTest {
         try (Pool pool = TestPools.create(directory, 1 << 20, 1 << 20)) {
             assertThat(files()).hasSize(5).containsAll(livingFiles);
             assertThat(pool.regions()).hasSize(1);
-            assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+            assertThat(Pool.removeAbandoned(directory)).isZero();
             assertThat(files()).hasSize(5);
         }
         assertThat(files()).isEqualTo(livingFiles);
         living.destroyForcibly().waitFor();
-        assertThat(PoolFiles.removeAbandoned(directory)).isOne();
+        assertThat(Pool.removeAbandoned(directory)).isOne();
         assertThat(directory).isEmptyDirectory();
+    }
+
+    @Test
+    void filesOutliveTheirProcessAsLongAsTheirApplicationExists(@TempDir Path application) throws Exception {
+        Process victim = holder(application.toString());
+        Path pool = Objects.requireNonNull(files().get(0).getParent());
+        victim.destroyForcibly().waitFor();
+        assertThat(Pool.removeAbandoned(directory)).isZero();
+        assertThat(Pool.removeAbandoned(directory, (path, of) -> {
+                    assertThat(path).isEqualTo(pool);
+                    assertThat(of).isEqualTo(new PoolApplication("app-1", application));
+                    return true;
+                }))
+                .isZero();
+        assertThat(files()).hasSize(5);
+        Files.delete(application);
+        assertThat(Pool.removeAbandoned(directory)).isOne();
+        assertThat(directory).isEmptyDirectory();
+        Files.createDirectory(application);
+    }
+
+    @Test
+    void aFileThatNamesNoApplicationKeepsNothing(@TempDir Path application) throws Exception {
+        Process victim = holder(application.toString());
+        Path pool = Objects.requireNonNull(files().get(0).getParent());
+        victim.destroyForcibly().waitFor();
+        Files.writeString(pool.resolve("application"), "app-1");
+        assertThat(Pool.removeAbandoned(directory)).isOne();
     }
 
     @Test
@@ -121,7 +151,7 @@ class PoolFilesTest {
                 Objects.requireNonNull(region0.getParent()), status.uid(), status.identity(), status.bytes());
         try (Mapping peer = files.map(0)) {
             victim.destroyForcibly().waitFor();
-            PoolFiles.removeAbandoned(directory);
+            Pool.removeAbandoned(directory);
             assertThat(files()).isEmpty();
             assertThat(peer.memory().getLong(0)).isZero();
         }
@@ -134,7 +164,7 @@ class PoolFilesTest {
             assertThat(files()).hasSize(2);
             assertThat(first.regions().get(0).file())
                     .isNotEqualTo(second.regions().get(0).file());
-            assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+            assertThat(Pool.removeAbandoned(directory)).isZero();
             assertThat(files()).hasSize(2);
         }
         assertThat(files()).isEmpty();
@@ -145,11 +175,11 @@ class PoolFilesTest {
         AtomicBoolean done = new AtomicBoolean();
         CompletableFuture<Void> sweeping = CompletableFuture.runAsync(() -> {
             while (!done.get()) {
-                PoolFiles.removeAbandoned(directory);
+                Pool.removeAbandoned(directory);
             }
         });
         for (int i = 0; i < 2000; i++) {
-            PoolFiles files = PoolFiles.create(directory);
+            PoolFiles files = PoolFiles.create(directory, null);
             for (int region = 0; region < 3; region++) {
                 files.createRegion(region, 4096, false).close();
             }
@@ -168,7 +198,7 @@ class PoolFilesTest {
             Path dead = leave("1-2-3", "new");
             List<CompletableFuture<Integer>> sweepers = new ArrayList<>();
             for (int i = 0; i < 4; i++) {
-                sweepers.add(CompletableFuture.supplyAsync(() -> PoolFiles.removeAbandoned(directory)));
+                sweepers.add(CompletableFuture.supplyAsync(() -> Pool.removeAbandoned(directory)));
             }
             int removed = 0;
             for (CompletableFuture<Integer> sweeper : sweepers) {
@@ -194,7 +224,7 @@ class PoolFilesTest {
         leave();
         leave("new");
         leave("3-4-5");
-        assertThat(PoolFiles.removeAbandoned(directory)).isEqualTo(3);
+        assertThat(Pool.removeAbandoned(directory)).isEqualTo(3);
         assertThat(directory).isEmptyDirectory();
     }
 
@@ -215,9 +245,7 @@ class PoolFilesTest {
                     .satisfies(file -> assertThat(file).hasParentRaw(own));
             assertThat(pool.removedFiles()).isOne();
             assertThat(lines.all()).singleElement().asString().contains("RemoveIPC=no");
-            assertThat(PoolFiles.removeAbandoned(directory))
-                    .as("the owner lives")
-                    .isZero();
+            assertThat(Pool.removeAbandoned(directory)).as("the owner lives").isZero();
             assertThat(files()).hasSize(1);
             first.memory().putInt(0, 7);
             first.close();
@@ -265,7 +293,7 @@ class PoolFilesTest {
         try (Pool pool = TestPools.create(directory, 1 << 20, 256 << 10)) {
             TestPools.fill(pool).forEach(Lease::close);
             List<Path> all = files();
-            assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+            assertThat(Pool.removeAbandoned(directory)).isZero();
             assertThat(files()).isEqualTo(all);
         }
         try (Stream<Path> left = Files.list(directory)) {
@@ -292,7 +320,7 @@ class PoolFilesTest {
 
     @Test
     void failedRegionLeavesNoFileOrDescriptor() throws Exception {
-        try (PoolFiles files = PoolFiles.create(directory)) {
+        try (PoolFiles files = PoolFiles.create(directory, null)) {
             files.createRegion(5, 4096, false).close();
             files.removeRegion(5);
             long before = openFiles();
@@ -321,7 +349,7 @@ class PoolFilesTest {
 
     @Test
     void nothingIsCreatedOrRemovedAfterTheEnd() throws Exception {
-        PoolFiles files = PoolFiles.create(directory);
+        PoolFiles files = PoolFiles.create(directory, null);
         files.createRegion(0, 4096, false).close();
         Path region0 = files.path(0);
         files.close();
@@ -340,7 +368,7 @@ class PoolFilesTest {
         Files.createDirectory(full.resolve("1"));
         Files.createFile(full.resolve("1").resolve("file"));
         try (LoggedLines lines = LoggedLines.of(PoolDirectory.class)) {
-            assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+            assertThat(Pool.removeAbandoned(directory)).isZero();
             assertThat(lines.all()).isNotEmpty().anyMatch(line -> line.contains(full.toString()));
         }
         assertThat(files()).hasSize(1);
@@ -351,7 +379,7 @@ class PoolFilesTest {
         Path other = Files.createFile(directory.resolve("something.0"));
         Path otherUser = Files.createDirectory(directory.resolve("rdma-shuffle-4294000000-" + UUID.randomUUID()));
         Path file = Files.createFile(otherUser.resolve("0-1-2"));
-        assertThat(PoolFiles.removeAbandoned(directory)).isZero();
+        assertThat(Pool.removeAbandoned(directory)).isZero();
         assertThat(files()).containsExactlyInAnyOrder(other, file);
     }
 }

@@ -9,9 +9,12 @@ import java.nio.file.Path;
 final class PoolHolder {
     private PoolHolder() {}
 
-    /** Takes the pool's directory. */
+    /** Takes the pool's directory and, if the pool may outlive this process, that of an application. */
     public static void main(String[] args) throws Exception {
-        Pool pool = TestPools.create(Path.of(args[0]), 1 << 20, 256 << 10);
+        PoolSettings settings = new PoolSettings(Path.of(args[0]), 1 << 20, 0, 256 << 10, false);
+        Pool pool = Pool.create(
+                args.length == 1 ? settings : settings.outliving(new PoolApplication("app-1", Path.of(args[1]))),
+                region -> {});
         TestPools.fill(pool);
         System.out.println("ready");
         System.in.read();

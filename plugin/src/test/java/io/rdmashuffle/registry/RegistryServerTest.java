@@ -71,6 +71,24 @@ class RegistryServerTest {
     }
 
     @Test
+    void endedMemberStaysKnownAndIsToldNothing() {
+        announce(member("1", 1));
+        announce(member("2", 2));
+        pushedToFirst.clear();
+        driver.memberEnded("1");
+        driver.memberEnded("never heard of");
+        assertThat(announce(member("3", 3)))
+                .isEqualTo(new Snapshot(2, List.of(member("1", 1), member("2", 2), member("3", 3))));
+        assertThat(pushedToFirst).isEmpty();
+        assertThat(announce(member("1", 1))).isInstanceOf(AnnounceRefused.class);
+        assertThat(driver.handle(new Lookup("1"), bytes -> {})).isEqualTo(new LookupReply(3, "1", member("1", 1)));
+
+        driver.memberRemoved("1");
+        driver.flush();
+        assertThat(driver.members()).containsExactly(member("2", 2), member("3", 3));
+    }
+
+    @Test
     void newIncarnationReplacesTheOldWhichStaysOut() {
         announce(member("1", 1));
         announce(member("2", 2));

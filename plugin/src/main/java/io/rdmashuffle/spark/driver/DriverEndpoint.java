@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.driver;
 
+import io.rdmashuffle.conf.FabricMode;
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.MemberChannel;
@@ -25,6 +27,7 @@ import io.rdmashuffle.spark.rpc.RegistryEnvelope;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.text.Quantities;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -37,12 +40,15 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import org.apache.spark.FetchFailed;
 import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
 import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.storage.BlockManagerId;
@@ -62,6 +68,7 @@ import scala.concurrent.Future;
  */
 public final class DriverEndpoint implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DriverEndpoint.class);
+    private static final Duration ORPHAN_CHECK = Duration.ofSeconds(1);
 
     private final SparkContext context;
     private final RpcEnv rpcEnv;
@@ -76,6 +83,9 @@ public final class DriverEndpoint implements AutoCloseable {
 
     private final MapOutputTrackerMaster tracker;
     private final TransferCompression compression;
+    /** Null if Spark itself drops the map outputs of lost executors. */
+    private final @Nullable Orphans orphans;
+
     private final RpcEndpointRef self;
     private final SchedulerListener events = new SchedulerListener();
 
@@ -84,7 +94,8 @@ public final class DriverEndpoint implements AutoCloseable {
      *
      * @param reports takes what executors report
      */
-    public DriverEndpoint(SparkContext context, RpcEnv rpcEnv, RegistryWire wire, Consumer<Report> reports) {
+    public DriverEndpoint(
+            SparkContext context, RpcEnv rpcEnv, ShuffleConfig config, RegistryWire wire, Consumer<Report> reports) {
         this.wire = wire;
         this.reports = reports;
         this.context = context;
@@ -92,10 +103,44 @@ public final class DriverEndpoint implements AutoCloseable {
         this.tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
         this.registry =
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
+        this.orphans = keepsOrphans(context.conf(), config)
+                ? new Orphans(
+                        config.get(ShuffleConfig.OUTLIVE_MAX_BYTES),
+                        config.get(ShuffleConfig.POOL_MAX_SIZE),
+                        registry,
+                        new TrackedOutputs())
+                : null;
         this.compression = new TransferCompression(registry::members, this::executorHosts, this::coresOf);
         this.self = rpcEnv.setupEndpoint(RegistryEndpoint.DRIVER, new RegistryEndpoint(rpcEnv, codec, this::handle));
         // Not on the users' listener queue: a slow listener delays events, and a full queue drops them.
         context.listenerBus().addToManagementQueue(events);
+    }
+
+    /**
+     * Returns whether this application keeps map outputs of ended executors: not with dynamic allocation, which takes
+     * storage that is reliable for a reason to end executors, and not without shared memory.
+     */
+    public static boolean keepsOrphans(SparkConf conf, ShuffleConfig config) {
+        FabricMode mode = config.get(ShuffleConfig.FABRIC_MODE);
+        return config.get(ShuffleConfig.OUTLIVE_ENABLED)
+                && (mode == FabricMode.AUTO || mode == FabricMode.SHM)
+                && !conf.getBoolean("spark.dynamicAllocation.enabled", false);
+    }
+
+    /** Spark's own record of map outputs. */
+    private final class TrackedOutputs implements Orphans.MapOutputs {
+        @Override
+        public void removeAll(String executorId) {
+            tracker.removeOutputsOnExecutor(executorId);
+        }
+
+        @Override
+        public boolean has(String executorId) {
+            return ScalaCollections.list(tracker.shuffleStatuses().valuesIterator()).stream()
+                    .anyMatch(shuffle -> shuffle.<Boolean>withMapStatuses(statuses -> Arrays.stream(statuses)
+                            .anyMatch(status -> status != null
+                                    && status.location().executorId().equals(executorId))));
+        }
     }
 
     long messagesReceived() {
@@ -122,7 +167,14 @@ public final class DriverEndpoint implements AutoCloseable {
     }
 
     private void take(Report report) {
-        compression.reported(report.executorId(), CounterValues.ofNames(report.counters()));
+        CounterValues counters = CounterValues.ofNames(report.counters());
+        compression.reported(report.executorId(), counters);
+        if (orphans != null) {
+            orphans.reported(
+                    report.executorId(),
+                    counters.get(ShuffleCounter.POOL_CAPACITY_BYTES),
+                    report.last() || counters.get(ShuffleCounter.MAP_OUTPUTS_FILED) > 0);
+        }
         reports.accept(report);
     }
 
@@ -161,9 +213,12 @@ public final class DriverEndpoint implements AutoCloseable {
     }
 
     private void flushSoon() {
+        soon(this::flushOrLog, RegistryServer.FLUSH_DELAY);
+    }
+
+    private void soon(Runnable work, Duration delay) {
         try {
-            var unused =
-                    flusher.schedule(this::flushOrLog, RegistryServer.FLUSH_DELAY.toMillis(), TimeUnit.MILLISECONDS);
+            var unused = flusher.schedule(work, delay.toMillis(), TimeUnit.MILLISECONDS);
         } catch (RejectedExecutionException e) {
             LOG.debug("The application ends; a change of its members is not sent", e);
         }
@@ -187,6 +242,11 @@ public final class DriverEndpoint implements AutoCloseable {
     /** Drops the decision for a removed shuffle. */
     public void forgetShuffle(int shuffleId) {
         compression.forget(shuffleId);
+        Orphans held = orphans;
+        if (held != null && !held.isEmpty()) {
+            // Spark forgets the shuffle a little later.
+            soon(held::shuffleRemoved, ORPHAN_CHECK);
+        }
     }
 
     /** Asks Spark, whose answer comes from a thread of its own, for all executors that it knows, announced or not. */
@@ -234,6 +294,8 @@ public final class DriverEndpoint implements AutoCloseable {
             if (answer instanceof AnnounceRefused) {
                 // Spark has removed it, and will not say so again.
                 endpoints.remove(executorId, replyTo);
+            } else if (orphans != null) {
+                orphans.joined(announce.member());
             }
             return answer;
         }
@@ -270,13 +332,27 @@ public final class DriverEndpoint implements AutoCloseable {
             if (metrics != null && metrics.shuffleReadMetrics().remoteBlocksFetched() > 0) {
                 compression.taskEnded(metrics.shuffleReadMetrics().fetchWaitTime(), metrics.executorRunTime());
             }
+            if (orphans != null && event.reason() instanceof FetchFailed failed && failed.bmAddress() != null) {
+                orphans.fetchFailed(failed.bmAddress().executorId());
+            }
+        }
+
+        @Override
+        public void onApplicationEnd(SparkListenerApplicationEnd event) {
+            if (orphans != null) {
+                orphans.end();
+            }
         }
 
         @Override
         public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
             endpoints.remove(event.executorId());
             compression.executorRemoved(event.executorId());
-            registry.memberRemoved(event.executorId());
+            if (orphans == null) {
+                registry.memberRemoved(event.executorId());
+            } else {
+                orphans.executorRemoved(event.executorId());
+            }
         }
     }
 }

@@ -8,9 +8,11 @@ import io.rdmashuffle.fabric.Fabric;
 import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Latencies;
+import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.fabric.tcp.TcpFabric;
 import io.rdmashuffle.lifecycle.CloseOnFailure;
 import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.PoolApplication;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.PoolUsage;
 import io.rdmashuffle.memory.Purpose;
@@ -19,6 +21,7 @@ import io.rdmashuffle.memory.disk.DiskTier;
 import io.rdmashuffle.memory.disk.DiskUsage;
 import io.rdmashuffle.memory.disk.TieredPool;
 import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
 import io.rdmashuffle.spark.support.ApplicationSettings;
 import io.rdmashuffle.store.Demotion;
@@ -38,6 +41,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiPredicate;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.package$;
@@ -77,6 +81,7 @@ public final class ExecutorMemory implements AutoCloseable {
     private final @Nullable String whyNotRdma;
     private final TieredPool pool;
     private final Path poolDirectory;
+    private final boolean outlives;
     private final PoolLimits limits;
     private final MapOutputDirectory directory;
     private final MapOutputStore store;
@@ -97,6 +102,7 @@ public final class ExecutorMemory implements AutoCloseable {
         this.pool = pool;
         PoolSettings settings = sizing.settings();
         this.poolDirectory = settings.directory();
+        this.outlives = settings.application() != null;
         this.limits = new PoolLimits(
                 settings.capBytes(), settings.regionBytes(), config.get(ShuffleConfig.DIRECT_COMPRESS_ABOVE));
         this.directory = directory(config.get(ShuffleConfig.DIRECTORY_MAX_SHUFFLES), sizing);
@@ -238,11 +244,15 @@ public final class ExecutorMemory implements AutoCloseable {
         }
     }
 
-    /** Detects files of this pool that another program removed, and removes files of dead processes. */
-    void tendFiles() {
+    /**
+     * Detects files of this pool that another program removed, and removes files of dead processes.
+     *
+     * @param isKept whether files that may outlive their process are kept
+     */
+    void tendFiles(BiPredicate<Path, PoolApplication> isKept) {
         pool.memory().checkFiles();
         try {
-            int unused = Pool.removeAbandoned(poolDirectory);
+            int unused = Pool.removeAbandoned(poolDirectory, isKept);
         } catch (UncheckedIOException e) {
             LOG.debug("Cannot look for files of dead processes", e);
         }
@@ -300,6 +310,9 @@ public final class ExecutorMemory implements AutoCloseable {
         if (!directory.isAbsent()) {
             fabrics.forEach(fabric -> addresses.put(fabric.name(), fabric.localAddress()));
             addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
+            if (outlives && addresses.containsKey(ShmFabric.NAME)) {
+                addresses.put(Member.OUTLIVES, new byte[] {1});
+            }
         }
         return addresses;
     }

@@ -4,6 +4,7 @@ package io.rdmashuffle.spark.executor;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.DriverChannel;
@@ -29,10 +30,12 @@ import io.rdmashuffle.spark.rpc.PeerTransfer;
 import io.rdmashuffle.spark.rpc.RegistryAsk;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
 import io.rdmashuffle.store.ShuffleCounters;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -145,6 +148,17 @@ final class ExecutorNetwork implements AutoCloseable {
     /** Returns the number of other known executors. */
     int peers() {
         return agent.peers().size();
+    }
+
+    /** Returns whether a pool's directory is that of another member, as far as this executor knows. */
+    boolean mayBeMember(Path pool) {
+        return agent.completeVersion() == 0
+                || agent.isStale()
+                || agent.peers().stream()
+                        .map(peer -> peer.address(ShmFabric.NAME))
+                        .filter(Objects::nonNull)
+                        .flatMap(address -> ShmFabric.directoryOf(address).stream())
+                        .anyMatch(pool::equals);
     }
 
     /** Returns the reserved blocks for other executors. */

@@ -4,6 +4,7 @@ package io.rdmashuffle.spark.executor;
 import io.rdmashuffle.conf.MetricsConfig;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.Latencies;
+import io.rdmashuffle.memory.PoolApplication;
 import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.RegistryMessage.Report;
@@ -22,6 +23,7 @@ import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.InterruptedIOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -167,8 +169,17 @@ public final class ExecutorRuntime implements AutoCloseable {
                 List.of(
                         () -> held.giveBackIdle(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)),
                         this::releaseAbsentRegions,
-                        held::tendFiles),
+                        () -> held.tendFiles(this::isKept)),
                 PeriodicWork.intervalFor(config.get(ShuffleConfig.POOL_IDLE_TIMEOUT)));
+    }
+
+    /** Pools of this application are kept as long as their executors are members, others as long as theirs exists. */
+    private boolean isKept(Path pool, PoolApplication application) {
+        if (!application.id().equals(conf.get("spark.app.id", ""))) {
+            return application.isThere();
+        }
+        ExecutorNetwork joined = network;
+        return joined == null || joined.mayBeMember(pool);
     }
 
     private void releaseAbsentRegions() {
@@ -395,6 +406,10 @@ public final class ExecutorRuntime implements AutoCloseable {
         closeOrWarn("cleaner", cleaner);
         closeOrWarn("upkeep", upkeep);
         closeOrWarn("demotion", demotion);
+        if (memory != null && config.get(ShuffleConfig.OUTLIVE_ENABLED)) {
+            // At the end of an application the driver has dropped what ended executors left.
+            memory.tendFiles(this::isKept);
+        }
         closeOrWarn("network", network);
         closeOrWarn("memory", memory);
     }

@@ -7,6 +7,7 @@ import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.memory.HostLimits;
 import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.PoolApplication;
 import io.rdmashuffle.memory.PoolSettings;
 import io.rdmashuffle.memory.RegionListener;
 import java.io.UncheckedIOException;
@@ -17,6 +18,9 @@ import java.util.Optional;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.apache.spark.SparkConf;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Size of this process's pool: as configured, or the largest that the host can hold.
@@ -24,6 +28,7 @@ import org.apache.spark.SparkConf;
  * <p><b>Threading:</b> immutable but for the list of shortages, which one thread fills.
  */
 public final class PoolSizing {
+    private static final Logger LOG = LoggerFactory.getLogger(PoolSizing.class);
     private static final long MEBIBYTE = 1 << 20;
     /** Linux allows a process little more mappings. */
     private static final long MAX_REGIONS = 1 << 16;
@@ -52,7 +57,8 @@ public final class PoolSizing {
                 config.get(ShuffleConfig.POOL_MAX_SIZE),
                 config.get(ShuffleConfig.POOL_INITIAL_SIZE),
                 config.get(ShuffleConfig.POOL_REGION_SIZE),
-                config.get(ShuffleConfig.POOL_HUGEPAGES) == Hugepages.ADVISE);
+                config.get(ShuffleConfig.POOL_HUGEPAGES) == Hugepages.ADVISE,
+                config.get(ShuffleConfig.OUTLIVE_ENABLED) ? application(conf) : null);
         boolean mayShrink = config.get(ShuffleConfig.POOL_ON_SHORTAGE) == OnShortage.SHRINK;
         HostLimits limits;
         try {
@@ -91,6 +97,17 @@ public final class PoolSizing {
                         config.get(ShuffleConfig.POOL_MAX_SIZE) / MAX_REGIONS)
                 .max()
                 .orElseThrow();
+    }
+
+    /** Returns the application that the pool may outlive this process in; null, with a WARN, if it cannot. */
+    private static @Nullable PoolApplication application(SparkConf conf) {
+        Path directory = ApplicationDirectory.find(System::getenv).orElse(null);
+        if (directory == null) {
+            LOG.warn("Map outputs do not outlive this process: the cluster manager has given it no directory of the"
+                    + " application (spark.shuffle.rdma.outlive.enabled)");
+            return null;
+        }
+        return new PoolApplication(conf.get("spark.app.id"), directory);
     }
 
     /** Returns the configured memory of the container in addition to heap and pool. */

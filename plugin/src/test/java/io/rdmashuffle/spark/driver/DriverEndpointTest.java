@@ -4,6 +4,7 @@ package io.rdmashuffle.spark.driver;
 import static io.rdmashuffle.lifecycle.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
@@ -11,12 +12,14 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryWire;
+import io.rdmashuffle.spark.ShuffleSettings;
 import io.rdmashuffle.spark.StandingListener;
 import io.rdmashuffle.spark.rpc.RegistryAsk;
 import io.rdmashuffle.spark.rpc.RegistryEndpoint;
 import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -45,7 +48,8 @@ class DriverEndpointTest {
     void aSlowListenerKeepsNoExecutorAMember() throws Exception {
         SparkContext context = StandingListener.driver();
         RpcEnv rpcEnv = SparkEnv.get().rpcEnv();
-        try (DriverEndpoint endpoint = new DriverEndpoint(context, rpcEnv, RegistryWire.PLAIN, report -> {});
+        ShuffleConfig config = ShuffleSettings.read(new SparkConf(false));
+        try (DriverEndpoint endpoint = new DriverEndpoint(context, rpcEnv, config, RegistryWire.PLAIN, report -> {});
                 StandingListener standing = new StandingListener()) {
             context.addSparkListener(standing);
             RpcEndpointRef driver = rpcEnv.setupEndpointRef(rpcEnv.address(), RegistryEndpoint.DRIVER);

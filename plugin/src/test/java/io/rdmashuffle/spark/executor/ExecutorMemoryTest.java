@@ -91,7 +91,7 @@ class ExecutorMemoryTest {
             Files.createDirectory(
                     dead, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
             Files.createFile(dead.resolve("0-1-4096"));
-            memory.tendFiles();
+            memory.tendFiles((pool, application) -> false);
             assertThat(dead).doesNotExist();
             assertThat(TestPools.files(directory)).isEqualTo(own);
         }
@@ -103,7 +103,7 @@ class ExecutorMemoryTest {
             for (Path file : TestPools.files(directory)) {
                 Files.delete(file);
             }
-            memory.tendFiles();
+            memory.tendFiles((pool, application) -> false);
             Map<ShuffleCounter, Long> values = new EnumMap<>(ShuffleCounter.class);
             memory.addGauges(values);
             assertThat(values).containsEntry(ShuffleCounter.POOL_FILES_REMOVED, 1L);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.spark.driver;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.fabric.Node;
+import io.rdmashuffle.fabric.shm.ShmFabric;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.registry.Member;
+import io.rdmashuffle.registry.RegistryMessage.Announce;
+import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
+import io.rdmashuffle.registry.RegistryServer;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+@Tag("unit")
+@Timeout(60)
+class OrphansTest {
+    private static final long POOL = 100;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path shared;
+
+    private final RegistryServer registry = new RegistryServer(shuffleId -> true, () -> {});
+    private final Set<String> withOutputs = new HashSet<>(Set.of("1", "2", "3"));
+    private final List<String> removed = new ArrayList<>();
+    private final Orphans orphans = new Orphans(2 * POOL, POOL, registry, new Orphans.MapOutputs() {
+        @Override
+        public void removeAll(String executorId) {
+            removed.add(executorId);
+        }
+
+        @Override
+        public boolean has(String executorId) {
+            return withOutputs.contains(executorId);
+        }
+    });
+
+    private Node node;
+
+    @BeforeEach
+    void open() {
+        node = new Node(shared, new ShmFabric(1, 1 << 20, true));
+    }
+
+    @AfterEach
+    void close() {
+        node.close();
+    }
+
+    private Member member(String executorId, boolean outlives) {
+        Map<String, byte[]> addresses = new HashMap<>();
+        addresses.put(ShmFabric.NAME, node.fabric().localAddress());
+        if (outlives) {
+            addresses.put(Member.OUTLIVES, new byte[] {1});
+        }
+        return new Member(executorId, new UUID(1, executorId.hashCode()), addresses);
+    }
+
+    private void join(Member... members) {
+        for (Member member : members) {
+            assertThat(registry.handle(new Announce(member), bytes -> {})).isNotNull();
+            orphans.joined(member);
+        }
+    }
+
+    private List<String> members() {
+        return registry.members().stream().map(Member::executorId).toList();
+    }
+
+    @Test
+    void whatOthersCanReadIsKeptUntilNoShuffleNeedsIt() {
+        join(member("1", true), member("2", true));
+        orphans.reported("1", POOL, false);
+        orphans.executorRemoved("1");
+        orphans.executorRemoved("1");
+        assertThat(members()).containsExactly("1", "2");
+        assertThat(removed).isEmpty();
+        assertThat(registry.handle(new Announce(member("1", true)), bytes -> {}))
+                .isInstanceOf(AnnounceRefused.class);
+
+        join(member("3", true));
+        orphans.shuffleRemoved();
+        assertThat(members()).containsExactly("1", "2", "3");
+        withOutputs.remove("1");
+        orphans.shuffleRemoved();
+        assertThat(members()).containsExactly("2", "3");
+        assertThat(orphans.isEmpty()).isTrue();
+    }
+
+    @Test
+    void whatIsNotSharedIsDropped() {
+        join(member("1", false), member("2", true));
+        orphans.executorRemoved("1");
+        assertThat(removed).as("no file that outlives it").containsExactly("1");
+
+        join(new Member("3", new UUID(3, 3), Map.of()));
+        orphans.executorRemoved("2");
+        assertThat(removed).as("executor 3 could not read it").containsExactly("1", "2");
+        orphans.executorRemoved("never heard of");
+        assertThat(removed).containsExactly("1", "2", "never heard of");
+        assertThat(members()).containsExactly("3");
+    }
+
+    @Test
+    void anExecutorThatStoppedOrHasFilesIsDropped() {
+        join(member("1", true), member("2", true));
+        orphans.reported("1", POOL, true);
+        orphans.executorRemoved("1");
+        assertThat(removed).containsExactly("1");
+        assertThat(members()).containsExactly("2");
+    }
+
+    @Test
+    void aMemberThatCannotReadThemEndsAll() {
+        join(member("1", true), member("2", true), member("3", true));
+        orphans.executorRemoved("1");
+        orphans.executorRemoved("2");
+        assertThat(removed).isEmpty();
+        join(new Member("4", new UUID(4, 4), Map.of()));
+        assertThat(removed).containsExactly("1", "2");
+        assertThat(members()).containsExactly("3", "4");
+    }
+
+    @Test
+    void aFailedFetchEndsAll() {
+        join(member("1", true), member("2", true), member("3", true));
+        orphans.executorRemoved("1");
+        orphans.executorRemoved("2");
+        orphans.fetchFailed("3");
+        assertThat(removed).isEmpty();
+        orphans.fetchFailed("2");
+        assertThat(removed).containsExactly("1", "2");
+    }
+
+    @Test
+    void theOldestAreDroppedBeyondTheLimit() {
+        join(member("1", true), member("2", true), member("3", true), member("4", true));
+        withOutputs.add("4");
+        orphans.reported("2", POOL / 2, false);
+        orphans.executorRemoved("1");
+        orphans.executorRemoved("2");
+        orphans.executorRemoved("3");
+        assertThat(removed).containsExactly("1");
+        orphans.executorRemoved("4");
+        assertThat(removed).containsExactly("1", "2");
+        orphans.end();
+        assertThat(removed).containsExactly("1", "2", "3", "4");
+    }
+}
