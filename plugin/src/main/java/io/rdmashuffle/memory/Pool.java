@@ -177,14 +177,9 @@ public final class Pool implements AutoCloseable {
         return reserve(purpose, minimum, preferred, new WaitPolicy(true, timeout));
     }
 
-    /** Returns the length in bytes of the longest lease that map outputs and reads can have. */
+    /** Returns the length in bytes of the longest lease that map outputs and reads can have; takes no lock. */
     public long longestLease() {
-        lock.lock();
-        try {
-            return regions.longestLease();
-        } finally {
-            lock.unlock();
-        }
+        return regions.longestLease();
     }
 
     /**

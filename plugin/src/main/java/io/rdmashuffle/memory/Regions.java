@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * Regions of a pool with their leased and free ranges. No operation of a lease visits more than one region of an area,
  * however many there are.
  *
- * <p><b>Threading:</b> none; the {@link Pool}'s lock guards it.
+ * <p><b>Threading:</b> none; the {@link Pool}'s lock guards all except {@link #longestLease()}.
  *
  * <p><b>Ownership:</b> a lease that is out keeps its region mapped.
  */
@@ -51,7 +51,9 @@ final class Regions {
     private long capacityBytes;
     private long setAsideBytes;
     private long freeOutputBytes;
-    private long longestLease;
+    /** Written under the lock; read by every reduce task, without it. */
+    private volatile long longestLease;
+
     private long visits;
     private boolean divided;
     /** Bytes for reads that later regions must provide. */
@@ -206,9 +208,11 @@ final class Regions {
         readBytesMissing = readBytes;
         stagingBytesMissing = stagingBytes;
         // In whole granules, as regions are divided: a lease of any other length would end inside of one.
-        longestLease -= granules(longestLease / METADATA_SHARE)
-                + Math.min(FreeExtents.roundUp(readBytes), granules(longestLease / READ_SHARE))
-                + Math.min(FreeExtents.roundUp(stagingBytes), granules(longestLease / STAGING_SHARE));
+        long whole = longestLease;
+        longestLease = whole
+                - granules(whole / METADATA_SHARE)
+                - Math.min(FreeExtents.roundUp(readBytes), granules(whole / READ_SHARE))
+                - Math.min(FreeExtents.roundUp(stagingBytes), granules(whole / STAGING_SHARE));
         for (Region region : all.values()) {
             divide(region);
             for (Area area : Area.values()) {
