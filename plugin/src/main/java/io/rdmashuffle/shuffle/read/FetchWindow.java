@@ -73,6 +73,8 @@ final class FetchWindow implements AutoCloseable {
     private @Nullable Thread inside;
     /** Calls that the thread inside is in, one within the other. */
     private int depth;
+    /** Whether {@link #cancel} has interrupted the thread inside, which must not leave with that interrupt. */
+    private boolean interrupted;
 
     /**
      * Creates an empty window.
@@ -137,7 +139,14 @@ final class FetchWindow implements AutoCloseable {
     private void leave() {
         synchronized (gate) {
             depth--;
-            inside = depth == 0 ? null : inside;
+            if (depth == 0) {
+                inside = null;
+                if (interrupted) {
+                    interrupted = false;
+                    // Spark has not interrupted the task: its clean-up may write files, which an interrupt would close.
+                    boolean unused = Thread.interrupted();
+                }
+            }
         }
     }
 
@@ -357,6 +366,7 @@ final class FetchWindow implements AutoCloseable {
         started.forEach(batch -> fail(batch, Reason.CLOSED, "the task has ended"));
         synchronized (gate) {
             if (inside != null && !inside.equals(Thread.currentThread())) {
+                interrupted = true;
                 inside.interrupt();
             }
         }

@@ -65,14 +65,17 @@ public final class KillWatch implements AutoCloseable {
     }
 
     private void tick() {
-        reads.stream().filter(read -> read.isKilled.getAsBoolean()).toList().forEach(read -> {
-            if (reads.remove(read)) {
-                read.end.run();
+        try {
+            reads.stream().filter(read -> read.isKilled.getAsBoolean()).toList().forEach(read -> {
+                if (reads.remove(read)) {
+                    read.end.run();
+                }
+            });
+        } finally {
+            ticking.set(false);
+            if (!reads.isEmpty()) {
+                tickLater();
             }
-        });
-        ticking.set(false);
-        if (!reads.isEmpty()) {
-            tickLater();
         }
     }
 

@@ -428,6 +428,27 @@ class FetchWindowTest {
                 .hasMessageContaining("has ended");
     }
 
+    @Test
+    void aThreadLeavesWithoutTheInterruptOfTheEnd() throws Exception {
+        AtomicReference<Thread> reader = new AtomicReference<>();
+        CompletableFuture<Boolean> left = CompletableFuture.supplyAsync(() -> {
+            try {
+                reads.lookUp(() -> {
+                    reader.set(Thread.currentThread());
+                    while (!Thread.currentThread().isInterrupted()) {
+                        Thread.onSpinWait();
+                    }
+                });
+                return true;
+            } catch (Exception e) {
+                return Thread.currentThread().isInterrupted();
+            }
+        });
+        eventually().until(() -> reader.get() != null);
+        reads.cancel();
+        assertThat(left.get(20, TimeUnit.SECONDS)).isFalse();
+    }
+
     /** Looking up a batch of small blocks takes longer than reading it. */
     @Test
     void batchesThatWaitForRoomAreLocatedOnce() throws Exception {

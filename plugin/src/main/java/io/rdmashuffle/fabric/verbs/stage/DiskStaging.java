@@ -110,10 +110,11 @@ public final class DiskStaging implements StagingService {
         Reader known = readers.get(directory);
         if (known == null) {
             known = new Reader();
-            readers.put(directory, known);
             if (!closing) {
                 threads.accept("rdma-staging-" + directory, known);
             }
+            // Not before the thread has started, which may fail.
+            readers.put(directory, known);
         }
         return known;
     }
