@@ -324,6 +324,11 @@ public final class Pool implements AutoCloseable {
         factory.checkFiles();
     }
 
+    /** Returns whether the pool's files outlive this process, as {@link PoolSettings#application} asks. */
+    public boolean outlives() {
+        return factory.outlives();
+    }
+
     /** Returns the number of the pool's files that other programs have removed, as far as detected. */
     public long removedFiles() {
         return factory.removedFiles();

@@ -52,6 +52,7 @@ final class PoolFiles implements AutoCloseable {
     private final AtomicLong removedByOthers = new AtomicLong();
     private final Thread removeAtExit = new Thread(this::removeAll, "rdma-pool-cleanup");
     private @Nullable PoolDirectory directory;
+    private boolean outlives;
     private boolean closed;
 
     private PoolFiles(Path parent, @Nullable PoolApplication application) {
@@ -191,7 +192,9 @@ final class PoolFiles implements AutoCloseable {
         if (application != null) {
             try {
                 created.write(application);
+                outlives = true;
             } catch (IOException e) {
+                outlives = false;
                 LOG.warn(
                         "Cannot write to {}: map outputs do not outlive this executor"
                                 + " (spark.shuffle.rdma.outlive.enabled)",
@@ -223,6 +226,11 @@ final class PoolFiles implements AutoCloseable {
                     removed,
                     parent);
         }
+    }
+
+    /** Returns whether the files outlive this process: the directory names their application. */
+    synchronized boolean outlive() {
+        return outlives;
     }
 
     /** Returns the number of files that other programs have removed, as far as detected. */

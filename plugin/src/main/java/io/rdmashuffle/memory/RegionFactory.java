@@ -111,6 +111,11 @@ class RegionFactory implements AutoCloseable {
         files.check();
     }
 
+    /** Returns whether the files outlive this process. */
+    boolean outlives() {
+        return files.outlive();
+    }
+
     /** Returns the number of files that other programs have removed, as far as detected. */
     long removedFiles() {
         return files.removedByOthers();

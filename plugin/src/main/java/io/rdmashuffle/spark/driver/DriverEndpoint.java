@@ -341,6 +341,8 @@ public final class DriverEndpoint implements AutoCloseable {
         public void onApplicationEnd(SparkListenerApplicationEnd event) {
             if (orphans != null) {
                 orphans.end();
+                // Executors, which end in a moment, remove files of pools that are not a member's any more.
+                soon(DriverEndpoint.this::flushOrLog, Duration.ZERO);
             }
         }
 
@@ -351,7 +353,9 @@ public final class DriverEndpoint implements AutoCloseable {
             if (orphans == null) {
                 registry.memberRemoved(event.executorId());
             } else {
-                orphans.executorRemoved(event.executorId());
+                Orphans held = orphans;
+                held.executorRemoved(event.executorId());
+                soon(() -> held.dropStragglers(event.executorId()), ORPHAN_CHECK);
             }
         }
     }

@@ -79,6 +79,9 @@ final class Orphans {
      */
     synchronized void reported(String executorId, long poolBytes, boolean isMortal) {
         if (orphans.containsKey(executorId)) {
+            if (isMortal) {
+                drop(executorId, "it has removed its files");
+            }
             return;
         }
         bytes.put(executorId, poolBytes);
@@ -93,7 +96,8 @@ final class Orphans {
             return;
         }
         Long known = bytes.remove(executorId);
-        boolean isMortal = mortal.remove(executorId);
+        long own = known == null ? unknownBytes : known;
+        boolean isMortal = mortal.remove(executorId) || own > maxBytes;
         Optional<String> memory = isMortal ? Optional.empty() : sharedMemory(executorId);
         if (memory.isEmpty() || !outputs.has(executorId)) {
             registry.memberRemoved(executorId);
@@ -101,7 +105,7 @@ final class Orphans {
             return;
         }
         registry.memberEnded(executorId);
-        orphans.put(executorId, known == null ? unknownBytes : known);
+        orphans.put(executorId, own);
         LOG.info("Executor {} ended; its map outputs stay readable in shared memory", executorId);
         long held = orphans.values().stream().mapToLong(Long::longValue).sum();
         while (held > maxBytes && !orphans.isEmpty()) {
@@ -111,6 +115,16 @@ final class Orphans {
                     oldest.getKey(),
                     "ended executors hold more than " + Quantities.mebibytes(maxBytes)
                             + " (spark.shuffle.rdma.outlive.maxBytes)");
+        }
+    }
+
+    /**
+     * Drops once more the outputs of an executor that was removed and not kept: Spark may have recorded one that was
+     * written before the end after they were dropped.
+     */
+    synchronized void dropStragglers(String executorId) {
+        if (!orphans.containsKey(executorId)) {
+            outputs.removeAll(executorId);
         }
     }
 

@@ -81,7 +81,6 @@ public final class ExecutorMemory implements AutoCloseable {
     private final @Nullable String whyNotRdma;
     private final TieredPool pool;
     private final Path poolDirectory;
-    private final boolean outlives;
     private final PoolLimits limits;
     private final MapOutputDirectory directory;
     private final MapOutputStore store;
@@ -102,7 +101,6 @@ public final class ExecutorMemory implements AutoCloseable {
         this.pool = pool;
         PoolSettings settings = sizing.settings();
         this.poolDirectory = settings.directory();
-        this.outlives = settings.application() != null;
         this.limits = new PoolLimits(
                 settings.capBytes(), settings.regionBytes(), config.get(ShuffleConfig.DIRECT_COMPRESS_ABOVE));
         this.directory = directory(config.get(ShuffleConfig.DIRECTORY_MAX_SHUFFLES), sizing);
@@ -310,7 +308,7 @@ public final class ExecutorMemory implements AutoCloseable {
         if (!directory.isAbsent()) {
             fabrics.forEach(fabric -> addresses.put(fabric.name(), fabric.localAddress()));
             addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
-            if (outlives && addresses.containsKey(ShmFabric.NAME)) {
+            if (pool.memory().outlives() && addresses.containsKey(ShmFabric.NAME)) {
                 addresses.put(Member.OUTLIVES, new byte[] {1});
             }
         }

@@ -406,9 +406,10 @@ public final class ExecutorRuntime implements AutoCloseable {
         closeOrWarn("cleaner", cleaner);
         closeOrWarn("upkeep", upkeep);
         closeOrWarn("demotion", demotion);
-        if (memory != null && config.get(ShuffleConfig.OUTLIVE_ENABLED)) {
-            // At the end of an application the driver has dropped what ended executors left.
-            memory.tendFiles(this::isKept);
+        ExecutorMemory held = memory;
+        if (held != null && config.get(ShuffleConfig.OUTLIVE_ENABLED)) {
+            // At the end of an application the driver has dropped the outputs of ended executors.
+            closeOrWarn("pool directory", () -> held.tendFiles(this::isKept));
         }
         closeOrWarn("network", network);
         closeOrWarn("memory", memory);

@@ -124,6 +124,31 @@ class OrphansTest {
     }
 
     @Test
+    void aStopThatIsReportedLateEndsOne() {
+        join(member("1", true), member("2", true), member("3", true));
+        orphans.executorRemoved("1");
+        orphans.executorRemoved("2");
+        orphans.reported("1", POOL, false);
+        assertThat(removed).isEmpty();
+        orphans.reported("1", POOL, true);
+        assertThat(removed).containsExactly("1");
+        orphans.dropStragglers("2");
+        assertThat(removed).as("2 is kept").containsExactly("1");
+        orphans.dropStragglers("1");
+        assertThat(removed).containsExactly("1", "1");
+    }
+
+    @Test
+    void aPoolAboveTheLimitIsDroppedAlone() {
+        join(member("1", true), member("2", true), member("3", true));
+        orphans.executorRemoved("1");
+        orphans.reported("2", 3 * POOL, false);
+        orphans.executorRemoved("2");
+        assertThat(removed).containsExactly("2");
+        assertThat(members()).containsExactly("1", "3");
+    }
+
+    @Test
     void aMemberThatCannotReadThemEndsAll() {
         join(member("1", true), member("2", true), member("3", true));
         orphans.executorRemoved("1");
