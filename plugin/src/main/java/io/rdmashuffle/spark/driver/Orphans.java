@@ -125,6 +125,9 @@ final class Orphans {
     synchronized void dropStragglers(String executorId) {
         if (!orphans.containsKey(executorId)) {
             outputs.removeAll(executorId);
+            // A last report may have come after the end.
+            bytes.remove(executorId);
+            mortal.remove(executorId);
         }
     }
 

@@ -14,7 +14,7 @@ import io.rdmashuffle.memory.slice.FileSlice;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
@@ -56,8 +56,9 @@ public final class DiskStaging implements StagingService {
     private final BiConsumer<String, Runnable> threads;
     private final Object released = new Object();
     private final AtomicBoolean warned = new AtomicBoolean();
-    /** By the number of its directory; in the order in which they were first needed. Guarded by this. */
-    private final Map<Integer, Reader> readers = new LinkedHashMap<>();
+    private final AtomicBoolean threadWarned = new AtomicBoolean();
+    /** By the number of its directory. Guarded by this. */
+    private final Map<Integer, Reader> readers = new HashMap<>();
 
     private volatile @Nullable TieredPool pool;
     private volatile boolean closing;
@@ -103,20 +104,36 @@ public final class DiskStaging implements StagingService {
         TieredPool from = pool;
         DiskTier tier = from == null ? null : from.disk();
         int directory = tier == null ? 0 : tier.directoryOf(ranges.get(0).regionId());
-        return reader(directory).offer(new Job(ranges, listener, System.nanoTime()));
+        Reader reader = reader(directory);
+        return reader != null && reader.offer(new Job(ranges, listener, System.nanoTime()));
     }
 
-    private synchronized Reader reader(int directory) {
+    /** Returns the reader of a directory, starting it if there is none; null at the end, or if no thread can start. */
+    private synchronized @Nullable Reader reader(int directory) {
         Reader known = readers.get(directory);
-        if (known == null) {
+        if (known == null && !closing) {
             known = new Reader();
-            if (!closing) {
+            try {
                 threads.accept("rdma-staging-" + directory, known);
+            } catch (OutOfMemoryError e) {
+                // Thrown at the limit of threads; the control thread, which called, must live.
+                reportNoThread(e);
+                return null;
             }
-            // Not before the thread has started, which may fail.
             readers.put(directory, known);
         }
         return known;
+    }
+
+    private void reportNoThread(OutOfMemoryError cause) {
+        if (threadWarned.compareAndSet(false, true)) {
+            LOG.warn(
+                    "Cannot start a thread to stage blocks on disk for peers, which fetch them over Netty until one can"
+                            + " be started; from now on without a warning",
+                    cause);
+        } else {
+            LOG.debug("Cannot start a thread to stage blocks", cause);
+        }
     }
 
     @Override

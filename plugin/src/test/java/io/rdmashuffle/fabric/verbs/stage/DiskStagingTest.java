@@ -27,6 +27,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -266,6 +267,26 @@ class DiskStagingTest {
     }
 
     @Test
+    void withoutAThreadRequestsAreRefusedUntilThereIsOne() throws Exception {
+        AtomicBoolean mayStart = new AtomicBoolean();
+        end();
+        staging = new DiskStaging(MAX_BYTES, MAX_WAITING, Duration.ofSeconds(30), (name, body) -> {
+            if (!mayStart.get()) {
+                throw new OutOfMemoryError("unable to create native thread, as the test has it");
+            }
+            Thread thread = new Thread(body, name);
+            threads.add(thread);
+            thread.start();
+        });
+        staging.serve(both);
+        Lease lease = output(content());
+        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcomes::add)).isFalse();
+        assertThat(staging.stage(List.of(part(lease, 0, 10)), outcomes::add)).isFalse();
+        mayStart.set(true);
+        assertThat(taken(stage(part(lease, 0, 10)))).hasSize(10);
+    }
+
+    @Test
     void aRequestIsNotReadForAPeerThatHasGivenUp() throws Exception {
         Duration readWithin = Duration.ofMillis(200);
         use(TestPools.diskTier(0, disk), MAX_WAITING, readWithin);
@@ -273,7 +294,10 @@ class DiskStagingTest {
         CountDownLatch go = new CountDownLatch(1);
         assertThat(staging.stage(List.of(part(lease, 0, 10)), outcome -> {
                     awaitQuietly(go);
-                    staging.giveBack(Objects.requireNonNull(outcome.lease(), "nothing is staged"));
+                    // On a machine that is busy enough the first request is late as well.
+                    if (outcome.lease() != null) {
+                        staging.giveBack(outcome.lease());
+                    }
                 }))
                 .isTrue();
         assertThat(staging.stage(List.of(part(lease, 0, 10)), outcomes::add)).isTrue();
