@@ -72,7 +72,7 @@ final class TpcdsOptions extends FolderOptions {
             order = FIRST,
             paramLabel = "N",
             description = "Starts of all applications; each start has the warm-ups and rounds of all queries. The code"
-                    + " that the JIT compiler makes for a query differs by up to 30 % from one JVM to the next, which"
+                    + " that the JIT compiler makes for a query differs by up to 30 %% from one JVM to the next, which"
                     + " more rounds in the same JVMs do not show. Default: ${DEFAULT-VALUE}")
     private int starts = 1;
 
@@ -91,6 +91,20 @@ final class TpcdsOptions extends FolderOptions {
             description = "Further rounds, at the end, of queries with rounds on both sides of " + TpcdsReport.GOAL
                     + ", whichever side the median is on; all rounds judge. Default: ${DEFAULT-VALUE}")
     private int repeatUnclear = 2;
+
+    @Option(
+            names = "--hosts",
+            order = FIRST,
+            description = "Run executors in two network namespaces, each with its own /dev/shm and local directories;"
+                    + " needs root")
+    private boolean hosts;
+
+    @Option(
+            names = "--link",
+            order = FIRST,
+            paramLabel = "GBITS",
+            description = "Bandwidth of the link to each host of --hosts, in Gb/s")
+    private double link;
 
     @Option(
             names = "--data",
@@ -117,6 +131,9 @@ final class TpcdsOptions extends FolderOptions {
         atLeast("--starts", starts, 1);
         atLeast("--warmups", warmups, 0);
         atLeast("--repeat-unclear", repeatUnclear, 0);
+        if (link != 0 && !hosts) {
+            throw new IllegalArgumentException("--link " + link + " needs --hosts");
+        }
         if (subset != null && !subset.equals(SHUFFLE_HEAVY)) {
             throw new IllegalArgumentException("--subset " + subset + ": there is only " + SHUFFLE_HEAVY);
         }
@@ -190,6 +207,8 @@ final class TpcdsOptions extends FolderOptions {
         Map<String, Object> settings = super.settings();
         settings.put("scale", scale);
         settings.put("starts", starts);
+        settings.put("hosts", hosts);
+        settings.put("link", link);
         settings.put("warmups", warmups);
         settings.put("repeatUnclear", repeatUnclear);
         settings.put(
