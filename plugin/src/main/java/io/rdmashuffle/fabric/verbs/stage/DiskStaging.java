@@ -269,15 +269,19 @@ public final class DiskStaging implements StagingService {
     }
 
     private @Nullable Lease tryReserve(TieredPool from, long wanted) throws InterruptedException {
-        if (!limit.tryAcquire(wanted)) {
-            return null;
-        }
-        Lease lease = null;
-        try {
-            lease = from.memory().reserve(Purpose.STAGING, Math.min(wanted, MIN_PIECE_BYTES), wanted, WaitPolicy.NONE);
-            return lease;
-        } finally {
-            limit.adjust(wanted, lease == null ? 0 : lease.lengthBytes());
+        // One at a time: what an attempt takes of the limit and puts back would have others wait for nothing.
+        synchronized (released) {
+            if (!limit.tryAcquire(wanted)) {
+                return null;
+            }
+            Lease lease = null;
+            try {
+                lease = from.memory()
+                        .reserve(Purpose.STAGING, Math.min(wanted, MIN_PIECE_BYTES), wanted, WaitPolicy.NONE);
+                return lease;
+            } finally {
+                limit.adjust(wanted, lease == null ? 0 : lease.lengthBytes());
+            }
         }
     }
 
