@@ -216,14 +216,16 @@ public final class ShuffleConfig {
 
     public static final ConfigEntry<Boolean> OUTLIVE_ENABLED =
             ConfigEntry.flag("outlive.enabled", "false").doc("""
-                Keep the map outputs of an executor that was killed, if all other executors can read its pool in shared
-                memory; without it, Spark writes them again. Needs a cluster manager that gives each application a
-                directory (standalone, YARN), and no dynamic allocation.
+                Keep the map outputs of an executor that has ended; without it, Spark writes them again. With
+                `spark.shuffle.service.enabled=true` Spark's external shuffle service serves them. Without the service,
+                outputs of a killed executor are kept if all other executors can read its pool in shared memory, and
+                not with dynamic allocation. Needs a cluster manager that gives each application a directory
+                (standalone, YARN).
                 """);
     public static final ConfigEntry<Long> OUTLIVE_MAX_BYTES =
             ConfigEntry.bytes("outlive.maxBytes", "4g").between("0", "1p").doc("""
-                Maximum of the pools of killed executors that an application keeps. Beyond it the oldest are dropped,
-                and Spark writes their map outputs again.
+                Maximum of the pools of ended executors that an application keeps on a host. Beyond it the oldest are
+                dropped, and Spark writes their map outputs again.
                 """);
 
     private static final List<ConfigEntry<?>> FABRIC = List.of(

@@ -26,6 +26,9 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
     /** Value that the manager sets. */
     public static final String DATA_IO = "io.rdmashuffle.spark.PoolDataIO";
 
+    private static final String SERVICE_KEY = "spark.shuffle.service.enabled";
+    private static final String FALLBACK_STORAGE_KEY = "spark.storage.decommission.fallbackStorage.path";
+
     private static final long MEBIBYTE = 1 << 20;
 
     /** Returns the text of a key, or what holds without it. */
@@ -57,10 +60,15 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
 
     /** Returns the key that requires sort shuffle for the application, with its remedy; empty if there is none. */
     public Optional<String> reasonForSort() {
-        if (isTrue("spark.shuffle.service.enabled", false)) {
+        if (isTrue(SERVICE_KEY, false) && !isServed()) {
             return Optional.of("spark.shuffle.service.enabled=true: the shuffle service serves files, not an executor's"
-                    + " memory; set it to false (dynamic allocation then needs"
-                    + " spark.dynamicAllocation.shuffleTracking.enabled=true)");
+                    + " memory; set spark.shuffle.rdma.outlive.enabled=true, or spark.shuffle.service.enabled=false"
+                    + " (dynamic allocation then needs spark.dynamicAllocation.shuffleTracking.enabled=true)");
+        }
+        if (isServed() && lookup.apply(FALLBACK_STORAGE_KEY) != null) {
+            return Optional.of(
+                    "spark.storage.decommission.fallbackStorage.path copies shuffle files, which are links to"
+                            + " an executor's memory with spark.shuffle.service.enabled=true; remove it");
         }
         if (isTrue("spark.shuffle.push.enabled", false)) {
             return Optional.of("spark.shuffle.push.enabled=true merges files on shuffle services; set it to false");
@@ -72,6 +80,11 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
         return dataIo.equals(DATA_IO)
                 ? Optional.empty()
                 : Optional.of(DATA_IO_KEY + "=" + dataIo + " is another shuffle data plugin; remove it");
+    }
+
+    /** Returns whether an external shuffle service serves the pool, also when its executor has ended. */
+    public boolean isServed() {
+        return isTrue(SERVICE_KEY, false) && isTrue(ShuffleConfig.OUTLIVE_ENABLED.key(), false);
     }
 
     /** Returns the reason why blocks must not cross the network without encryption; empty if they may. */

@@ -12,6 +12,7 @@ import io.rdmashuffle.memory.slice.MemorySlice;
 import io.rdmashuffle.memory.slice.ReferenceCounted;
 import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -139,6 +140,11 @@ public final class MapOutput extends ReferenceCounted {
     /** Returns the directory entry of this output. */
     public DirectoryEntry entry() {
         return entry;
+    }
+
+    /** Returns the file in which the data lies in one piece, {@link DirectoryEntry#dataOffset}; null if in several. */
+    public @Nullable Path file() {
+        return data.size() == 1 ? data.get(0).region().file() : null;
     }
 
     /** Returns the number of data bytes in the memory tier, without the index. */

@@ -329,6 +329,33 @@ public final class Pool implements AutoCloseable {
         return factory.outlives();
     }
 
+    /** Returns the directory of the pool's files; null before there is one. */
+    public @Nullable Path filesPath() {
+        return factory.path();
+    }
+
+    /** Leaves the files where they are when the process is asked to end before the pool is closed. */
+    public void keepFilesAtExit() {
+        factory.keepAtExit();
+    }
+
+    /**
+     * Ends the use of the pool and leaves its files, which others read on. Memory stays mapped; a later {@link #close}
+     * does nothing.
+     */
+    public void leave() {
+        retire();
+        lock.lock();
+        try {
+            if (!closed) {
+                closed = true;
+                factory.leave();
+            }
+        } finally {
+            lock.unlock();
+        }
+    }
+
     /** Returns the number of the pool's files that other programs have removed, as far as detected. */
     public long removedFiles() {
         return factory.removedFiles();

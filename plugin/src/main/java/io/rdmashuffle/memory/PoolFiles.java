@@ -233,6 +233,31 @@ final class PoolFiles implements AutoCloseable {
         return outlives;
     }
 
+    /** Returns the directory of the files; null before there is one. */
+    synchronized @Nullable Path path() {
+        return directory == null ? null : directory.path();
+    }
+
+    /** Leaves the files where they are when the process is asked to end before anyone closed. */
+    void keepAtExit() {
+        try {
+            Runtime.getRuntime().removeShutdownHook(removeAtExit);
+        } catch (IllegalStateException shuttingDown) {
+            LOG.debug("The process ends already; its shutdown hooks run", shuttingDown);
+        }
+    }
+
+    /** Ends the use of the files, and leaves them to those who find them without a lock. */
+    void leave() {
+        keepAtExit();
+        synchronized (this) {
+            if (!closed && directory != null) {
+                directory.close();
+            }
+            closed = true;
+        }
+    }
+
     /** Returns the number of files that other programs have removed, as far as detected. */
     long removedByOthers() {
         return removedByOthers.get();
@@ -251,11 +276,7 @@ final class PoolFiles implements AutoCloseable {
     @Override
     public void close() {
         removeAll();
-        try {
-            Runtime.getRuntime().removeShutdownHook(removeAtExit);
-        } catch (IllegalStateException shuttingDown) {
-            LOG.debug("Closed during shutdown: nothing is left for the shutdown hook", shuttingDown);
-        }
+        keepAtExit();
     }
 
     private synchronized void removeAll() {

@@ -8,6 +8,7 @@ import io.rdmashuffle.memory.host.TmpfsHugepages;
 import io.rdmashuffle.memory.slice.Mapping;
 import java.nio.file.Path;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -114,6 +115,22 @@ class RegionFactory implements AutoCloseable {
     /** Returns whether the files outlive this process. */
     boolean outlives() {
         return files.outlive();
+    }
+
+    /** Returns the directory of the files; null before there is one. */
+    @Nullable
+    Path path() {
+        return files.path();
+    }
+
+    /** Leaves the files where they are when the process is asked to end before anyone closed. */
+    void keepAtExit() {
+        files.keepAtExit();
+    }
+
+    /** Ends the use of the files without removing them. */
+    void leave() {
+        files.leave();
     }
 
     /** Returns the number of files that other programs have removed, as far as detected. */

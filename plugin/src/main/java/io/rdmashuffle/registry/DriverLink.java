@@ -47,9 +47,12 @@ final class DriverLink {
     /** Sends a request with a shorter timeout. */
     @Nullable
     RegistryMessage ask(RegistryMessage request, Duration atMost) {
-        if (isPaused()) {
-            return null;
-        }
+        return isPaused() ? null : askNow(request, atMost);
+    }
+
+    /** Sends a request also during a pause, for one that cannot be repeated. */
+    @Nullable
+    RegistryMessage askNow(RegistryMessage request, Duration atMost) {
         try {
             RegistryMessage answer = channel.ask(request, atMost);
             answered();

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param addresses addresses by fabric name, opaque bytes; without fabrics that the executor does not offer
  */
 public record Member(String executorId, UUID incarnation, Map<String, byte[]> addresses) {
-    /** Name of an address that only a member has whose pool files outlive it. */
+    /** Name of an address that only a member has whose pool files outlive it: their directory, UTF-8. */
     public static final String OUTLIVES = "outlives";
 
     /** Most fabrics of one member. */

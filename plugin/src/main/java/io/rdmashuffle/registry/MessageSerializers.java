@@ -8,6 +8,7 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.EncodedUpdate;
+import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
@@ -107,6 +108,7 @@ final class MessageSerializers {
             case SNAPSHOT_BEHIND -> new SnapshotBehind(readVersion(in));
             case RELAY -> readRelay(in);
             case TAKEN -> new Taken();
+            case LEAVE_FILES -> new LeaveFiles();
             case COMPRESSION_REQUEST -> new CompressionRequest(in.readVarInt(true));
             case COMPRESSION_REPLY -> new CompressionReply(in.readBoolean());
             case REPORT_REQUEST -> new ReportRequest();

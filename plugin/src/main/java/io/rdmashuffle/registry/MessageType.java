@@ -5,6 +5,7 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
@@ -42,7 +43,8 @@ enum MessageType {
     RELAY(14, Relay.class),
     TAKEN(15, Taken.class),
     COMPRESSION_REQUEST(16, CompressionRequest.class),
-    COMPRESSION_REPLY(17, CompressionReply.class);
+    COMPRESSION_REPLY(17, CompressionReply.class),
+    LEAVE_FILES(18, LeaveFiles.class);
 
     private static final List<MessageType> ALL = List.of(values());
 

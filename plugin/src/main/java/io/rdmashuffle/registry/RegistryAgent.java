@@ -5,6 +5,7 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
@@ -283,9 +284,13 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
                 : Optional.empty();
     }
 
-    /** Sends the driver a report; returns whether it has taken it in time. */
-    public boolean report(Report report, Duration timeout) {
-        return driver.ask(report, timeout) instanceof Taken;
+    /** Sends the driver a report, and returns its answer. */
+    public Receipt report(Report report, Duration timeout) {
+        RegistryMessage answer = report.last() ? driver.askNow(report, timeout) : driver.ask(report, timeout);
+        if (answer instanceof LeaveFiles) {
+            return Receipt.LEAVE_FILES;
+        }
+        return answer instanceof Taken ? Receipt.TAKEN : Receipt.NONE;
     }
 
     /** Returns the peers in the view, this executor not among them. */

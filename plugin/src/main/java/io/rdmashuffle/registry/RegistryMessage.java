@@ -97,6 +97,12 @@ public sealed interface RegistryMessage {
     /** The answer to what needs none but that it came. */
     record Taken() implements RegistryMessage {}
 
+    /**
+     * Driver's answer to a last report of an executor whose map outputs others serve when it has ended: leave their
+     * files.
+     */
+    record LeaveFiles() implements RegistryMessage {}
+
     /** Executor to driver: is this shuffle compressed for the network? Answered by {@link CompressionReply}. */
     record CompressionRequest(int shuffleId) implements RegistryMessage {}
 
@@ -107,7 +113,8 @@ public sealed interface RegistryMessage {
     record ReportRequest() implements RegistryMessage {}
 
     /**
-     * An executor's report, sent periodically and answered by {@link Taken}, or sent as an answer.
+     * An executor's report, sent periodically and answered by {@link Taken} or {@link LeaveFiles}, or sent as an
+     * answer.
      *
      * @param host where it runs
      * @param last whether it has stopped

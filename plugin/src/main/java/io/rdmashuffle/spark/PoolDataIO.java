@@ -41,9 +41,10 @@ public final class PoolDataIO implements ShuffleDataIO {
     /** Returns Spark's own driver components, which notify every executor of removed shuffles. */
     @Override
     public ShuffleDriverComponents driver() {
-        return DriverEndpoint.keepsOrphans(conf, ShuffleSettings.read(conf))
-                ? new ReliableComponents()
-                : new LocalDiskShuffleDriverComponents();
+        // With an external shuffle service Spark keeps outputs of lost executors anyway.
+        boolean reliable = DriverEndpoint.keepsOrphans(conf, ShuffleSettings.read(conf))
+                && !new SparkSettings(key -> conf.get(key, null)).isServed();
+        return reliable ? new ReliableComponents() : new LocalDiskShuffleDriverComponents();
     }
 
     /** Leaves the removal of a lost executor's map outputs to {@link DriverEndpoint}. */

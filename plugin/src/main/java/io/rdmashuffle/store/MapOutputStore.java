@@ -37,6 +37,7 @@ public final class MapOutputStore implements AutoCloseable {
 
     private final MapOutputDirectory directory;
     private final ShuffleCounters counters;
+    private final @Nullable ServiceFiles files;
     private final LongSupplier nanoClock;
     private final Map<Integer, PooledShuffle> shuffles = new HashMap<>();
     private final Map<Integer, Removal> removals = new LinkedHashMap<>();
@@ -49,13 +50,27 @@ public final class MapOutputStore implements AutoCloseable {
 
     /** Keeps outputs and publishes them in {@code directory}. */
     public MapOutputStore(MapOutputDirectory directory, ShuffleCounters counters) {
-        this(directory, counters, System::nanoTime);
+        this(directory, counters, null, System::nanoTime);
+    }
+
+    /**
+     * Keeps outputs and publishes them in {@code directory} and as files.
+     *
+     * @param files for an external shuffle service; null if there is none
+     */
+    public MapOutputStore(MapOutputDirectory directory, ShuffleCounters counters, @Nullable ServiceFiles files) {
+        this(directory, counters, files, System::nanoTime);
     }
 
     /** Creates a store with a given clock; for tests. */
-    MapOutputStore(MapOutputDirectory directory, ShuffleCounters counters, LongSupplier nanoClock) {
+    MapOutputStore(
+            MapOutputDirectory directory,
+            ShuffleCounters counters,
+            @Nullable ServiceFiles files,
+            LongSupplier nanoClock) {
         this.directory = directory;
         this.counters = counters;
+        this.files = files;
         this.nanoClock = nanoClock;
     }
 
@@ -77,11 +92,40 @@ public final class MapOutputStore implements AutoCloseable {
      * Accepts a complete output and makes it findable; when this returns, readers may come.
      *
      * @param epoch what {@link #epoch} said when the task began to write
-     * @throws IOException if the shuffle has been removed since; the output is freed, and success must not be reported
+     * @throws IOException if the shuffle has been removed since, or files for the external shuffle service cannot be
+     *     written; the output is freed, and success must not be reported
      */
     public void add(int shuffleId, int epoch, MapOutput output) throws IOException, InterruptedException {
+        if (!writeFiles(shuffleId, output)) {
+            output.close();
+            throw new IOException(
+                    "map output " + output.entry().mapId() + " of shuffle " + shuffleId + " has shuffle files already");
+        }
+        boolean added = false;
         try (Room room = prepare(shuffleId, WaitPolicy.GROWTH, output)) {
             add(shuffleId, epoch, output, room);
+            added = true;
+        } finally {
+            if (!added) {
+                ServiceFiles.remove(files, shuffleId, output);
+            }
+        }
+    }
+
+    /** Writes files for the external shuffle service; false if they are there. A failure frees the output. */
+    private boolean writeFiles(int shuffleId, MapOutput output) throws IOException {
+        if (files == null) {
+            return true;
+        }
+        try {
+            boolean written = files.write(shuffleId, output);
+            if (written && files.isCopy(shuffleId, output.entry().mapId())) {
+                counters.add(ShuffleCounter.MAP_OUTPUTS_COPIED, 1);
+            }
+            return written;
+        } catch (IOException | RuntimeException e) {
+            output.close();
+            throw e;
         }
     }
 
@@ -302,7 +346,10 @@ public final class MapOutputStore implements AutoCloseable {
     /** Frees what the shuffle holds here, at once where there is no reader. */
     public void removeShuffle(int shuffleId) {
         // Without the lock: disk space is released by system calls.
-        withdraw(shuffleId).forEach(MapOutput::close);
+        for (MapOutput output : withdraw(shuffleId)) {
+            ServiceFiles.remove(files, shuffleId, output);
+            output.close();
+        }
     }
 
     private synchronized Collection<MapOutput> withdraw(int shuffleId) {
@@ -326,7 +373,10 @@ public final class MapOutputStore implements AutoCloseable {
     @Override
     public synchronized void close() {
         closed = true;
-        shuffles.values().forEach(outputs -> outputs.all().forEach(MapOutput::close));
+        shuffles.forEach((shuffleId, outputs) -> outputs.all().forEach(output -> {
+            ServiceFiles.remove(files, shuffleId, output);
+            output.close();
+        }));
         shuffles.clear();
         directory.close();
     }

@@ -53,6 +53,10 @@ public enum ShuffleCounter {
     MAP_OUTPUTS_DEMOTED("mapOutputsDemoted", TOTAL, "Map outputs that were moved from memory to the disk tier."),
     DEMOTED_BYTES("demoted", TOTAL, "Bytes of their data."),
     MAP_OUTPUTS_FILED("mapOutputsFiled", TOTAL, "Map outputs written as shuffle files."),
+    MAP_OUTPUTS_COPIED(
+            "mapOutputsCopied",
+            TOTAL,
+            "Map outputs in the pool that were also copied to shuffle files, for the external shuffle service."),
     MAP_OUTPUTS_MIGRATED(
             "mapOutputsMigrated",
             TOTAL,

@@ -72,6 +72,16 @@ class DriverLinkTest {
     }
 
     @Test
+    void whatCannotBeRepeatedIsAskedDuringAPause() {
+        down = true;
+        assertThat(isAskedAfter(0)).isTrue();
+        down = false;
+        assertThat(isAskedAfter(1)).isFalse();
+        assertThat(link.askNow(QUESTION, TIMEOUT)).isSameAs(ANSWER);
+        assertThat(isAskedAfter(1)).as("the answer ends the pause").isTrue();
+    }
+
+    @Test
     void anAnswerEndsThePauses() {
         down = true;
         assertThat(isAskedAfter(0)).isTrue();

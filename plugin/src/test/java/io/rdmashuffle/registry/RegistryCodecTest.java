@@ -77,7 +77,8 @@ class RegistryCodecTest {
                 "Relay",
                 "Taken",
                 "CompressionRequest",
-                "CompressionReply");
+                "CompressionReply",
+                "LeaveFiles");
         for (int number = 1; number <= names.size(); number++) {
             assertThat(MessageType.numbered(number)).hasToString(names.get(number - 1));
             assertThat(MessageType.numbered(number).number()).isEqualTo(number);

@@ -9,6 +9,7 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
@@ -69,6 +70,7 @@ class RegistryFuzzTest {
                     new HashRange(5, 1L << 31),
                     new RegistryCodec().encodeOnce(new MembershipUpdate(302, List.of(MEMBER), List.of("3", "4")))),
             new Taken(),
+            new LeaveFiles(),
             new CompressionRequest(300),
             new CompressionReply(true));
 

@@ -5,6 +5,7 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
@@ -55,7 +56,7 @@ final class TestMembers {
     }
 
     static RegistryMessage randomMessage(Random random) {
-        return switch (random.nextInt(17)) {
+        return switch (random.nextInt(18)) {
             case 0 -> new Announce(randomMember(random));
             case 1 -> new AnnounceRefused(randomText(random));
             case 2 -> new Snapshot(randomVersion(random), randomMembers(random));
@@ -74,6 +75,7 @@ final class TestMembers {
             case 13 -> new CompressionRequest(random.nextInt(Integer.MAX_VALUE));
             case 14 -> new CompressionReply(random.nextBoolean());
             case 15 -> new ReportRequest();
+            case 16 -> new LeaveFiles();
             default -> randomReport(random);
         };
     }

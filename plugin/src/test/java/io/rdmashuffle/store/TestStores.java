@@ -16,7 +16,7 @@ public final class TestStores {
 
     public static MapOutputStore create(
             MapOutputDirectory directory, ShuffleCounters counters, LongSupplier nanoClock) {
-        return new MapOutputStore(directory, counters, nanoClock);
+        return new MapOutputStore(directory, counters, null, nanoClock);
     }
 
     /** Returns partitions of random bytes; none is empty. */

@@ -9,6 +9,8 @@ import io.rdmashuffle.harness.SparkHome;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
+import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -17,6 +19,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.LongStream;
 import org.apache.spark.api.java.JavaPairRDD;
@@ -27,6 +30,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import scala.Tuple2;
 
 /** A standalone cluster as users have it: master and worker are processes of their own. */
@@ -34,6 +39,7 @@ import scala.Tuple2;
 @Timeout(value = 4, unit = TimeUnit.MINUTES)
 class StandaloneIT {
     private static final String HOST = "127.0.0.1";
+    private static final int MAPS = 8;
 
     @RegisterExtension
     final PoolFolder pools = new PoolFolder();
@@ -90,12 +96,7 @@ class StandaloneIT {
         return conf;
     }
 
-    /**
-     * The service serves files, which outlive their executor, and knows nothing of pools: sort shuffle serves all of
-     * the application, and what users have the service for still holds.
-     */
-    @Test
-    void anExternalServiceServesFilesOfAKilledExecutor() throws Exception {
+    private Map<String, String> withService(String... more) throws IOException {
         String port = String.valueOf(freePort());
         String master = startDaemons("-Dspark.shuffle.service.enabled=true", "-Dspark.shuffle.service.port=" + port);
         Map<String, String> conf = twoExecutors(
@@ -106,24 +107,110 @@ class StandaloneIT {
                 port,
                 "spark.shuffle.rdma.pool.directory",
                 pools.path().toString());
+        for (int i = 0; i < more.length; i += 2) {
+            conf.put(more[i], more[i + 1]);
+        }
+        return conf;
+    }
 
-        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, conf)) {
-            TaskRecorder recorder = new TaskRecorder(cluster.context());
-            JavaPairRDD<Long, Long> sums = JavaSparkContext.fromSparkContext(cluster.context())
-                    .parallelize(LongStream.range(0, 10_000).boxed().toList(), 8)
-                    .mapToPair(value -> new Tuple2<>(value % 100, value))
-                    .reduceByKey(Long::sum, 8);
-            Map<Long, Long> first = sums.collectAsMap();
-            assertThat(first).hasSize(100).containsEntry(7L, 495_700L);
-            assertThat(recorder.mapTasks()).isEqualTo(8);
+    private static JavaPairRDD<Long, Long> sums(SparkCluster cluster) {
+        return JavaSparkContext.fromSparkContext(cluster.context())
+                .parallelize(LongStream.range(0, 10_000).boxed().toList(), MAPS)
+                .mapToPair(value -> new Tuple2<>(value % 100, value))
+                .reduceByKey(Long::sum, 8);
+    }
 
-            ProcessHandle victim = cluster.executorProcesses().get(0);
+    private static Map<Long, Long> firstSums(JavaPairRDD<Long, Long> sums) {
+        Map<Long, Long> first = sums.collectAsMap();
+        assertThat(first).hasSize(100).containsEntry(7L, 495_700L);
+        return first;
+    }
+
+    private int pools() {
+        return Objects.requireNonNull(pools.path().toFile().list()).length;
+    }
+
+    private static void kill(List<ProcessHandle> victims) throws Exception {
+        for (ProcessHandle victim : victims) {
             assertThat(victim.destroyForcibly()).isTrue();
             victim.onExit().get(30, TimeUnit.SECONDS);
+        }
+    }
 
+    /**
+     * The service serves files, which outlive their executor, and knows nothing of pools: sort shuffle serves all of
+     * the application, and what users have the service for still holds.
+     */
+    @Test
+    void anExternalServiceServesFilesOfAKilledExecutor() throws Exception {
+        try (SparkCluster cluster = SparkCluster.start(2, ShuffleMode.AUTO, withService())) {
+            TaskRecorder recorder = new TaskRecorder(cluster.context());
+            JavaPairRDD<Long, Long> sums = sums(cluster);
+            Map<Long, Long> first = firstSums(sums);
+            kill(cluster.executorProcesses().subList(0, 1));
             assertThat(sums.collectAsMap()).isEqualTo(first);
-            assertThat(recorder.mapTasks()).isEqualTo(8);
+            assertThat(recorder.mapTasks()).isEqualTo(MAPS);
             assertThat(pools.files()).isEmpty();
+        }
+    }
+
+    /** New executors read in place, or from the service. */
+    @ParameterizedTest
+    @EnumSource(names = {"AUTO", "TCP", "NETTY"})
+    void anExternalServiceServesPoolsOfKilledExecutors(ShuffleMode mode) throws Exception {
+        try (SparkCluster cluster = SparkCluster.start(
+                2,
+                mode,
+                withService(
+                        "spark.shuffle.rdma.outlive.enabled", "true", "spark.shuffle.rdma.pool.idleTimeout", "2s"))) {
+            TaskRecorder recorder = new TaskRecorder(cluster.context());
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            JavaPairRDD<Long, Long> sums = sums(cluster);
+            Map<Long, Long> first = firstSums(sums);
+            ClusterStatistics before = observer.statistics();
+            assertThat(before.total(ShuffleCounter.MAP_OUTPUTS_POOLED)).isEqualTo(MAPS);
+            assertThat(before.total(ShuffleCounter.MAP_OUTPUTS_COPIED)).isZero();
+            List<String> writers = List.copyOf(observer.outputsByExecutor().keySet());
+
+            kill(cluster.executorProcesses());
+            for (String writer : writers) {
+                recorder.awaitRemoval(writer, 60);
+            }
+            assertThat(sums.collectAsMap()).isEqualTo(first);
+            assertThat(recorder.mapTasks()).as("none is run again").isEqualTo(MAPS);
+            assertThat(recorder.failures()).isEmpty();
+            ShuffleCounter path = mode == ShuffleMode.AUTO ? ShuffleCounter.SHM_BYTES : ShuffleCounter.NETTY_BYTES;
+            assertThat(observer.statistics().total(path)).isPositive();
+
+            observer.dropAllShuffles();
+            ShuffleObserver.await("pools of ended executors are removed", () -> pools() <= 2);
+        }
+    }
+
+    @Test
+    void dynamicAllocationReleasesAllExecutorsAndNoMapTaskIsRunAgain() throws Exception {
+        Map<String, String> conf = withService(
+                "spark.shuffle.rdma.outlive.enabled",
+                "true",
+                "spark.dynamicAllocation.enabled",
+                "true",
+                "spark.dynamicAllocation.maxExecutors",
+                "2",
+                "spark.dynamicAllocation.executorIdleTimeout",
+                "1s",
+                "spark.dynamicAllocation.shuffleTracking.enabled",
+                "false");
+        try (SparkCluster cluster = SparkCluster.start(0, ShuffleMode.TCP, conf)) {
+            TaskRecorder recorder = new TaskRecorder(cluster.context());
+            JavaPairRDD<Long, Long> sums = sums(cluster);
+            Map<Long, Long> first = firstSums(sums);
+            ShuffleObserver.await(
+                    "all executors are released",
+                    () -> cluster.executorProcesses().isEmpty());
+            assertThat(pools.files()).as("left for the service").isNotEmpty();
+            assertThat(sums.collectAsMap()).isEqualTo(first);
+            assertThat(recorder.mapTasks()).isEqualTo(MAPS);
+            assertThat(recorder.failures()).isEmpty();
         }
     }
 

@@ -23,10 +23,11 @@ import org.jspecify.annotations.Nullable;
  * truncated with its last lease.
  *
  * <pre>
- *  region   2^24 + f * n + i   file   &lt;directory i of n&gt;/rdma-shuffle-&lt;token&gt;.f.disk
+ *  region   2^24 + f * n + i   file   &lt;directory i of n&gt;/rdma-shuffle-&lt;token&gt;.f.data
  * </pre>
  *
- * The files lie where Spark removes them when the executor is killed.
+ * The files lie where Spark removes them when the executor is killed, unless an external shuffle service serves them:
+ * that keeps files with this suffix until the application ends.
  *
  * <p><b>Threading:</b> thread-safe. Nothing waits for room; a reservation waits for a file to grow, a system call that
  * reserves blocks.
@@ -68,7 +69,7 @@ public final class DiskTier implements AutoCloseable {
     /** Returns the file of a region, from the directories and the token that its owner has announced. */
     public static Path file(List<Path> directories, UUID token, int regionId) {
         int index = regionId - Region.FIRST_ON_DISK;
-        String name = "rdma-shuffle-" + token + "." + index / directories.size() + ".disk";
+        String name = "rdma-shuffle-" + token + "." + index / directories.size() + ".data";
         return directories.get(index % directories.size()).resolve(name);
     }
 

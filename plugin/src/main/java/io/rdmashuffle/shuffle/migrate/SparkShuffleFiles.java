@@ -5,6 +5,7 @@ import io.rdmashuffle.spark.compat.SparkBlocks;
 import io.rdmashuffle.store.OutputKey;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentMap;
 import org.apache.spark.SparkConf;
@@ -62,7 +63,9 @@ public final class SparkShuffleFiles implements MigrationTarget {
         }
         long used = 0;
         for (ShuffleBlockInfo output : spark.getStoredShuffles()) {
-            used += resolver.getDataFile(output.shuffleId(), output.mapId()).length();
+            File data = resolver.getDataFile(output.shuffleId(), output.mapId());
+            // A link leads to the pool.
+            used += Files.isSymbolicLink(data.toPath()) ? 0 : data.length();
         }
         if (used > maxDiskBytes.getAsLong()) {
             throw new IOException("the pool is full and shuffle files take " + used + " bytes, more than"

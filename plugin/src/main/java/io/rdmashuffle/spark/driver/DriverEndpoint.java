@@ -3,6 +3,7 @@ package io.rdmashuffle.spark.driver;
 
 import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.lifecycle.DaemonThreads;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.MemberChannel;
@@ -12,6 +13,7 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
 import io.rdmashuffle.registry.RegistryMessage.Taken;
@@ -86,6 +88,9 @@ public final class DriverEndpoint implements AutoCloseable {
     /** Null if Spark itself drops the map outputs of lost executors. */
     private final @Nullable Orphans orphans;
 
+    /** Whether an external shuffle service serves the outputs of executors that have ended. */
+    private final boolean served;
+
     private final RpcEndpointRef self;
     private final SchedulerListener events = new SchedulerListener();
 
@@ -103,8 +108,10 @@ public final class DriverEndpoint implements AutoCloseable {
         this.tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
         this.registry =
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
+        this.served = isServed(context.conf());
         this.orphans = keepsOrphans(context.conf(), config)
                 ? new Orphans(
+                        served ? Orphans.Readers.SERVICE : Orphans.Readers.SHARED_MEMORY,
                         config.get(ShuffleConfig.OUTLIVE_MAX_BYTES),
                         config.get(ShuffleConfig.POOL_MAX_SIZE),
                         registry,
@@ -117,14 +124,19 @@ public final class DriverEndpoint implements AutoCloseable {
     }
 
     /**
-     * Returns whether this application keeps map outputs of ended executors: not with dynamic allocation, which takes
-     * storage that is reliable for a reason to end executors, and not without shared memory.
+     * Returns whether this application keeps map outputs of ended executors. Without an external shuffle service not
+     * with dynamic allocation, which takes storage that is reliable for a reason to end executors, and not without
+     * shared memory.
      */
     public static boolean keepsOrphans(SparkConf conf, ShuffleConfig config) {
         FabricMode mode = config.get(ShuffleConfig.FABRIC_MODE);
+        boolean sharedMemory = mode == FabricMode.AUTO || mode == FabricMode.SHM;
         return config.get(ShuffleConfig.OUTLIVE_ENABLED)
-                && (mode == FabricMode.AUTO || mode == FabricMode.SHM)
-                && !conf.getBoolean("spark.dynamicAllocation.enabled", false);
+                && (isServed(conf) || (sharedMemory && !conf.getBoolean("spark.dynamicAllocation.enabled", false)));
+    }
+
+    private static boolean isServed(SparkConf conf) {
+        return new SparkSettings(key -> conf.get(key, null)).isServed();
     }
 
     /** Spark's own record of map outputs. */
@@ -170,12 +182,17 @@ public final class DriverEndpoint implements AutoCloseable {
         CounterValues counters = CounterValues.ofNames(report.counters());
         compression.reported(report.executorId(), counters);
         if (orphans != null) {
-            orphans.reported(
-                    report.executorId(),
-                    counters.get(ShuffleCounter.POOL_CAPACITY_BYTES),
-                    report.last() || counters.get(ShuffleCounter.MAP_OUTPUTS_FILED) > 0);
+            boolean isMortal = served
+                    ? report.last() && !isKept(report)
+                    : report.last() || counters.get(ShuffleCounter.MAP_OUTPUTS_FILED) > 0;
+            orphans.reported(report.executorId(), counters.get(ShuffleCounter.POOL_CAPACITY_BYTES), isMortal);
         }
         reports.accept(report);
+    }
+
+    /** Returns whether an external shuffle service is to serve the map outputs of an executor that has stopped. */
+    private boolean isKept(Report last) {
+        return served && orphans != null && !context.isStopped() && orphans.isWorthKeeping(last.executorId());
     }
 
     /** Returns the executors whose reports did not come in time. */
@@ -279,8 +296,9 @@ public final class DriverEndpoint implements AutoCloseable {
 
     private @Nullable RegistryMessage handle(RegistryMessage message, @Nullable RpcEndpointRef replyTo) {
         if (message instanceof Report report) {
+            boolean leaves = report.last() && isKept(report);
             take(report);
-            return new Taken();
+            return leaves ? new LeaveFiles() : new Taken();
         }
         if (message instanceof CompressionRequest request) {
             // Of one that has been removed nothing is kept, whatever its stragglers write.

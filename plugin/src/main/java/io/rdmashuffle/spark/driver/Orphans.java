@@ -4,6 +4,7 @@ package io.rdmashuffle.spark.driver;
 import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryServer;
+import io.rdmashuffle.spark.rpc.PeerAddress;
 import io.rdmashuffle.text.Quantities;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -12,24 +13,25 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Executors that ended while others can read their map outputs: the driver keeps them as members, and Spark keeps their
  * outputs. Those of every other executor that ends are dropped here, because Spark leaves that to storage which it was
- * told to be reliable.
+ * told to be reliable, or to the external shuffle service.
  *
  * <pre>
- *  member -- ended without a last report, all others share its memory --> orphan
+ *  member -- ended, and all others share its memory, or a service serves it --> orphan
  *     |                                                                     |
  *     |  any other end                    a member joins that does not share its memory; a fetch from an orphan
- *     v                                   failed; too many bytes; no shuffle has outputs in it
+ *     v                                   failed; too many bytes on its host; no shuffle has outputs in it
  *  dropped <----------------------------------------------------------------+
  * </pre>
  *
- * An orphan has no owner: its files are read in place, and nothing in them is freed before it is dropped. If one fetch
- * from an orphan fails, all are dropped, since each would cost a stage another attempt.
+ * An orphan has no owner: nothing in its files is freed before it is dropped. In shared memory, if one fetch from an
+ * orphan fails, all are dropped, since each would cost a stage another attempt.
  *
  * <p><b>Threading:</b> thread-safe. Spark's map output tracker is called with the lock held.
  *
@@ -38,16 +40,28 @@ import org.slf4j.LoggerFactory;
 final class Orphans {
     private static final Logger LOG = LoggerFactory.getLogger(Orphans.class);
 
+    private final Readers readers;
     private final long maxBytes;
     private final long unknownBytes;
     private final RegistryServer registry;
     private final MapOutputs outputs;
-    /** Bytes of orphans, the oldest first. */
-    private final Map<String, Long> orphans = new LinkedHashMap<>();
+    /** By executor id, the oldest first. */
+    private final Map<String, Orphan> orphans = new LinkedHashMap<>();
     /** Bytes of living members, as far as they have reported. */
     private final Map<String, Long> bytes = new HashMap<>();
     /** Executors whose outputs are lost if they end: they have stopped themselves, or have outputs in files. */
     private final Set<String> mortal = new HashSet<>();
+
+    /** Who reads the outputs of an executor that has ended. */
+    enum Readers {
+        /** Executors that share its memory; all others must. */
+        SHARED_MEMORY,
+        /** The external shuffle service of its host, for all. */
+        SERVICE
+    }
+
+    /** Files of an executor that has ended. */
+    private record Orphan(String host, long bytes) {}
 
     /** What Spark knows of map outputs. */
     interface MapOutputs {
@@ -61,10 +75,11 @@ final class Orphans {
     /**
      * Starts without orphans.
      *
-     * @param maxBytes of all orphans
+     * @param maxBytes of all orphans of a host
      * @param unknownBytes assumed of an executor that has not reported
      */
-    Orphans(long maxBytes, long unknownBytes, RegistryServer registry, MapOutputs outputs) {
+    Orphans(Readers readers, long maxBytes, long unknownBytes, RegistryServer registry, MapOutputs outputs) {
+        this.readers = readers;
         this.maxBytes = maxBytes;
         this.unknownBytes = unknownBytes;
         this.registry = registry;
@@ -90,31 +105,65 @@ final class Orphans {
         }
     }
 
+    /** Returns whether an executor would be kept if it ended now with its files in place. */
+    synchronized boolean isWorthKeeping(String executorId) {
+        Long known = bytes.get(executorId);
+        return (known == null ? unknownBytes : known) <= maxBytes
+                && outliving(executorId) != null
+                && outputs.has(executorId);
+    }
+
     /** Decides on an executor that Spark has removed. */
     synchronized void executorRemoved(String executorId) {
         if (orphans.containsKey(executorId)) {
             return;
         }
         Long known = bytes.remove(executorId);
+        if (readers == Readers.SERVICE && known != null && known == 0) {
+            // Without a pool it has Spark's files, which the service serves.
+            mortal.remove(executorId);
+            registry.memberRemoved(executorId);
+            return;
+        }
         long own = known == null ? unknownBytes : known;
         boolean isMortal = mortal.remove(executorId) || own > maxBytes;
-        Optional<String> memory = isMortal ? Optional.empty() : sharedMemory(executorId);
-        if (memory.isEmpty() || !outputs.has(executorId)) {
+        Member ended = isMortal ? null : outliving(executorId);
+        if (ended == null || !outputs.has(executorId)) {
             registry.memberRemoved(executorId);
             outputs.removeAll(executorId);
             return;
         }
         registry.memberEnded(executorId);
-        orphans.put(executorId, own);
-        LOG.info("Executor {} ended; its map outputs stay readable in shared memory", executorId);
-        long held = orphans.values().stream().mapToLong(Long::longValue).sum();
-        while (held > maxBytes && !orphans.isEmpty()) {
-            Map.Entry<String, Long> oldest = orphans.entrySet().iterator().next();
-            held -= oldest.getValue();
+        // With shared memory all are on one host, whatever containers call it.
+        Orphan orphan = new Orphan(readers == Readers.SERVICE ? hostOf(ended) : "this host", own);
+        orphans.put(executorId, orphan);
+        LOG.info("Executor {} ended; its map outputs stay readable", executorId);
+        dropOldest(orphan.host());
+    }
+
+    private void dropOldest(String host) {
+        List<Map.Entry<String, Orphan>> ofHost = orphans.entrySet().stream()
+                .filter(each -> each.getValue().host().equals(host))
+                .toList();
+        long held = ofHost.stream().mapToLong(each -> each.getValue().bytes()).sum();
+        for (Map.Entry<String, Orphan> oldest : ofHost) {
+            if (held <= maxBytes) {
+                return;
+            }
+            held -= oldest.getValue().bytes();
             drop(
                     oldest.getKey(),
-                    "ended executors hold more than " + Quantities.mebibytes(maxBytes)
+                    "ended executors of " + host + " hold more than " + Quantities.mebibytes(maxBytes)
                             + " (spark.shuffle.rdma.outlive.maxBytes)");
+        }
+    }
+
+    private static String hostOf(Member member) {
+        try {
+            return PeerAddress.of(member).host();
+        } catch (IllegalArgumentException e) {
+            LOG.debug("The host of {} is not known", member, e);
+            return "an unknown host";
         }
     }
 
@@ -131,18 +180,18 @@ final class Orphans {
         }
     }
 
-    /** Returns the memory that a member shares with all others, if its files outlive it. */
-    private Optional<String> sharedMemory(String executorId) {
-        Optional<String> memory = Optional.empty();
-        Set<Optional<String>> all = new HashSet<>();
+    /** Returns a member whose files outlive it and can be read by all others; null if it is no such member. */
+    private @Nullable Member outliving(String executorId) {
+        Member found = null;
+        Set<Optional<String>> memories = new HashSet<>();
         for (Member member : registry.members()) {
-            Optional<String> of = memoryOf(member);
-            all.add(of);
+            memories.add(memoryOf(member));
             if (member.executorId().equals(executorId) && member.address(Member.OUTLIVES) != null) {
-                memory = of;
+                found = member;
             }
         }
-        return all.size() == 1 ? memory : Optional.empty();
+        boolean shared = memories.size() == 1 && !memories.contains(Optional.empty());
+        return shared || readers == Readers.SERVICE ? found : null;
     }
 
     private static Optional<String> memoryOf(Member member) {
@@ -152,7 +201,7 @@ final class Orphans {
 
     /** Drops the orphans if a member that has joined cannot read them. */
     synchronized void joined(Member member) {
-        if (orphans.isEmpty()) {
+        if (orphans.isEmpty() || readers == Readers.SERVICE) {
             return;
         }
         Optional<String> memory = memoryOf(member);
@@ -164,10 +213,16 @@ final class Orphans {
         }
     }
 
-    /** Drops all orphans if one of them could not be read. */
+    /** Drops an orphan that could not be read; in shared memory all of them. */
     synchronized void fetchFailed(String executorId) {
-        if (orphans.containsKey(executorId)) {
-            dropAll("a task could not read from executor " + executorId);
+        if (!orphans.containsKey(executorId)) {
+            return;
+        }
+        String why = "a task could not read from executor " + executorId;
+        if (readers == Readers.SERVICE) {
+            drop(executorId, why);
+        } else {
+            dropAll(why);
         }
     }
 

@@ -2,6 +2,7 @@
 package io.rdmashuffle.spark.executor;
 
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.directory.MapOutputDirectory;
 import io.rdmashuffle.directory.RemoteDirectory;
 import io.rdmashuffle.fabric.Fabric;
@@ -27,17 +28,21 @@ import io.rdmashuffle.spark.support.ApplicationSettings;
 import io.rdmashuffle.store.Demotion;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.PoolLimits;
+import io.rdmashuffle.store.ServiceFiles;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import io.rdmashuffle.text.Quantities;
 import java.io.File;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -45,6 +50,7 @@ import java.util.function.BiPredicate;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.package$;
+import org.apache.spark.storage.BlockManager;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -83,6 +89,7 @@ public final class ExecutorMemory implements AutoCloseable {
     private final Path poolDirectory;
     private final PoolLimits limits;
     private final MapOutputDirectory directory;
+    private final @Nullable ServiceFiles serviceFiles;
     private final MapOutputStore store;
     private final IncomingOutputs incoming;
     private final @Nullable Demotion demotion;
@@ -94,7 +101,8 @@ public final class ExecutorMemory implements AutoCloseable {
             PoolSizing sizing,
             SparkConf conf,
             ShuffleConfig config,
-            ShuffleCounters counters)
+            ShuffleCounters counters,
+            @Nullable ServiceFiles serviceFiles)
             throws InterruptedException {
         this.fabrics = opened.fabrics();
         this.whyNotRdma = opened.whyNotRdma();
@@ -112,7 +120,8 @@ public final class ExecutorMemory implements AutoCloseable {
                         readBytes(copying, config.get(ShuffleConfig.FABRIC_MAX_BYTES_IN_FLIGHT), settings.capBytes()),
                         stages ? config.fabricMaxBytesStaged() : 0);
         fabrics.forEach(fabric -> fabric.serve(pool));
-        this.store = new MapOutputStore(directory, counters);
+        this.serviceFiles = serviceFiles;
+        this.store = new MapOutputStore(directory, counters, serviceFiles);
         this.incoming = new IncomingOutputs(
                 // Who limits the bytes on disk that may be taken over means Spark's files, whose sizes Spark knows.
                 conf.contains(MIGRATED_DISK_LIMIT) ? TieredPool.of(pool.memory()) : pool,
@@ -122,7 +131,8 @@ public final class ExecutorMemory implements AutoCloseable {
                 config.get(ShuffleConfig.MIGRATION_TIMEOUT));
         Duration grace = RemoteDirectory.TRUST.plus(
                 config.get(ShuffleConfig.FABRIC_READ_TIMEOUT).multipliedBy(2));
-        this.demotion = pool.disk() == null
+        // The service may be sending from an output for any time.
+        this.demotion = pool.disk() == null || serviceFiles != null
                 ? null
                 : new Demotion(pool, store, counters, config.get(ShuffleConfig.POOL_HIGH_WATER_MARK), grace);
     }
@@ -182,7 +192,18 @@ public final class ExecutorMemory implements AutoCloseable {
             pool = sizing.create(new FabricRegions(config.get(ShuffleConfig.FABRIC_MODE), fabrics, whyNotRdma::set));
             TieredPool tiers = new TieredPool(pool, disk);
             opened = new FabricChoice.Opened(List.copyOf(fabrics), whyNotRdma.get());
-            ExecutorMemory memory = new ExecutorMemory(opened, tiers, sizing, conf, config, counters);
+            boolean isServed = hasPeers && new SparkSettings(key -> conf.get(key, null)).isServed();
+            ExecutorMemory memory = new ExecutorMemory(
+                    opened,
+                    tiers,
+                    sizing,
+                    conf,
+                    config,
+                    counters,
+                    isServed ? new ServiceFiles(ExecutorMemory::shuffleFile) : null);
+            if (memory.serviceFiles != null && pool.outlives()) {
+                pool.keepFilesAtExit();
+            }
             memory.announce(sizing, config);
             return memory;
         } catch (InterruptedException e) {
@@ -193,6 +214,10 @@ public final class ExecutorMemory implements AutoCloseable {
             CloseOnFailure.close(failure, () -> fabrics.forEach(Fabric::close), pool);
             throw failure;
         }
+    }
+
+    private static Path shuffleFile(String name) {
+        return SparkEnv.get().blockManager().diskBlockManager().getFile(name).toPath();
     }
 
     private static DiskTier diskTier(ShuffleConfig config) {
@@ -308,11 +333,44 @@ public final class ExecutorMemory implements AutoCloseable {
         if (!directory.isAbsent()) {
             fabrics.forEach(fabric -> addresses.put(fabric.name(), fabric.localAddress()));
             addresses.put(PeerPaths.DIRECTORY_ADDRESS, directory.location().encode());
-            if (pool.memory().outlives() && addresses.containsKey(ShmFabric.NAME)) {
-                addresses.put(Member.OUTLIVES, new byte[] {1});
+            Path files = pool.memory().filesPath();
+            boolean canBeRead = serviceFiles != null || addresses.containsKey(ShmFabric.NAME);
+            if (files != null && pool.memory().outlives() && canBeRead) {
+                addresses.put(Member.OUTLIVES, files.toString().getBytes(StandardCharsets.UTF_8));
             }
         }
         return addresses;
+    }
+
+    /** Returns the directory of a member's pool files, if they may outlive it. */
+    static Optional<Path> directoryOf(Member member) {
+        byte[] path = member.address(Member.OUTLIVES);
+        try {
+            return path == null ? Optional.empty() : Optional.of(Path.of(new String(path, StandardCharsets.UTF_8)));
+        } catch (InvalidPathException e) {
+            LOG.debug("{} names no directory", member, e);
+            return Optional.empty();
+        }
+    }
+
+    /** Finds out whether the external shuffle service, if it serves this application, can read the pool's files. */
+    void tryService(BlockManager blocks, Duration timeout) {
+        ServiceFiles files = serviceFiles;
+        if (files == null) {
+            return;
+        }
+        Optional<String> reason =
+                new ServiceTrial(pool, files, blocks.blockStoreClient(), blocks.shuffleServerId()).run(timeout);
+        files.setLinks(reason.isEmpty());
+        reason.ifPresent(why -> LOG.warn(
+                "The external shuffle service cannot read the pool's files: {}; map outputs are copied to shuffle files"
+                        + " for it (spark.shuffle.rdma.outlive.enabled)",
+                why));
+    }
+
+    /** Returns whether the files can be left to others when this process ends. */
+    boolean mayLeave() {
+        return serviceFiles != null && pool.memory().outlives();
     }
 
     /** Adds the numbers that are read off the pool and the fabrics. */
@@ -389,6 +447,18 @@ public final class ExecutorMemory implements AutoCloseable {
         if (disk != null) {
             closeTier(disk::close);
         }
+    }
+
+    /** Ends everything as {@link #close} does, but leaves all files to those who serve them from now on. */
+    synchronized void leave() {
+        if (closed) {
+            return;
+        }
+        closed = true;
+        pool.retire();
+        incoming.close();
+        fabrics.forEach(Fabric::close);
+        pool.memory().leave();
     }
 
     private static void closeTier(Runnable close) {

@@ -4,12 +4,12 @@ package io.rdmashuffle.spark.executor;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.BlockingReads;
 import io.rdmashuffle.fabric.ReceiveLeases;
-import io.rdmashuffle.fabric.shm.ShmFabric;
 import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.DriverChannel;
 import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.PathGroup;
+import io.rdmashuffle.registry.Receipt;
 import io.rdmashuffle.registry.RegistryAgent;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
@@ -35,7 +35,6 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -128,8 +127,8 @@ final class ExecutorNetwork implements AutoCloseable {
         messages.repairSoon();
     }
 
-    /** Sends the driver a report of this executor; returns whether it has taken it in time. */
-    boolean report(Report report, Duration timeout) {
+    /** Sends the driver a report of this executor, and returns its answer. */
+    Receipt report(Report report, Duration timeout) {
         return agent.report(report, timeout);
     }
 
@@ -150,14 +149,12 @@ final class ExecutorNetwork implements AutoCloseable {
         return agent.peers().size();
     }
 
-    /** Returns whether a pool's directory is that of another member, as far as this executor knows. */
+    /** Returns whether a pool that may outlive its process is that of another member, as far as this executor knows. */
     boolean mayBeMember(Path pool) {
         return agent.completeVersion() == 0
                 || agent.isStale()
                 || agent.peers().stream()
-                        .map(peer -> peer.address(ShmFabric.NAME))
-                        .filter(Objects::nonNull)
-                        .flatMap(address -> ShmFabric.directoryOf(address).stream())
+                        .flatMap(peer -> ExecutorMemory.directoryOf(peer).stream())
                         .anyMatch(pool::equals);
     }
 

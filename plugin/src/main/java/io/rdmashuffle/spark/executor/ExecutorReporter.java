@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.executor;
 
+import io.rdmashuffle.registry.Receipt;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import java.time.Duration;
 import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,7 +25,7 @@ final class ExecutorReporter implements Runnable {
     private static final long NANOS_PER_EXECUTOR = Duration.ofMillis(20).toNanos();
 
     private final Function<Boolean, Report> reports;
-    private final Predicate<Report> driver;
+    private final Function<Report, Receipt> driver;
     private final IntSupplier executors;
     private final long intervalNanos;
     private final LongSupplier nanoClock;
@@ -40,12 +40,12 @@ final class ExecutorReporter implements Runnable {
      * Prepares.
      *
      * @param reports makes a report, given whether it is the last
-     * @param driver takes a report; returns whether it has
+     * @param driver takes a report
      * @param executors how many there are in the application
      */
     ExecutorReporter(
             Function<Boolean, Report> reports,
-            Predicate<Report> driver,
+            Function<Report, Receipt> driver,
             IntSupplier executors,
             Duration interval,
             LongSupplier nanoClock) {
@@ -69,25 +69,24 @@ final class ExecutorReporter implements Runnable {
             lastNanos = now;
         }
         Report report = reports.apply(false);
-        if (!report.equals(taken) && driver.test(report)) {
+        if (!report.equals(taken) && driver.apply(report) != Receipt.NONE) {
             taken = report;
         }
     }
 
-    /** Reports for the last time; a driver that is gone is no failure. */
-    void reportLast() {
+    /** Reports for the last time, and returns the driver's answer; a driver that is gone is no failure. */
+    Receipt reportLast() {
         synchronized (this) {
             if (ended) {
-                return;
+                return Receipt.NONE;
             }
             ended = true;
         }
         try {
-            if (!driver.test(reports.apply(true))) {
-                LOG.debug("The driver has not taken the last report of this executor");
-            }
+            return driver.apply(reports.apply(true));
         } catch (RuntimeException e) {
             LOG.debug("No last report of this executor", e);
+            return Receipt.NONE;
         }
     }
 }

@@ -7,6 +7,7 @@ import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.memory.PoolApplication;
 import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.peer.PeerPaths;
+import io.rdmashuffle.registry.Receipt;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryWire;
 import io.rdmashuffle.shuffle.DirectShuffleHandle;
@@ -88,6 +89,11 @@ public final class ExecutorRuntime implements AutoCloseable {
     private @Nullable PeriodicWork reports;
     private @Nullable ExecutorReporter reporter;
     private boolean closed;
+    /**
+     * Decides on the files of a pool that may stay, when the process is asked to end: waits for a close that is under
+     * way.
+     */
+    private final Thread closeAtExit = new Thread(this::close, "rdma-shuffle-end");
 
     /**
      * Prepares; nothing is created yet.
@@ -145,6 +151,9 @@ public final class ExecutorRuntime implements AutoCloseable {
                     requireOpen();
                     held = ExecutorMemory.create(conf, config, counters, !isLocal);
                     memory = held;
+                    if (held.mayLeave()) {
+                        Runtime.getRuntime().addShutdownHook(closeAtExit);
+                    }
                     upkeep = upkeepOf(held);
                     demotion = new PeriodicWork(
                             "demotion",
@@ -196,6 +205,7 @@ public final class ExecutorRuntime implements AutoCloseable {
                 joined = network;
                 if (joined == null) {
                     requireOpen();
+                    memory().tryService(SparkEnv.get().blockManager(), config.get(ShuffleConfig.REGISTRY_TIMEOUT));
                     joined = new ExecutorNetwork(
                             spark, SparkEnv.get(), config, memory(), counters, () -> report(false), wire);
                     network = joined;
@@ -217,16 +227,21 @@ public final class ExecutorRuntime implements AutoCloseable {
     private void beginReports(ExecutorNetwork joined) {
         ExecutorReporter made = new ExecutorReporter(
                 this::report,
-                report -> isLocal
-                        ? ownDriver.test(report)
-                        : joined.report(
-                                report,
-                                report.last() ? LAST_REPORT_TIMEOUT : config.get(ShuffleConfig.REGISTRY_TIMEOUT)),
+                report -> send(report, joined),
                 joined::peers,
                 config.get(MetricsConfig.INTERVAL),
                 System::nanoTime);
         reporter = made;
         reports = new PeriodicWork("report", List.of(made), ExecutorReporter.TICK);
+    }
+
+    private Receipt send(Report report, ExecutorNetwork joined) {
+        if (isLocal) {
+            return ownDriver.test(report) ? Receipt.TAKEN : Receipt.NONE;
+        }
+        // A driver that has ended refuses the connection; one that is busy decides on the files.
+        boolean hurries = report.last() && !memory().mayLeave();
+        return joined.report(report, hurries ? LAST_REPORT_TIMEOUT : config.get(ShuffleConfig.REGISTRY_TIMEOUT));
     }
 
     /** An executor with only migrated outputs must be announced, and be notified of removals. */
@@ -400,9 +415,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         }
         closeOrWarn("metrics", metrics);
         closeOrWarn("reports", reports);
-        if (reporter != null) {
-            reporter.reportLast();
-        }
+        Receipt receipt = reporter == null ? Receipt.NONE : reporter.reportLast();
         closeOrWarn("cleaner", cleaner);
         closeOrWarn("upkeep", upkeep);
         closeOrWarn("demotion", demotion);
@@ -412,7 +425,17 @@ public final class ExecutorRuntime implements AutoCloseable {
             closeOrWarn("pool directory", () -> held.tendFiles(this::isKept));
         }
         closeOrWarn("network", network);
-        closeOrWarn("memory", memory);
+        if (held != null && receipt == Receipt.LEAVE_FILES && held.mayLeave()) {
+            LOG.info("The application goes on: leaving the map outputs to the external shuffle service");
+            closeOrWarn("memory", held::leave);
+        } else {
+            closeOrWarn("memory", memory);
+        }
+        try {
+            Runtime.getRuntime().removeShutdownHook(closeAtExit);
+        } catch (IllegalStateException shuttingDown) {
+            LOG.debug("Closed during shutdown: nothing is left for the shutdown hook", shuttingDown);
+        }
     }
 
     /** One part that fails to close must not keep the others open. */

@@ -16,7 +16,7 @@ public record PeerAddress(String host, int port) {
     private static final int MAX_PORT = 65_535;
 
     /** Returns a member's address; throws {@link IllegalArgumentException} if it has none that makes sense. */
-    static PeerAddress of(Member member) {
+    public static PeerAddress of(Member member) {
         byte[] bytes = member.address(NAME);
         if (bytes == null) {
             throw new IllegalArgumentException(member + " has no address for messages of peers");

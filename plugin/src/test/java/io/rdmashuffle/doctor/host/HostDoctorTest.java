@@ -129,7 +129,10 @@ class HostDoctorTest {
     @Test
     void keysOfSparkThatRuleOutThePoolOrRdmaAreNamed() {
         host.settings.put("spark.shuffle.service.enabled", "true");
-        assertFound("spark-settings", Effect.SORT_SHUFFLE, "spark.shuffle.service.enabled", "set it to false");
+        assertFound("spark-settings", Effect.SORT_SHUFFLE, "spark.shuffle.service.enabled", "outlive.enabled=true");
+        host.settings.put("spark.shuffle.rdma.outlive.enabled", "true");
+        assertThat(host.worst("spark-settings").effect()).isEqualTo(Effect.NONE);
+        host.settings.remove("spark.shuffle.rdma.outlive.enabled");
         host.settings.remove("spark.shuffle.service.enabled");
         host.settings.put("spark.network.crypto.enabled", "true");
         assertFound("spark-settings", Effect.NO_RDMA, "encrypts", "spark.io.encryption.enabled=true");

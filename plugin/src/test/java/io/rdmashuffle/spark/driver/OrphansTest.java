@@ -10,6 +10,8 @@ import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryServer;
+import io.rdmashuffle.spark.driver.Orphans.Readers;
+import io.rdmashuffle.spark.rpc.PeerAddress;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -36,19 +38,24 @@ class OrphansTest {
     private final RegistryServer registry = new RegistryServer(shuffleId -> true, () -> {});
     private final Set<String> withOutputs = new HashSet<>(Set.of("1", "2", "3"));
     private final List<String> removed = new ArrayList<>();
-    private final Orphans orphans = new Orphans(2 * POOL, POOL, registry, new Orphans.MapOutputs() {
-        @Override
-        public void removeAll(String executorId) {
-            removed.add(executorId);
-        }
-
-        @Override
-        public boolean has(String executorId) {
-            return withOutputs.contains(executorId);
-        }
-    });
+    private final Orphans orphans = orphans(Readers.SHARED_MEMORY);
+    private final Orphans served = orphans(Readers.SERVICE);
 
     private Node node;
+
+    private Orphans orphans(Readers readers) {
+        return new Orphans(readers, 2 * POOL, POOL, registry, new Orphans.MapOutputs() {
+            @Override
+            public void removeAll(String executorId) {
+                removed.add(executorId);
+            }
+
+            @Override
+            public boolean has(String executorId) {
+                return withOutputs.contains(executorId);
+            }
+        });
+    }
 
     @BeforeEach
     void open() {
@@ -183,5 +190,65 @@ class OrphansTest {
         assertThat(removed).containsExactly("1", "2");
         orphans.end();
         assertThat(removed).containsExactly("1", "2", "3", "4");
+    }
+
+    private static Member served(String executorId, String host, String... fabrics) {
+        Map<String, byte[]> addresses = new HashMap<>();
+        addresses.put(PeerAddress.NAME, new PeerAddress(host, 1).encode());
+        for (String fabric : fabrics) {
+            addresses.put(fabric, new byte[] {1});
+        }
+        return new Member(executorId, new UUID(1, executorId.hashCode()), addresses);
+    }
+
+    @Test
+    void aServiceServesThoseWhoseFilesOutliveThem() {
+        join(served("1", "a", Member.OUTLIVES), served("2", "a"), served("3", "b", Member.OUTLIVES));
+        served.reported("1", POOL, false);
+        served.executorRemoved("1");
+        served.executorRemoved("2");
+        assertThat(removed).as("2 has no files that outlive it").containsExactly("2");
+        served.joined(served("4", "b"));
+        served.executorRemoved("3");
+        served.fetchFailed("3");
+        assertThat(removed).as("1 is served by another service").containsExactly("2", "3");
+        assertThat(members()).containsExactly("1");
+        served.reported("1", POOL, true);
+        assertThat(removed).containsExactly("2", "3", "1");
+    }
+
+    @Test
+    void eachHostHasItsLimit() {
+        withOutputs.add("4");
+        for (String executorId : List.of("1", "2", "3")) {
+            join(served(executorId, "a", Member.OUTLIVES));
+        }
+        join(served("4", "b", Member.OUTLIVES));
+        served.executorRemoved("1");
+        served.executorRemoved("4");
+        served.executorRemoved("2");
+        assertThat(removed).isEmpty();
+        served.executorRemoved("3");
+        assertThat(removed).containsExactly("1");
+    }
+
+    @Test
+    void filesAreLeftOnlyForOutputsThatAreKept() {
+        join(served("1", "a", Member.OUTLIVES), served("2", "a"), served("3", "a", Member.OUTLIVES));
+        assertThat(served.isWorthKeeping("1")).isTrue();
+        assertThat(served.isWorthKeeping("2")).as("its files do not outlive it").isFalse();
+        withOutputs.remove("1");
+        assertThat(served.isWorthKeeping("1")).as("no shuffle needs it").isFalse();
+        served.reported("3", 3 * POOL, false);
+        assertThat(served.isWorthKeeping("3")).as("above the limit").isFalse();
+    }
+
+    @Test
+    void sparksFilesOfAnExecutorWithoutAPoolStayWithTheService() {
+        join(served("1", "a"));
+        served.reported("1", 0, true);
+        served.executorRemoved("1");
+        assertThat(removed).isEmpty();
+        assertThat(members()).isEmpty();
     }
 }

@@ -3,6 +3,7 @@ package io.rdmashuffle.spark.executor;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.registry.Receipt;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.spark.metrics.TestReports;
 import io.rdmashuffle.store.ShuffleCounter;
@@ -21,7 +22,7 @@ class ExecutorReporterTest {
     private final AtomicLong nanos = new AtomicLong();
     private final List<Report> sent = new ArrayList<>();
     private long counted = 1;
-    private boolean answers = true;
+    private Receipt answer = Receipt.TAKEN;
     private int executors = 3;
 
     private final ExecutorReporter reporter = new ExecutorReporter(
@@ -31,9 +32,9 @@ class ExecutorReporterTest {
             Duration.ofSeconds(10),
             nanos::get);
 
-    private boolean take(Report report) {
+    private Receipt take(Report report) {
         sent.add(report);
-        return answers;
+        return answer;
     }
 
     private void runFor(int seconds) {
@@ -58,7 +59,7 @@ class ExecutorReporterTest {
 
     @Test
     void unacknowledgedReportIsRepeated() {
-        answers = false;
+        answer = Receipt.NONE;
         runFor(30);
         assertThat(sent).hasSize(3);
     }
@@ -77,8 +78,9 @@ class ExecutorReporterTest {
     void theLastReportComesOnceAndNothingAfterIt() {
         runFor(1);
         counted = 2;
-        reporter.reportLast();
-        reporter.reportLast();
+        answer = Receipt.LEAVE_FILES;
+        assertThat(reporter.reportLast()).isEqualTo(Receipt.LEAVE_FILES);
+        assertThat(reporter.reportLast()).isEqualTo(Receipt.NONE);
         runFor(30);
         assertThat(sent).hasSize(2);
         assertThat(sent.get(1).last()).isTrue();

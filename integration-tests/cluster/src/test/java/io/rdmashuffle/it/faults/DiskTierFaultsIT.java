@@ -118,7 +118,7 @@ class DiskTierFaultsIT {
 
     private static List<Path> filesIn(Path directory) throws IOException {
         try (Stream<Path> all = Files.walk(directory)) {
-            return all.filter(file -> file.toString().endsWith(".disk")).toList();
+            return all.filter(StoredRecords::isOfDiskTier).toList();
         }
     }
 }

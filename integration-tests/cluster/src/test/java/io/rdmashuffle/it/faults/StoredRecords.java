@@ -21,6 +21,8 @@ import java.util.stream.Stream;
 
 /** Records of {@link GroupedBytes} in the files of pools and disk tiers. */
 final class StoredRecords {
+    private static final String DISK_SUFFIX = ".data";
+
     private StoredRecords() {}
 
     /**
@@ -73,17 +75,22 @@ final class StoredRecords {
                     .add(file);
         }
         try (Stream<Path> all = Files.walk(local)) {
-            all.filter(file -> file.toString().endsWith(".disk"))
+            all.filter(StoredRecords::isOfDiskTier)
                     .forEach(file -> byName.computeIfAbsent(tierOf(file), tier -> new ArrayList<>())
                             .add(file));
         }
         return List.copyOf(byName.values());
     }
 
+    static boolean isOfDiskTier(Path file) {
+        String name = String.valueOf(file.getFileName());
+        return name.startsWith("rdma-shuffle-") && name.endsWith(DISK_SUFFIX);
+    }
+
     /** Returns the part of a name that all files of a disk tier in one directory share. */
     static String tierOf(Path file) {
         String name = file.toString();
-        return name.substring(0, name.lastIndexOf('.', name.length() - ".disk".length() - 1));
+        return name.substring(0, name.lastIndexOf('.', name.length() - DISK_SUFFIX.length() - 1));
     }
 
     private static int damage(Path path, GroupedBytes job) throws IOException {

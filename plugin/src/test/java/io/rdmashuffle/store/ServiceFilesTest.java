@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.store;
+
+import static java.nio.file.LinkOption.NOFOLLOW_LINKS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.rdmashuffle.directory.MapOutputDirectory;
+import io.rdmashuffle.memory.LeakCheck;
+import io.rdmashuffle.memory.Pool;
+import io.rdmashuffle.memory.ShmTempDirs;
+import io.rdmashuffle.memory.TestPools;
+import io.rdmashuffle.memory.disk.TieredPool;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.Random;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.apache.spark.network.shuffle.ExecutorDiskUtils;
+import org.apache.spark.network.shuffle.ExternalShuffleBlockResolver;
+import org.apache.spark.network.shuffle.protocol.ExecutorShuffleInfo;
+import org.apache.spark.network.util.MapConfigProvider;
+import org.apache.spark.network.util.TransportConf;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the block resolver of Spark's external shuffle service makes of these files. */
+@Tag("unit")
+@Timeout(60)
+@ExtendWith(LeakCheck.class)
+class ServiceFilesTest {
+    private static final long CAP_BYTES = 1 << 20;
+    private static final int SUBDIRECTORIES = 4;
+    private static final int PARTITIONS = 5;
+
+    @TempDir(factory = ShmTempDirs.class)
+    Path shared;
+
+    @TempDir
+    Path local;
+
+    private final Random random = new Random(7);
+    private final ShuffleCounters counters = new ShuffleCounters();
+    private final ServiceFiles files = new ServiceFiles(this::find);
+    private ExternalShuffleBlockResolver service;
+    private Pool memory;
+    private TieredPool pool;
+    private MapOutputStore store;
+
+    @BeforeEach
+    void open() throws Exception {
+        memory = TestPools.create(shared, CAP_BYTES, CAP_BYTES);
+        pool = new TieredPool(memory, TestPools.diskTier(0, local));
+        store = new MapOutputStore(MapOutputDirectory.create(memory, 16, UUID.randomUUID()), counters, files);
+        service = new ExternalShuffleBlockResolver(new TransportConf("shuffle", MapConfigProvider.EMPTY), null);
+        service.registerExecutor(
+                "app",
+                "1",
+                new ExecutorShuffleInfo(new String[] {local.toString()}, SUBDIRECTORIES, "any.ShuffleManager"));
+        files.setLinks(true);
+    }
+
+    @AfterEach
+    void close() {
+        store.close();
+        assertThat(memory.usage().leases()).isZero();
+        memory.close();
+        Objects.requireNonNull(pool.disk()).close();
+    }
+
+    private Path find(String name) {
+        Path path = Path.of(ExecutorDiskUtils.getFilePath(new String[] {local.toString()}, SUBDIRECTORIES, name));
+        try {
+            Files.createDirectories(Objects.requireNonNull(path.getParent()));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+        return path;
+    }
+
+    private byte[][] write(int shuffleId, long mapId, int bytes) throws Exception {
+        byte[][] content = TestStores.partitions(PARTITIONS, bytes, random);
+        store.add(shuffleId, store.epoch(shuffleId), TestStores.write(pool, mapId, content));
+        return content;
+    }
+
+    private void assertServed(int shuffleId, long mapId, byte[][] content) throws IOException {
+        ByteArrayOutputStream middle = new ByteArrayOutputStream();
+        for (int p = 0; p < PARTITIONS; p++) {
+            ByteBuffer block =
+                    service.getBlockData("app", "1", shuffleId, mapId, p).nioByteBuffer();
+            assertThat(block).as("partition %s", p).isEqualTo(ByteBuffer.wrap(content[p]));
+            middle.write(p > 0 && p < PARTITIONS - 1 ? content[p] : new byte[0]);
+        }
+        assertThat(service.getContinuousBlocksData("app", "1", shuffleId, mapId, 1, PARTITIONS - 1)
+                        .nioByteBuffer())
+                .isEqualTo(ByteBuffer.wrap(middle.toByteArray()));
+    }
+
+    private boolean isCopy(int shuffleId, long mapId) {
+        return Files.isRegularFile(find("shuffle_" + shuffleId + "_" + mapId + "_0.data"), NOFOLLOW_LINKS);
+    }
+
+    private long files() throws IOException {
+        try (Stream<Path> all = Files.walk(local)) {
+            return all.filter(file -> String.valueOf(file.getFileName()).startsWith("shuffle_"))
+                    .count();
+        }
+    }
+
+    @Test
+    void anOutputInOnePieceIsALinkToThePool() throws Exception {
+        byte[][] first = write(1, 10, 2000);
+        byte[][] second = write(1, 11, 2000);
+        assertServed(1, 10, first);
+        assertServed(1, 11, second);
+        assertThat(isCopy(1, 11)).isFalse();
+        assertThat(files()).isEqualTo(4);
+        store.removeShuffle(1);
+        assertThat(files()).isZero();
+        assertThat(counters.snapshot()).containsEntry(ShuffleCounter.MAP_OUTPUTS_COPIED, 0L);
+    }
+
+    @Test
+    void anOutputInSeveralPiecesIsCopied() throws Exception {
+        byte[][] large = write(1, 10, (int) CAP_BYTES);
+        assertThat(isCopy(1, 10))
+                .as("some of it lies in memory, the rest on disk")
+                .isTrue();
+        assertServed(1, 10, large);
+        byte[][] onDisk = write(1, 11, 20_000);
+        assertThat(isCopy(1, 11)).as("all of it in one piece on disk").isFalse();
+        assertServed(1, 11, onDisk);
+        assertThat(counters.snapshot()).containsEntry(ShuffleCounter.MAP_OUTPUTS_COPIED, 1L);
+        store.removeShuffle(1);
+        assertThat(files()).isZero();
+    }
+
+    @Test
+    void aServiceThatCannotReadThePoolGetsCopies() throws Exception {
+        files.setLinks(false);
+        byte[][] content = write(1, 10, 2000);
+        assertThat(isCopy(1, 10)).isTrue();
+        assertServed(1, 10, content);
+    }
+
+    @Test
+    void anOutputWhosePoolFileIsGoneIsCopied() throws Exception {
+        try (Stream<Path> all = Files.walk(shared)) {
+            for (Path file : all.filter(Files::isRegularFile).toList()) {
+                Files.delete(file);
+            }
+        }
+        byte[][] content = write(1, 10, 2000);
+        assertThat(isCopy(1, 10)).isTrue();
+        assertServed(1, 10, content);
+    }
+
+    @Test
+    void emptyOutputsHaveNoFiles() throws Exception {
+        store.add(1, 0, TestStores.write(pool, 10, new byte[PARTITIONS][0]));
+        assertThat(files()).isZero();
+    }
+
+    @Test
+    void filesOfAnotherOutputStay() throws Exception {
+        byte[][] content = write(1, 10, 2000);
+        assertThatThrownBy(() -> write(1, 10, 2000)).isInstanceOf(IOException.class);
+        assertServed(1, 10, content);
+        assertThat(store.isPooled(1, 10)).isTrue();
+    }
+
+    @Test
+    void anOutputOfARemovedShuffleLeavesNoFiles() throws Exception {
+        int epoch = store.epoch(1);
+        store.removeShuffle(1);
+        byte[][] content = TestStores.partitions(PARTITIONS, 2000, random);
+        assertThatThrownBy(() -> store.add(1, epoch, TestStores.write(pool, 10, content)))
+                .isInstanceOf(IOException.class);
+        assertThat(files()).isZero();
+    }
+}
