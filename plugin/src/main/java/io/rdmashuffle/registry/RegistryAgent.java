@@ -284,9 +284,13 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
                 : Optional.empty();
     }
 
-    /** Sends the driver a report, and returns its answer. */
-    public Receipt report(Report report, Duration timeout) {
-        RegistryMessage answer = report.last() ? driver.askNow(report, timeout) : driver.ask(report, timeout);
+    /**
+     * Sends the driver a report, and returns its answer.
+     *
+     * @param matters whether the answer is needed, so that the driver is asked although it has not answered lately
+     */
+    public Receipt report(Report report, Duration timeout, boolean matters) {
+        RegistryMessage answer = matters ? driver.askNow(report, timeout) : driver.ask(report, timeout);
         if (answer instanceof LeaveFiles) {
             return Receipt.LEAVE_FILES;
         }

@@ -9,6 +9,7 @@ import io.rdmashuffle.harness.SparkHome;
 import io.rdmashuffle.harness.Workspace;
 import io.rdmashuffle.harness.fixture.PoolFolder;
 import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.memory.Pool;
 import io.rdmashuffle.spark.driver.ClusterStatistics;
 import io.rdmashuffle.store.ShuffleCounter;
 import java.io.IOException;
@@ -130,6 +131,17 @@ class StandaloneIT {
         return Objects.requireNonNull(pools.path().toFile().list()).length;
     }
 
+    /**
+     * An executor that was asked to end just before its application did may have left its files. The next pool on the
+     * host removes them.
+     */
+    private void assertNoPoolAfterTheNextStart() throws Exception {
+        ShuffleObserver.await("no pool is left", () -> {
+            int unused = Pool.removeAbandoned(pools.path());
+            return pools() == 0;
+        });
+    }
+
     private static void kill(List<ProcessHandle> victims) throws Exception {
         for (ProcessHandle victim : victims) {
             assertThat(victim.destroyForcibly()).isTrue();
@@ -185,6 +197,7 @@ class StandaloneIT {
             observer.dropAllShuffles();
             ShuffleObserver.await("pools of ended executors are removed", () -> pools() <= 2);
         }
+        assertNoPoolAfterTheNextStart();
     }
 
     @Test
@@ -212,6 +225,7 @@ class StandaloneIT {
             assertThat(recorder.mapTasks()).isEqualTo(MAPS);
             assertThat(recorder.failures()).isEmpty();
         }
+        assertNoPoolAfterTheNextStart();
     }
 
     private void start(Path log, JavaProcess daemon) throws IOException {

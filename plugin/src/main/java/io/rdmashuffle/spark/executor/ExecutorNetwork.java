@@ -128,8 +128,8 @@ final class ExecutorNetwork implements AutoCloseable {
     }
 
     /** Sends the driver a report of this executor, and returns its answer. */
-    Receipt report(Report report, Duration timeout) {
-        return agent.report(report, timeout);
+    Receipt report(Report report, Duration timeout, boolean matters) {
+        return agent.report(report, timeout, matters);
     }
 
     /** Returns the number of executors by path. */

@@ -240,8 +240,9 @@ public final class ExecutorRuntime implements AutoCloseable {
             return ownDriver.test(report) ? Receipt.TAKEN : Receipt.NONE;
         }
         // A driver that has ended refuses the connection; one that is busy decides on the files.
-        boolean hurries = report.last() && !memory().mayLeave();
-        return joined.report(report, hurries ? LAST_REPORT_TIMEOUT : config.get(ShuffleConfig.REGISTRY_TIMEOUT));
+        boolean decides = report.last() && memory().mayLeave();
+        Duration timeout = report.last() && !decides ? LAST_REPORT_TIMEOUT : config.get(ShuffleConfig.REGISTRY_TIMEOUT);
+        return joined.report(report, timeout, decides);
     }
 
     /** An executor with only migrated outputs must be announced, and be notified of removals. */
