@@ -118,11 +118,7 @@ public final class MapOutputStore implements AutoCloseable {
             return true;
         }
         try {
-            boolean written = files.write(shuffleId, output);
-            if (written && files.isCopy(shuffleId, output.entry().mapId())) {
-                counters.add(ShuffleCounter.MAP_OUTPUTS_COPIED, 1);
-            }
-            return written;
+            return files.write(shuffleId, output);
         } catch (IOException | RuntimeException e) {
             output.close();
             throw e;

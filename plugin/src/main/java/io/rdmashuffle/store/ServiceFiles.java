@@ -41,15 +41,18 @@ public final class ServiceFiles {
     private static final int COPY_BYTES = 64 << 10;
 
     private final Function<String, Path> find;
+    private final ShuffleCounters counters;
     private volatile boolean links;
 
     /**
      * Creates files for a service that has not been tried yet.
      *
      * @param find finds the place of a block's file by its name, {@code DiskBlockManager.getFile}
+     * @param counters count copies
      */
-    public ServiceFiles(Function<String, Path> find) {
+    public ServiceFiles(Function<String, Path> find, ShuffleCounters counters) {
         this.find = find;
+        this.counters = counters;
     }
 
     /** Sets whether the service can read files of the pool; until then outputs are copied. */
@@ -97,6 +100,7 @@ public final class ServiceFiles {
             Files.write(index, offsets);
             if (target == null) {
                 copy(output, all, data);
+                counters.add(ShuffleCounter.MAP_OUTPUTS_COPIED, 1);
             } else {
                 Files.createSymbolicLink(data, target);
             }
@@ -124,11 +128,6 @@ public final class ServiceFiles {
         try (OutputStream out = Files.newOutputStream(to, StandardOpenOption.CREATE_NEW)) {
             StoredSlice.writeAll(output.bytes(all), out, new byte[COPY_BYTES]);
         }
-    }
-
-    /** Returns whether the data of an output is a copy, and not a link to the pool. */
-    boolean isCopy(int shuffleId, long mapId) {
-        return Files.isRegularFile(data(shuffleId, mapId), LinkOption.NOFOLLOW_LINKS);
     }
 
     /** Removes the files of an output, before its bytes in the pool are freed. */

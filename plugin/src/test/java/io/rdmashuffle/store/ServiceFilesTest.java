@@ -51,7 +51,7 @@ class ServiceFilesTest {
 
     private final Random random = new Random(7);
     private final ShuffleCounters counters = new ShuffleCounters();
-    private final ServiceFiles files = new ServiceFiles(this::find);
+    private final ServiceFiles files = new ServiceFiles(this::find, counters);
     private ExternalShuffleBlockResolver service;
     private Pool memory;
     private TieredPool pool;

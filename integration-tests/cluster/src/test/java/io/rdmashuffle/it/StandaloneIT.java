@@ -100,17 +100,10 @@ class StandaloneIT {
     private Map<String, String> withService(String... more) throws IOException {
         String port = String.valueOf(freePort());
         String master = startDaemons("-Dspark.shuffle.service.enabled=true", "-Dspark.shuffle.service.port=" + port);
-        Map<String, String> conf = twoExecutors(
-                master,
-                "spark.shuffle.service.enabled",
-                "true",
-                "spark.shuffle.service.port",
-                port,
-                "spark.shuffle.rdma.pool.directory",
-                pools.path().toString());
-        for (int i = 0; i < more.length; i += 2) {
-            conf.put(more[i], more[i + 1]);
-        }
+        Map<String, String> conf = twoExecutors(master, more);
+        conf.put("spark.shuffle.service.enabled", "true");
+        conf.put("spark.shuffle.service.port", port);
+        conf.put("spark.shuffle.rdma.pool.directory", pools.path().toString());
         return conf;
     }
 
@@ -132,8 +125,8 @@ class StandaloneIT {
     }
 
     /**
-     * An executor that was asked to end just before its application did may have left its files. The next pool on the
-     * host removes them.
+     * An executor that is killed before it has decided on its files leaves them, also at the end of the application.
+     * The next pool on the host removes them.
      */
     private void assertNoPoolAfterTheNextStart() throws Exception {
         ShuffleObserver.await("no pool is left", () -> {

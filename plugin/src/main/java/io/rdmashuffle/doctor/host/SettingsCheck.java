@@ -96,7 +96,7 @@ final class SettingsCheck {
         }
     }
 
-    /** Settings that Spark itself refuses, with the external service off as this shuffle needs it. */
+    /** Settings that Spark itself refuses. */
     private static void allocation(SparkSettings spark, List<Finding> findings) {
         boolean lasting = spark.isTrue("spark.dynamicAllocation.shuffleTracking.enabled", true)
                 || spark.isTrue("spark.shuffle.service.enabled", false)

@@ -11,7 +11,6 @@ import io.rdmashuffle.memory.disk.DiskTier;
 import io.rdmashuffle.memory.disk.TieredPool;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
-import java.nio.file.Path;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicLong;
@@ -114,16 +113,6 @@ public final class ShmFabric implements Fabric {
             return Optional.of(known.bootId() + "/" + known.files().region0().device());
         } catch (PeerUnreachableException e) {
             LOG.debug("An address that names no memory", e);
-            return Optional.empty();
-        }
-    }
-
-    /** Returns the directory of a pool's files by its address; empty for an address that cannot be read. */
-    public static Optional<Path> directoryOf(byte[] address) {
-        try {
-            return Optional.of(ShmAddress.decode(address).files().directory());
-        } catch (PeerUnreachableException e) {
-            LOG.debug("An address that names no directory", e);
             return Optional.empty();
         }
     }

@@ -200,7 +200,7 @@ public final class ExecutorMemory implements AutoCloseable {
                     conf,
                     config,
                     counters,
-                    isServed ? new ServiceFiles(ExecutorMemory::shuffleFile) : null);
+                    isServed ? new ServiceFiles(ExecutorMemory::shuffleFile, counters) : null);
             if (memory.serviceFiles != null && pool.outlives()) {
                 pool.keepFilesAtExit();
             }

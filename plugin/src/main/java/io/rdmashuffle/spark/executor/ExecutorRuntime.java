@@ -61,7 +61,10 @@ public final class ExecutorRuntime implements AutoCloseable {
      */
     private static final Duration DEMOTION_INTERVAL = Duration.ofSeconds(1);
 
-    /** An executor that stops is not held up by a driver that does not answer. */
+    /**
+     * An executor that stops is not held up by a driver that does not answer: a standalone worker kills it 10 s after
+     * it has asked it to end, and then its files stay.
+     */
     private static final Duration LAST_REPORT_TIMEOUT = Duration.ofSeconds(2);
 
     private static final int MAX_REASON = 1000;
@@ -239,10 +242,8 @@ public final class ExecutorRuntime implements AutoCloseable {
         if (isLocal) {
             return ownDriver.test(report) ? Receipt.TAKEN : Receipt.NONE;
         }
-        // A driver that has ended refuses the connection; one that is busy decides on the files.
-        boolean decides = report.last() && memory().mayLeave();
-        Duration timeout = report.last() && !decides ? LAST_REPORT_TIMEOUT : config.get(ShuffleConfig.REGISTRY_TIMEOUT);
-        return joined.report(report, timeout, decides);
+        Duration timeout = report.last() ? LAST_REPORT_TIMEOUT : config.get(ShuffleConfig.REGISTRY_TIMEOUT);
+        return joined.report(report, timeout, report.last() && memory().mayLeave());
     }
 
     /** An executor with only migrated outputs must be announced, and be notified of removals. */
