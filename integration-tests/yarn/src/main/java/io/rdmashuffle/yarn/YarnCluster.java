@@ -84,7 +84,10 @@ public final class YarnCluster implements AutoCloseable {
                 // Containers find their Java by it.
                 .environment(Map.of("JAVA_HOME", System.getProperty("java.home")))
                 .classPath(conf.daemonLogging().toString(), conf.folder().toString())
-                .classPath(jars(workspace) + "/*", home.folder() + "/jars/*")
+                .classPath(
+                        jars(workspace) + "/*",
+                        home.folder() + "/jars/*",
+                        workspace.jar("yarn").toString())
                 .builder()
                 .redirectErrorStream(true)
                 .redirectOutput(folder.resolve(log).toFile())

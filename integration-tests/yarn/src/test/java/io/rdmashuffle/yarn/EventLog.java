@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,15 +15,22 @@ import java.util.Set;
 import java.util.stream.Stream;
 
 /**
- * Executors and stages in an application's event log so far.
+ * Executors, stages and tasks in an application's event log so far.
  *
  * <p><b>Threading:</b> immutable.
  *
  * @param added executors that came
  * @param removed executors that went, with Spark's reason
  * @param stagesRunAgain stages that were submitted more than once
+ * @param mapTasks ids of map tasks that have ended
+ * @param failures of tasks, as Spark names their reasons
  */
-record EventLog(Set<String> added, Map<String, String> removed, Set<Long> stagesRunAgain) {
+record EventLog(
+        Set<String> added,
+        Map<String, String> removed,
+        Set<Long> stagesRunAgain,
+        Set<Long> mapTasks,
+        List<String> failures) {
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /** Returns configuration that writes a log as this reads it. */
@@ -44,7 +52,12 @@ record EventLog(Set<String> added, Map<String, String> removed, Set<Long> stages
         if (logs.size() != 1) {
             throw new IOException("not one event log in " + folder + " but " + logs);
         }
-        EventLog log = new EventLog(new LinkedHashSet<>(), new LinkedHashMap<>(), new LinkedHashSet<>());
+        EventLog log = new EventLog(
+                new LinkedHashSet<>(),
+                new LinkedHashMap<>(),
+                new LinkedHashSet<>(),
+                new LinkedHashSet<>(),
+                new ArrayList<>());
         String text = Files.readString(logs.get(0));
         // The last line may be one that is being written.
         text.substring(0, text.lastIndexOf('\n') + 1).lines().forEach(log::add);
@@ -71,8 +84,17 @@ record EventLog(Set<String> added, Map<String, String> removed, Set<Long> stages
                     stagesRunAgain.add(stage.path("Stage ID").asLong());
                 }
             }
+            case "SparkListenerTaskEnd" -> {
+                if (event.path("Task Type").asText().equals("ShuffleMapTask")) {
+                    mapTasks.add(event.path("Task Info").path("Task ID").asLong());
+                }
+                String reason = event.path("Task End Reason").path("Reason").asText();
+                if (!reason.equals("Success")) {
+                    failures.add(reason);
+                }
+            }
             default -> {
-                // Nothing of executors or stages.
+                // Nothing of executors, stages or tasks.
             }
         }
     }
