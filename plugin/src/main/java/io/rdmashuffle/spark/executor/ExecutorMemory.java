@@ -79,6 +79,8 @@ public final class ExecutorMemory implements AutoCloseable {
 
     private static final long MEGA = 1_000_000;
 
+    private static final Duration TRIAL_WAIT = Duration.ofSeconds(1);
+
     /** In each local directory: as many as an executor usually has cores. */
     private static final int DISK_FILES = 8;
 
@@ -93,6 +95,7 @@ public final class ExecutorMemory implements AutoCloseable {
     private final MapOutputStore store;
     private final IncomingOutputs incoming;
     private final @Nullable Demotion demotion;
+    private volatile @Nullable ServiceTrial trial;
     private boolean closed;
 
     private ExecutorMemory(
@@ -353,19 +356,24 @@ public final class ExecutorMemory implements AutoCloseable {
         }
     }
 
-    /** Finds out whether the external shuffle service, if it serves this application, can read the pool's files. */
+    /**
+     * Finds out whether the external shuffle service, if it serves this application, can read the pool's files. Waits a
+     * second at most; outputs are copied for the service until its answer is there.
+     */
     void tryService(BlockManager blocks, Duration timeout) {
         ServiceFiles files = serviceFiles;
         if (files == null) {
             return;
         }
-        Optional<String> reason =
-                new ServiceTrial(pool, files, blocks.blockStoreClient(), blocks.shuffleServerId()).run(timeout);
-        files.setLinks(reason.isEmpty());
-        reason.ifPresent(why -> LOG.warn(
-                "The external shuffle service cannot read the pool's files: {}; map outputs are copied to shuffle files"
-                        + " for it (spark.shuffle.rdma.outlive.enabled)",
-                why));
+        ServiceTrial started =
+                ServiceTrial.start(pool, files, blocks.blockStoreClient(), blocks.shuffleServerId(), timeout);
+        trial = started;
+        started.await(TRIAL_WAIT);
+    }
+
+    /** Returns whether an external shuffle service serves this application. */
+    boolean isServed() {
+        return serviceFiles != null;
     }
 
     /** Returns whether the files can be left to others when this process ends. */
@@ -437,6 +445,7 @@ public final class ExecutorMemory implements AutoCloseable {
             return;
         }
         closed = true;
+        closeTrial();
         // Tasks may still run, here and at peers that read this memory: what the outputs leave must not be written to.
         pool.retire();
         incoming.close();
@@ -455,10 +464,18 @@ public final class ExecutorMemory implements AutoCloseable {
             return;
         }
         closed = true;
+        closeTrial();
         pool.retire();
         incoming.close();
         fabrics.forEach(Fabric::close);
         pool.memory().leave();
+    }
+
+    private void closeTrial() {
+        ServiceTrial started = trial;
+        if (started != null) {
+            started.close();
+        }
     }
 
     private static void closeTier(Runnable close) {
