@@ -218,14 +218,20 @@ public final class ShuffleConfig {
             ConfigEntry.flag("outlive.enabled", "false").doc("""
                 Keep the map outputs of an executor that has ended; without it, Spark writes them again. With
                 `spark.shuffle.service.enabled=true` Spark's external shuffle service serves them. Without the service,
-                outputs of a killed executor are kept if all other executors can read its pool in shared memory, and
-                not with dynamic allocation. Needs a cluster manager that gives each application a directory
+                outputs of a killed executor are kept if another executor of its host can serve its pool, and not with
+                dynamic allocation. Needs a cluster manager that gives each application a directory
                 (standalone, YARN).
                 """);
     public static final ConfigEntry<Long> OUTLIVE_MAX_BYTES =
             ConfigEntry.bytes("outlive.maxBytes", "4g").between("0", "1p").doc("""
                 Maximum of the pools of ended executors that an application keeps on a host. Beyond it the oldest are
                 dropped, and Spark writes their map outputs again.
+                """);
+
+    public static final ConfigEntry<Duration> OUTLIVE_HOLD =
+            ConfigEntry.duration("outlive.hold", "5s").between("0ms", "5min").doc("""
+                Time within which another executor of the host must serve the pool of one that was killed, if executors
+                of other hosts need it. They wait as long; after that Spark writes the map outputs again.
                 """);
 
     private static final List<ConfigEntry<?>> FABRIC = List.of(
@@ -254,7 +260,8 @@ public final class ShuffleConfig {
             PEER_QUARANTINE,
             MIGRATION_TIMEOUT,
             OUTLIVE_ENABLED,
-            OUTLIVE_MAX_BYTES);
+            OUTLIVE_MAX_BYTES,
+            OUTLIVE_HOLD);
     private static final List<ConfigEntry<?>> ENTRIES = Stream.of(
                     FABRIC, VerbsConfig.ENTRIES, TcpConfig.ENTRIES, OTHERS, MetricsConfig.ENTRIES)
             .<ConfigEntry<?>>flatMap(List::stream)

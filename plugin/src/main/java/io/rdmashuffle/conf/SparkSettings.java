@@ -87,6 +87,18 @@ public record SparkSettings(Function<String, @Nullable String> lookup) {
         return isTrue(SERVICE_KEY, false) && isTrue(ShuffleConfig.OUTLIVE_ENABLED.key(), false);
     }
 
+    /**
+     * Returns whether the driver keeps map outputs of executors that have ended. Without an external shuffle service
+     * not with dynamic allocation, which takes storage that is reliable for a reason to end executors, and not without
+     * shared memory.
+     */
+    public boolean keepsOutputs(ShuffleConfig config) {
+        FabricMode mode = config.get(ShuffleConfig.FABRIC_MODE);
+        boolean sharedMemory = mode == FabricMode.AUTO || mode == FabricMode.SHM;
+        return config.get(ShuffleConfig.OUTLIVE_ENABLED)
+                && (isServed() || (sharedMemory && !isTrue("spark.dynamicAllocation.enabled", false)));
+    }
+
     /** Returns the reason why blocks must not cross the network without encryption; empty if they may. */
     public Optional<String> reasonAgainstOpenBytes() {
         boolean encrypted = isTrue("spark.network.crypto.enabled", false)

@@ -196,8 +196,7 @@ public final class MapOutput extends ReferenceCounted {
      * @throws IOException if there are no such partitions, or an index on disk cannot be read
      */
     public StoredRange stored(int start, int end) throws IOException {
-        BlockRange range = range(start, end);
-        return new StoredRange(range, bytes(range));
+        return MapOutputIndex.range(entry, this::region, start, end);
     }
 
     /** Returns a range's bytes where they lie; valid while the caller holds a reference. */

@@ -223,6 +223,34 @@ public final class MapOutputIndex {
         return new StoredBlock(List.of(pieces), to - from, checksum);
     }
 
+    /**
+     * Returns partitions {@code [start, end)} where they lie.
+     *
+     * @throws DirectoryFormatException if there are no such partitions, or the index leads outside the regions
+     */
+    public static StoredRange range(DirectoryEntry entry, Regions regions, int start, int end) throws IOException {
+        entry.checkPartitions(start, end);
+        if (entry.extents() == 0) {
+            return new StoredRange(BlockRange.empty(end - start), List.of());
+        }
+        StoredSlice index = part(
+                entry,
+                regions,
+                entry.indexRegion(),
+                entry.indexOffset(),
+                lengthBytes(entry.partitions(), entry.extents()));
+        StoredSlice rows = index.slice(extentBytes(entry.extents()) + ROW_BYTES * start, rowsBytes(start, end));
+        StoredSlice extents = entry.extents() == 1
+                ? null
+                : index.slice(0, extentBytes(entry.extents())).inMemory();
+        BlockRange range = read(entry, start, rows.inMemory(), extents);
+        List<StoredSlice> pieces = new ArrayList<>(range.slices().size());
+        for (RemoteSlice slice : range.slices()) {
+            pieces.add(part(entry, regions, slice.regionId(), slice.offset(), slice.lengthBytes()));
+        }
+        return new StoredRange(range, pieces);
+    }
+
     private static StoredSlice part(DirectoryEntry entry, Regions regions, int region, long offset, long length)
             throws IOException {
         StoredSlice memory = regions.of(region);

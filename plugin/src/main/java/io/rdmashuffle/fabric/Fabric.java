@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric;
 
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.RegionListener;
 import io.rdmashuffle.memory.disk.TieredPool;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One way to read the registered memory of other processes.
@@ -50,6 +52,30 @@ public interface Fabric extends RegionListener, AutoCloseable {
 
     /** Admits a process that has announced itself, even if it was revoked before; returns at once. */
     void admit(byte[] address);
+
+    /**
+     * Opens the pool of a process that has ended, where this fabric reads files rather than a process; null if it does
+     * not. The caller closes it.
+     *
+     * @throws PeerUnreachableException if this process cannot read all of it
+     */
+    default @Nullable EndedPool open(String peerId, byte[] address) throws PeerUnreachableException {
+        return null;
+    }
+
+    /**
+     * Serves the pool of a process that has ended, until {@link #renounce}; null if this fabric cannot.
+     *
+     * @param address what that process announced
+     * @return the address at which it can be read
+     * @throws PeerUnreachableException if the address cannot be read
+     */
+    default byte @Nullable [] inherit(byte[] address, EndedPool pool) throws PeerUnreachableException {
+        return null;
+    }
+
+    /** Ends the service of a pool before it is closed; reads that are in flight fail. Returns at once. */
+    default void renounce(byte[] address, EndedPool pool) {}
 
     /** Returns whether some reads copy to memory of this process, rather than use the bytes in place. */
     boolean copies();

@@ -15,6 +15,7 @@ import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * Region files of another process's pool, opened read-only; each is proven to be its owner's before it is mapped.
@@ -106,6 +107,16 @@ public final class PeerFiles {
         RegionFileName name = names.get(regionId);
         return (name == null || Files.notExists(directory.resolve(name.toString()), LinkOption.NOFOLLOW_LINKS))
                 && isThere();
+    }
+
+    /** Returns the numbers of the regions that have a file now. */
+    public Set<Integer> regionIds() throws IOException {
+        int opened = open(directory);
+        try {
+            return Set.copyOf(list(FileStatus.path(opened)).keySet());
+        } finally {
+            LibC.load().close(opened);
+        }
     }
 
     /**

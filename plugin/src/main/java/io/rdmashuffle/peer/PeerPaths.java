@@ -19,6 +19,7 @@ import io.rdmashuffle.text.Quantities;
 import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -282,8 +283,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     public void changed(@Nullable Member before, @Nullable Member after) {
         if (before != null) {
             forEachAddress(before, Fabric::revoke);
-            Route route = routes.remove(before.executorId());
-            if (route != null) {
+            Route route = routes.get(before.executorId());
+            if (route != null && !route.remains(before, after)) {
+                routes.remove(before.executorId(), route);
                 route.retire();
             }
         }
@@ -424,6 +426,15 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         void lookAgain() {
             announced.incrementAndGet();
             noneUntil = nanoTime.getAsLong();
+        }
+
+        /** Returns whether the path is the same after a change, as for a member whose pool another executor serves. */
+        boolean remains(Member before, @Nullable Member after) {
+            PeerPath found = known;
+            return found != null
+                    && after != null
+                    && before.incarnation().equals(after.incarnation())
+                    && Arrays.equals(before.address(found.fabric()), after.address(found.fabric()));
         }
 
         /** Returns the time at which the first fabric in quarantine may be used again, or others may reach the peer. */

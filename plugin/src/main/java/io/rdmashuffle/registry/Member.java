@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 public record Member(String executorId, UUID incarnation, Map<String, byte[]> addresses) {
     /** Name of an address that only a member has whose pool files outlive it: their directory, UTF-8. */
     public static final String OUTLIVES = "outlives";
+    /** Name of an address that only an ended member has: the id of the executor that serves its pool, UTF-8. */
+    public static final String HEIR = "heir";
 
     /** Most fabrics of one member. */
     public static final int MAX_FABRICS = 16;
@@ -60,6 +63,12 @@ public record Member(String executorId, UUID incarnation, Map<String, byte[]> ad
     public byte @Nullable [] address(String fabric) {
         byte[] address = addresses.get(fabric);
         return address == null ? null : address.clone();
+    }
+
+    /** Returns the executor that serves the pool of this one, which has ended; empty if there is none. */
+    public Optional<String> heir() {
+        byte[] heir = addresses.get(HEIR);
+        return heir == null ? Optional.empty() : Optional.of(new String(heir, StandardCharsets.UTF_8));
     }
 
     @Override

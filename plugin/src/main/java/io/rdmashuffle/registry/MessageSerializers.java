@@ -8,6 +8,9 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
 import io.rdmashuffle.registry.RegistryMessage.EncodedUpdate;
+import io.rdmashuffle.registry.RegistryMessage.Inherit;
+import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
+import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
@@ -87,6 +90,12 @@ final class MessageSerializers {
             out.writeBoolean(reply.compressed());
         } else if (message instanceof Report report) {
             writeReport(out, report);
+        } else if (message instanceof Inherit inherit) {
+            writeMember(out, inherit.ended());
+        } else if (message instanceof Inherited inherited) {
+            writeMember(out, inherited.ended());
+        } else if (message instanceof InheritRefused refusal) {
+            writeText(out, refusal.reason(), MAX_REASON_BYTES, "reason");
         }
         // The others have no fields.
     }
@@ -113,6 +122,9 @@ final class MessageSerializers {
             case COMPRESSION_REPLY -> new CompressionReply(in.readBoolean());
             case REPORT_REQUEST -> new ReportRequest();
             case REPORT -> readReport(in);
+            case INHERIT -> new Inherit(readMember(in));
+            case INHERITED -> new Inherited(readMember(in));
+            case INHERIT_REFUSED -> new InheritRefused(readText(in, MAX_REASON_BYTES, "reason"));
         };
     }
 

@@ -5,6 +5,9 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.Inherit;
+import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
+import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
@@ -44,7 +47,10 @@ enum MessageType {
     TAKEN(15, Taken.class),
     COMPRESSION_REQUEST(16, CompressionRequest.class),
     COMPRESSION_REPLY(17, CompressionReply.class),
-    LEAVE_FILES(18, LeaveFiles.class);
+    LEAVE_FILES(18, LeaveFiles.class),
+    INHERIT(19, Inherit.class),
+    INHERITED(20, Inherited.class),
+    INHERIT_REFUSED(21, InheritRefused.class);
 
     private static final List<MessageType> ALL = List.of(values());
 

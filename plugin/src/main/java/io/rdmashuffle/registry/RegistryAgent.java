@@ -233,6 +233,13 @@ public final class RegistryAgent implements MemberLookup, AutoCloseable {
         }
     }
 
+    /** Returns a member as this executor knows it, without a query. */
+    public Optional<Member> known(String executorId) {
+        synchronized (view) {
+            return current(executorId);
+        }
+    }
+
     @Override
     public int count() {
         return view.peerCount() + 1;

@@ -103,6 +103,18 @@ public sealed interface RegistryMessage {
      */
     record LeaveFiles() implements RegistryMessage {}
 
+    /**
+     * Driver to executor: serve the pool of this member, which has ended. Answered by {@link Inherited} or {@link
+     * InheritRefused}.
+     */
+    record Inherit(Member ended) implements RegistryMessage {}
+
+    /** An executor's answer: the ended member, with the addresses at which its pool is served now. */
+    record Inherited(Member ended) implements RegistryMessage {}
+
+    /** An executor's answer if it cannot serve that pool. */
+    record InheritRefused(String reason) implements RegistryMessage {}
+
     /** Executor to driver: is this shuffle compressed for the network? Answered by {@link CompressionReply}. */
     record CompressionRequest(int shuffleId) implements RegistryMessage {}
 

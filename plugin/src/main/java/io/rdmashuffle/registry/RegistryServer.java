@@ -182,6 +182,24 @@ public final class RegistryServer {
         }
     }
 
+    /** Changes the addresses of an ended member: another executor serves it. The next flush tells the others. */
+    public void memberInherited(Member ended) {
+        String executorId = ended.executorId();
+        synchronized (lock) {
+            Registration known = registrations.get(executorId);
+            if (known == null || !known.ended || !known.member.incarnation().equals(ended.incarnation())) {
+                return;
+            }
+            Registration inherited = new Registration(ended, known.channel);
+            inherited.ended = true;
+            registrations.put(executorId, inherited);
+            if (!isFirstChange(executorId)) {
+                return;
+            }
+        }
+        changed.run();
+    }
+
     /** Drops an executor that Spark lost; unknown ones are remembered as gone. The next flush tells the others. */
     public void memberRemoved(String executorId) {
         synchronized (lock) {

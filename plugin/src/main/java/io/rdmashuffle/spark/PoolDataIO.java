@@ -2,7 +2,6 @@
 package io.rdmashuffle.spark;
 
 import io.rdmashuffle.conf.SparkSettings;
-import io.rdmashuffle.spark.driver.DriverEndpoint;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.shuffle.api.ShuffleDataIO;
@@ -42,12 +41,12 @@ public final class PoolDataIO implements ShuffleDataIO {
     @Override
     public ShuffleDriverComponents driver() {
         // With an external shuffle service Spark keeps outputs of lost executors anyway.
-        boolean reliable = DriverEndpoint.keepsOrphans(conf, ShuffleSettings.read(conf))
-                && !new SparkSettings(key -> conf.get(key, null)).isServed();
+        SparkSettings settings = new SparkSettings(key -> conf.get(key, null));
+        boolean reliable = settings.keepsOutputs(ShuffleSettings.read(conf)) && !settings.isServed();
         return reliable ? new ReliableComponents() : new LocalDiskShuffleDriverComponents();
     }
 
-    /** Leaves the removal of a lost executor's map outputs to {@link DriverEndpoint}. */
+    /** Leaves the removal of a lost executor's map outputs to {@code driver.DriverEndpoint}. */
     private static final class ReliableComponents extends LocalDiskShuffleDriverComponents {
         @Override
         public boolean supportsReliableStorage() {

@@ -171,9 +171,11 @@ public class RdmaShuffleManager extends SortShuffleManager implements PoolDataIO
                             conf,
                             files,
                             mapIdsByShuffle,
-                            executor::storeOrNull,
-                            executor::incomingOrNull,
-                            executor::messagesOrNull,
+                            new PoolBlocks.Parts(
+                                    executor::storeOrNull,
+                                    executor::incomingOrNull,
+                                    executor::messagesOrNull,
+                                    executor::inheritedOrNull),
                             RdmaShuffleManager::reportBlock,
                             executor.counters(),
                             config.get(ShuffleConfig.FETCH_VERIFY_CHECKSUM)));

@@ -90,6 +90,10 @@ public enum ShuffleCounter {
     CONNECTIONS("connections", GAUGE, "Connections over RDMA or TCP for reads of this executor."),
     CONNECTIONS_OPENED("connectionsOpened", TOTAL, "Opened connections over RDMA or TCP for reads."),
     CONNECTIONS_LOST("connectionsLost", TOTAL, "Connections over RDMA or TCP closed after an error or a timeout."),
+    POOLS_INHERITED(
+            "poolsInherited",
+            GAUGE,
+            "Pools of ended executors that this executor serves to other hosts (`outlive.enabled`)."),
     PEERS_QUARANTINED("peersQuarantined", GAUGE, "Peers with a path in quarantine (`peer.quarantine`)."),
     QUARANTINES("quarantines", TOTAL, "Number of quarantines."),
     CHECKSUM_FAILURES(

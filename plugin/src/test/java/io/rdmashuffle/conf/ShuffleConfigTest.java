@@ -190,6 +190,7 @@ class ShuffleConfigTest {
         settings.put(PREFIX + "migration.timeout", "5min");
         settings.put(PREFIX + "outlive.enabled", "true");
         settings.put(PREFIX + "outlive.maxBytes", "1g");
+        settings.put(PREFIX + "outlive.hold", "7s");
         settings.put(PREFIX + "metrics.interval", "20s");
         settings.put(PREFIX + "metrics.eventInterval", "2min");
         putVerbs(settings);

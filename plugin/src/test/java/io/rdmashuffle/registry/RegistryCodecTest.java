@@ -78,7 +78,10 @@ class RegistryCodecTest {
                 "Taken",
                 "CompressionRequest",
                 "CompressionReply",
-                "LeaveFiles");
+                "LeaveFiles",
+                "Inherit",
+                "Inherited",
+                "InheritRefused");
         for (int number = 1; number <= names.size(); number++) {
             assertThat(MessageType.numbered(number)).hasToString(names.get(number - 1));
             assertThat(MessageType.numbered(number).number()).isEqualTo(number);

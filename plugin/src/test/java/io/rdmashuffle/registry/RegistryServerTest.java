@@ -16,10 +16,13 @@ import io.rdmashuffle.registry.RegistryMessage.ShufflesHeld;
 import io.rdmashuffle.registry.RegistryMessage.Snapshot;
 import io.rdmashuffle.registry.RegistryMessage.SnapshotRequest;
 import io.rdmashuffle.registry.RegistryMessage.Welcome;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -86,6 +89,27 @@ class RegistryServerTest {
         driver.memberRemoved("1");
         driver.flush();
         assertThat(driver.members()).containsExactly(member("2", 2), member("3", 3));
+    }
+
+    @Test
+    void theAddressesOfAnEndedMemberChangeWithItsHeir() {
+        announce(member("1", 1));
+        announce(member("2", 2));
+        Member inherited = new Member(
+                "1", member("1", 1).incarnation(), Map.of(Member.HEIR, "2".getBytes(StandardCharsets.UTF_8)));
+        driver.memberInherited(inherited);
+        driver.flush();
+        assertThat(driver.members()).as("it has not ended").contains(member("1", 1));
+
+        driver.memberEnded("1");
+        pushedToFirst.clear();
+        driver.memberInherited(new Member("1", new UUID(9, 9), Map.of()));
+        driver.memberInherited(inherited);
+        driver.flush();
+        assertThat(driver.members()).containsExactly(inherited, member("2", 2));
+        assertThat(driver.handle(new Lookup("1"), bytes -> {})).isEqualTo(new LookupReply(3, "1", inherited));
+        assertThat(pushedToFirst).as("it has ended").isEmpty();
+        assertThat(announce(member("1", 1))).isInstanceOf(AnnounceRefused.class);
     }
 
     @Test

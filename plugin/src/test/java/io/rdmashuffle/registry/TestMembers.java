@@ -5,6 +5,9 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.Inherit;
+import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
+import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Lookup;
 import io.rdmashuffle.registry.RegistryMessage.LookupReply;
@@ -56,7 +59,7 @@ final class TestMembers {
     }
 
     static RegistryMessage randomMessage(Random random) {
-        return switch (random.nextInt(18)) {
+        return switch (random.nextInt(21)) {
             case 0 -> new Announce(randomMember(random));
             case 1 -> new AnnounceRefused(randomText(random));
             case 2 -> new Snapshot(randomVersion(random), randomMembers(random));
@@ -76,6 +79,9 @@ final class TestMembers {
             case 14 -> new CompressionReply(random.nextBoolean());
             case 15 -> new ReportRequest();
             case 16 -> new LeaveFiles();
+            case 17 -> new Inherit(randomMember(random));
+            case 18 -> new Inherited(randomMember(random));
+            case 19 -> new InheritRefused(randomText(random));
             default -> randomReport(random);
         };
     }

@@ -6,6 +6,8 @@ import io.rdmashuffle.fabric.FabricLoad;
 import io.rdmashuffle.fabric.FabricWork;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.ffi.NativeException;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.disk.DiskTier;
 import io.rdmashuffle.memory.disk.TieredPool;
@@ -119,12 +121,31 @@ public final class ShmFabric implements Fabric {
 
     @Override
     public Peer connect(String peerId, byte[] address) throws PeerUnreachableException {
+        return new ShmPeer(peerId, proven(peerId, address), copyThreads, inPlace);
+    }
+
+    @Override
+    public EndedPool open(String peerId, byte[] address) throws PeerUnreachableException {
+        ShmAddress ended = proven(peerId, address);
+        if (!ended.disk().directories().isEmpty() && !ended.disk().isVisible()) {
+            throw new PeerUnreachableException("the local directories of executor " + peerId + " are not visible");
+        }
+        try {
+            return EndedPool.open(ended.files(), ended.disk()::file);
+        } catch (IOException | NativeException e) {
+            throw new PeerUnreachableException("cannot open the pool of executor " + peerId + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Returns an address whose first region this process sees. */
+    private ShmAddress proven(String peerId, byte[] address) throws PeerUnreachableException {
         ShmAddress remote = ShmAddress.decode(address);
         if (!remote.bootId().equals(bootId)) {
             throw new PeerUnreachableException("executor " + peerId + " runs on another host");
         }
         try {
             remote.files().proveFirst();
+            return remote;
         } catch (NoSuchFileException e) {
             throw new PeerUnreachableException(
                     "executor " + peerId + " is gone, or its " + remote.files().directory()
@@ -136,7 +157,6 @@ public final class ShmFabric implements Fabric {
                             + "; containers on one host need a common mount for shared memory",
                     e);
         }
-        return new ShmPeer(peerId, remote, copyThreads, inPlace);
     }
 
     /**

@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.nio.file.LinkOption;
+import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
 import java.util.Map;
@@ -29,29 +30,29 @@ final class DiskFiles implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DiskFiles.class);
     private static final long REFUSED_NANOS = TimeUnit.SECONDS.toNanos(30);
 
-    private final Map<Integer, FileChannel> open = new HashMap<>();
-    private final Map<Integer, Long> refusedUntil = new HashMap<>();
+    private final Map<Path, FileChannel> open = new HashMap<>();
+    private final Map<Path, Long> refusedUntil = new HashMap<>();
 
     /** Returns whether a range of a file can be read as far as its size tells. */
-    boolean isReadable(int regionId, FileSlice range) {
-        Long refused = refusedUntil.get(regionId);
+    boolean isReadable(FileSlice range) {
+        Long refused = refusedUntil.get(range.path());
         if (refused != null) {
             if (System.nanoTime() - refused < 0) {
                 return false;
             }
-            refusedUntil.remove(regionId);
+            refusedUntil.remove(range.path());
         }
         try {
-            return range.offset() + range.lengthBytes() <= file(regionId, range).size();
+            return range.offset() + range.lengthBytes() <= file(range).size();
         } catch (IOException e) {
-            refuse(regionId, range, e);
+            refuse(range, e);
             return false;
         }
     }
 
     /** Sends bytes of a file; returns how many the channel has taken. An exception is the channel's or the file's. */
-    long transfer(int regionId, FileSlice range, WritableByteChannel target) throws IOException {
-        FileChannel file = file(regionId, range);
+    long transfer(FileSlice range, WritableByteChannel target) throws IOException {
+        FileChannel file = file(range);
         long sent = file.transferTo(range.offset(), range.lengthBytes(), target);
         if (sent == 0 && range.offset() >= file.size()) {
             throw new IOException(range.path() + " was truncated");
@@ -60,35 +61,41 @@ final class DiskFiles implements AutoCloseable {
     }
 
     /** Refuses a file for a while if a range that is leased cannot be read. */
-    void refuseIfUnreadable(int regionId, FileSlice range) {
+    void refuseIfUnreadable(FileSlice range) {
         try {
-            if (file(regionId, range).read(ByteBuffer.allocate(1), range.offset()) < 1) {
-                refuse(regionId, range, new IOException(range.path() + " was truncated"));
+            if (file(range).read(ByteBuffer.allocate(1), range.offset()) < 1) {
+                refuse(range, new IOException(range.path() + " was truncated"));
             }
         } catch (IOException e) {
-            refuse(regionId, range, e);
+            refuse(range, e);
         }
     }
 
     /** Refuses a file for a while. */
-    void refuse(int regionId, FileSlice range, IOException cause) {
-        if (refusedUntil.put(regionId, System.nanoTime() + REFUSED_NANOS) == null) {
+    void refuse(FileSlice range, IOException cause) {
+        if (refusedUntil.put(range.path(), System.nanoTime() + REFUSED_NANOS) == null) {
             LOG.warn(
                     "Cannot read {} for peers; it is not served over TCP for 30 s, and they try Spark's block transfer"
                             + " (spark.local.dir)",
                     range.path(),
                     cause);
         }
-        close(open.remove(regionId));
+        close(open.remove(range.path()));
     }
 
-    private FileChannel file(int regionId, FileSlice range) throws IOException {
-        FileChannel known = open.get(regionId);
+    private FileChannel file(FileSlice range) throws IOException {
+        FileChannel known = open.get(range.path());
         if (known == null) {
             known = FileChannel.open(range.path(), StandardOpenOption.READ, LinkOption.NOFOLLOW_LINKS);
-            open.put(regionId, known);
+            open.put(range.path(), known);
         }
         return known;
+    }
+
+    /** Closes a file that is not read any more. */
+    void forget(Path file) {
+        refusedUntil.remove(file);
+        close(open.remove(file));
     }
 
     private static void close(@Nullable FileChannel file) {

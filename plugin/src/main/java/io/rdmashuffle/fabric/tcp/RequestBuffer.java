@@ -26,6 +26,7 @@ final class RequestBuffer {
     private static final int SLICES_MASK = 0xFFFF;
 
     private final ServeLoop loop;
+    private final ServedPool pool;
 
     /** Requests, from its beginning to its position; null when there are none. */
     private @Nullable ByteBuffer buffer;
@@ -36,8 +37,9 @@ final class RequestBuffer {
     /** Ranges of requests before this offset are read ahead. */
     private int aheadEnd;
 
-    RequestBuffer(ServeLoop loop) {
+    RequestBuffer(ServeLoop loop, ServedPool pool) {
         this.loop = loop;
+        this.pool = pool;
     }
 
     boolean isEmpty() {
@@ -78,7 +80,7 @@ final class RequestBuffer {
             for (int i = 0; i < slices; i++) {
                 int regionId = regionId(aheadEnd, i);
                 FileSlice range = Region.isOnDisk(regionId)
-                        ? loop.leased(regionId, offset(aheadEnd, i), length(aheadEnd, i))
+                        ? pool.leased(regionId, offset(aheadEnd, i), length(aheadEnd, i))
                         : null;
                 if (range != null) {
                     range.readAhead();
@@ -150,12 +152,12 @@ final class RequestBuffer {
             return Status.MALFORMED;
         }
         if (Region.isOnDisk(regionId)) {
-            FileSlice range = loop.leased(regionId, offset, length);
-            return range != null && loop.files().isReadable(regionId, range) ? Status.OK : Status.UNREADABLE;
+            FileSlice range = pool.leased(regionId, offset, length);
+            return range != null && loop.files().isReadable(range) ? Status.OK : Status.UNREADABLE;
         }
-        Region region = loop.regions().get(regionId);
+        Region region = pool.get(regionId);
         if (region == null) {
-            return loop.regions().wasReleased(regionId) ? Status.REGION_ABSENT : Status.OUT_OF_BOUNDS;
+            return pool.wasReleased(regionId) ? Status.REGION_ABSENT : Status.OUT_OF_BOUNDS;
         }
         long end = region.memory().lengthBytes();
         return length <= end && offset <= end - length ? Status.OK : Status.OUT_OF_BOUNDS;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.fabric.tcp;
 
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Region;
-import io.rdmashuffle.memory.disk.DiskTier;
-import io.rdmashuffle.memory.slice.FileSlice;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Predicate;
 
 /**
  * Thread that serves peers, with the resources that its connections share.
@@ -26,25 +25,25 @@ final class ServeLoop implements SelectorLoop.Work, AutoCloseable {
     private static final int KEPT_BUFFERS = 16;
 
     private final SelectorLoop selector;
-    private final LocalRegions regions;
     private final RegionBuffers buffers = new RegionBuffers();
     private final DiskFiles files = new DiskFiles();
     private final Staging staging;
     private final ArrayDeque<ByteBuffer> inBuffers = new ArrayDeque<>(KEPT_BUFFERS);
     private final Set<Served> connections = new HashSet<>();
-    private volatile @Nullable DiskTier disk;
 
     /** Connection of a peer; on the thread of the loop. */
     interface Served {
         /** Returns whether the peer is this process. */
         boolean isOf(long fabricId);
 
+        /** Returns whether the peer reads a pool. */
+        boolean reads(ServedPool pool);
+
         /** Ends the connection. */
         void close();
     }
 
-    ServeLoop(String name, LocalRegions regions) throws IOException {
-        this.regions = regions;
+    ServeLoop(String name) throws IOException {
         this.staging = new Staging();
         try {
             this.selector = new SelectorLoop(name, this);
@@ -59,10 +58,6 @@ final class ServeLoop implements SelectorLoop.Work, AutoCloseable {
         return selector;
     }
 
-    LocalRegions regions() {
-        return regions;
-    }
-
     RegionBuffers buffers() {
         return buffers;
     }
@@ -75,17 +70,6 @@ final class ServeLoop implements SelectorLoop.Work, AutoCloseable {
         return staging;
     }
 
-    /** Returns a range of a file of the disk tier; null if no lease covers it. */
-    @Nullable
-    FileSlice leased(int regionId, long offset, long length) {
-        DiskTier tier = disk;
-        return tier == null ? null : tier.leased(regionId, offset, length);
-    }
-
-    void serve(@Nullable DiskTier tier) {
-        disk = tier;
-    }
-
     void opened(Served connection) {
         connections.add(connection);
     }
@@ -96,9 +80,21 @@ final class ServeLoop implements SelectorLoop.Work, AutoCloseable {
 
     /** Closes the connections of a process. */
     void revoke(long fabricId) {
-        boolean unused = selector.execute(() -> Set.copyOf(connections).stream()
-                .filter(connection -> connection.isOf(fabricId))
-                .forEach(Served::close));
+        boolean unused = selector.execute(() -> close(connection -> connection.isOf(fabricId)));
+    }
+
+    /** Closes the connections that read a pool, and its buffers and files. */
+    void renounce(ServedPool served, EndedPool pool) {
+        // A loop that has ended has closed everything.
+        boolean unused = selector.execute(() -> {
+            close(connection -> connection.reads(served));
+            pool.regions().forEach(buffers::forget);
+            pool.usedFiles().forEach(files::forget);
+        });
+    }
+
+    private void close(Predicate<Served> which) {
+        Set.copyOf(connections).stream().filter(which).forEach(Served::close);
     }
 
     /** Lends a buffer for requests that have arrived. */

@@ -41,8 +41,16 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
 
     /** Socket that the connection was accepted from; thread-safe. */
     interface Listener {
-        /** Returns the answer to a hello. */
-        Verdict judge(byte[] hello, byte[] challenge);
+        /**
+         * Returns the answer to a hello.
+         *
+         * @param isServed whether the pool that it asks for is served here
+         */
+        Verdict judge(byte[] hello, byte[] challenge, boolean isServed);
+
+        /** Returns the pool that a hello asks for; null if it is not served here. */
+        @Nullable
+        ServedPool poolOf(byte[] hello);
 
         /** Returns the secret that both ends prove. */
         Secret secret();
@@ -80,7 +88,8 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
     private long peer;
     private long lastProgressNanos = acceptedNanos;
 
-    private final RequestBuffer requests;
+    private ServedPool pool = ServedPool.NONE;
+    private RequestBuffer requests;
     private final Position sent = new Position();
     private final Position next = new Position();
 
@@ -121,7 +130,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         this.loop = loop;
         this.listener = listener;
         this.channel = channel;
-        this.requests = new RequestBuffer(loop);
+        this.requests = new RequestBuffer(loop, pool);
     }
 
     /** Sends the challenge; on the loop's thread. */
@@ -169,6 +178,11 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
     }
 
     @Override
+    public boolean reads(ServedPool served) {
+        return state == State.OPEN && pool == served;
+    }
+
+    @Override
     public void ready(SelectionKey ready) throws IOException {
         switch (state) {
             case AWAITING_HELLO -> shakeHands();
@@ -188,10 +202,13 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         byte[] hello = handshake.array();
         handshake = ByteBuffer.allocate(0);
         peer = TcpHandshake.readerOf(hello);
-        Verdict verdict = listener.judge(hello, challenge);
+        ServedPool asked = listener.poolOf(hello);
+        Verdict verdict = listener.judge(hello, challenge, asked != null);
         sendAll(TcpHandshake.answer(verdict, hello, challenge, listener.secret()));
         lastProgressNanos = System.nanoTime();
-        if (verdict == Verdict.ACCEPTED) {
+        if (verdict == Verdict.ACCEPTED && asked != null) {
+            pool = asked;
+            requests = new RequestBuffer(loop, asked);
             accepted = true;
             state = State.OPEN;
         } else {
@@ -273,12 +290,12 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         int regionId = requests.regionId(sent.request, sent.slice);
         long offset = requests.offset(sent.request, sent.slice) + sent.sliceBytes;
         long length = Math.min(requests.length(sent.request, sent.slice) - sent.sliceBytes, TRANSFER_BYTES);
-        FileSlice range = loop.leased(regionId, offset, length);
+        FileSlice range = pool.leased(regionId, offset, length);
         if (range == null) {
             throw new IOException("the lease of region " + regionId + " ended while it was sent");
         }
         try {
-            long taken = loop.files().transfer(regionId, range, channel);
+            long taken = loop.files().transfer(range, channel);
             advance(taken);
             return taken;
         } catch (IOException e) {
@@ -289,9 +306,9 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
 
     /** The lease may have ended meanwhile, and then nothing is wrong with the file. */
     private void refuseIfUnreadable(int regionId, long offset, long length) {
-        FileSlice range = loop.leased(regionId, offset, length);
+        FileSlice range = pool.leased(regionId, offset, length);
         if (range != null) {
-            loop.files().refuseIfUnreadable(regionId, range);
+            loop.files().refuseIfUnreadable(range);
         }
     }
 
@@ -367,7 +384,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
         if (Region.isOnDisk(regionId)) {
             copyFromFile(regionId, offset, length, staging.append((int) length));
         } else {
-            Region region = loop.regions().get(regionId);
+            Region region = pool.get(regionId);
             if (region == null) {
                 throw new IOException("region " + regionId + " was released while it was sent");
             }
@@ -391,7 +408,7 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
     }
 
     private void copyFromFile(int regionId, long offset, long length, MemorySlice target) throws IOException {
-        FileSlice range = loop.leased(regionId, offset, length);
+        FileSlice range = pool.leased(regionId, offset, length);
         if (range == null) {
             throw new IOException("the lease of region " + regionId + " ended while it was sent");
         }
@@ -399,8 +416,8 @@ final class ServedConnection implements SelectorLoop.Handler, ServeLoop.Served {
             range.copyToAddress(target.address());
         } catch (IOException e) {
             // The lease may have ended meanwhile, and then nothing is wrong with the file.
-            if (loop.leased(regionId, offset, length) != null) {
-                loop.files().refuse(regionId, range, e);
+            if (pool.leased(regionId, offset, length) != null) {
+                loop.files().refuse(range, e);
             }
             throw e;
         }

@@ -9,6 +9,7 @@ import io.rdmashuffle.fabric.InFlightReads;
 import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.fabric.Peer;
 import io.rdmashuffle.fabric.PeerUnreachableException;
+import io.rdmashuffle.memory.EndedPool;
 import io.rdmashuffle.memory.Region;
 import io.rdmashuffle.memory.disk.DiskTier;
 import io.rdmashuffle.memory.disk.TieredPool;
@@ -18,6 +19,8 @@ import java.net.UnknownHostException;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -41,7 +44,10 @@ public final class TcpFabric implements Fabric {
 
     private final TcpSettings settings;
     private final long fabricId = new SecureRandom().nextLong();
-    private final LocalRegions regions = new LocalRegions();
+    private final ServedPool own = new ServedPool();
+    /** Pools that are served, by fabric id of the process that made them. */
+    private final Map<Long, ServedPool> pools = new ConcurrentHashMap<>(Map.of(fabricId, own));
+
     private final Admissions admissions = new Admissions();
     private final InFlightReads reads;
     private final AtomicLong registrations = new AtomicLong();
@@ -49,7 +55,6 @@ public final class TcpFabric implements Fabric {
     private final List<ReadLoop> readLoops = new ArrayList<>();
     private @Nullable TcpListener listener;
     private @Nullable TcpAddress localAddress;
-    private @Nullable DiskTier disk;
     private boolean closed;
 
     /** Creates the fabric; no thread and no socket yet. */
@@ -65,7 +70,7 @@ public final class TcpFabric implements Fabric {
 
     @Override
     public void regionAdded(Region region) {
-        regions.add(region);
+        own.add(region);
         registrations.incrementAndGet();
     }
 
@@ -75,16 +80,18 @@ public final class TcpFabric implements Fabric {
      */
     @Override
     public synchronized void regionRemoved(Region region) {
-        regions.remove(region);
+        own.remove(region);
         // A loop that has ended has dropped all of its buffers.
         serveLoops.forEach(loop -> loop.selector().execute(() -> loop.forget(region)));
         readLoops.forEach(loop -> loop.selector().execute(() -> loop.forget(region)));
     }
 
     @Override
-    public synchronized void serve(TieredPool pool) {
-        disk = pool.disk();
-        serveLoops.forEach(loop -> loop.serve(disk));
+    public void serve(TieredPool pool) {
+        DiskTier disk = pool.disk();
+        if (disk != null) {
+            own.serve(disk::leased);
+        }
     }
 
     /** {@inheritDoc} The first call opens the port; where that fails, peers read over Spark's block transfer. */
@@ -103,11 +110,9 @@ public final class TcpFabric implements Fabric {
     private int listen(String host) {
         try {
             for (int i = 0; i < settings.threads(); i++) {
-                ServeLoop loop = new ServeLoop("rdma-tcp-serve-" + i, regions);
-                loop.serve(disk);
-                serveLoops.add(loop);
+                serveLoops.add(new ServeLoop("rdma-tcp-serve-" + i));
             }
-            TcpListener opened = new TcpListener(fabricId, host, settings, serveLoops, admissions);
+            TcpListener opened = new TcpListener(pools, host, settings, serveLoops, admissions);
             listener = opened;
             LOG.info("Serving peers over TCP on port {} (spark.shuffle.rdma.fabric.tcp.port)", opened.port());
             return opened.port();
@@ -165,6 +170,34 @@ public final class TcpFabric implements Fabric {
         Long process = fabricIdOf(address);
         if (process != null) {
             admissions.admit(process);
+        }
+    }
+
+    /** {@inheritDoc} Under its own fabric id, at this process's port. */
+    @Override
+    public byte @Nullable [] inherit(byte[] address, EndedPool pool) throws PeerUnreachableException {
+        TcpAddress here = TcpAddress.decode(localAddress());
+        if (here.port() == 0) {
+            return null;
+        }
+        ServedPool served = new ServedPool();
+        pool.regions().forEach(served::add);
+        served.serve(pool::onDisk);
+        long ended = TcpAddress.decode(address).fabricId();
+        pools.put(ended, served);
+        return new TcpAddress(ended, here.host(), here.port(), here.linkMegabits()).encode();
+    }
+
+    @Override
+    public void renounce(byte[] address, EndedPool pool) {
+        Long ended = fabricIdOf(address);
+        ServedPool served = ended == null || ended == fabricId ? null : pools.remove(ended);
+        if (served != null) {
+            List<ServeLoop> serving;
+            synchronized (this) {
+                serving = List.copyOf(serveLoops);
+            }
+            serving.forEach(loop -> loop.renounce(served, pool));
         }
     }
 

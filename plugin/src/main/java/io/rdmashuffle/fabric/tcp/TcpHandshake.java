@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *  hello of the reader, 68 bytes
  *    0   4  magic "RTH1"
  *    4   8  fabric id of the reader
- *   12   8  fabric id of the owner that is meant
+ *   12   8  fabric id of the owner that is meant, or of the ended process whose pool it serves
  *   20  16  nonce of the reader
  *   36  32  HMAC(secret, "reader" + challenge + bytes 0..35)
  *  answer of the owner, 40 bytes
@@ -126,8 +126,18 @@ final class TcpHandshake {
         return little(hello).getLong(4);
     }
 
-    /** Returns the answer to a hello at the owner with this id, which accepts members only. */
-    static Verdict judge(byte[] hello, byte[] challenge, long owner, boolean isMember, Secret secret) {
+    /** Returns the fabric id of the owner that a hello asks for. */
+    static long ownerOf(byte[] hello) {
+        return little(hello).getLong(12);
+    }
+
+    /**
+     * Returns the answer to a hello.
+     *
+     * @param isServed whether the owner that it asks for is served here
+     * @param isMember whether the reader is a member
+     */
+    static Verdict judge(byte[] hello, byte[] challenge, boolean isServed, boolean isMember, Secret secret) {
         ByteBuffer in = little(hello);
         if (in.getInt(0) != HELLO_MAGIC) {
             return Verdict.NOT_A_HELLO;
@@ -136,7 +146,7 @@ final class TcpHandshake {
         if (!MessageDigest.isEqual(proof, helloProof(hello, challenge, secret))) {
             return Verdict.NOT_PROVEN;
         }
-        if (in.getLong(12) != owner) {
+        if (!isServed) {
             return Verdict.ANOTHER_PROCESS;
         }
         return isMember ? Verdict.ACCEPTED : Verdict.NOT_A_MEMBER;

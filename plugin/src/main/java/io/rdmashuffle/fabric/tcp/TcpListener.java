@@ -17,6 +17,7 @@ import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -46,7 +47,7 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
     private static final int BACKLOG = 1024;
     private static final long YOUNG_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-    private final long fabricId;
+    private final Map<Long, ServedPool> pools;
     private final TcpSettings settings;
     private final List<ServeLoop> loops;
     private final Admissions admissions;
@@ -64,12 +65,18 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
     /**
      * Listens on the first port that is free.
      *
+     * @param pools that are served, by fabric id; may change
      * @param host to listen at; where it is none of this host, all addresses are listened on
      * @throws IOException if no port is free
      */
-    TcpListener(long fabricId, String host, TcpSettings settings, List<ServeLoop> loops, Admissions admissions)
+    TcpListener(
+            Map<Long, ServedPool> pools,
+            String host,
+            TcpSettings settings,
+            List<ServeLoop> loops,
+            Admissions admissions)
             throws IOException {
-        this.fabricId = fabricId;
+        this.pools = pools;
         this.settings = settings;
         this.loops = loops;
         this.admissions = admissions;
@@ -187,9 +194,14 @@ final class TcpListener implements SelectorLoop.Handler, ServedConnection.Listen
     }
 
     @Override
-    public Verdict judge(byte[] hello, byte[] challenge) {
+    public Verdict judge(byte[] hello, byte[] challenge, boolean isServed) {
         boolean isMember = !admissions.isRevoked(TcpHandshake.readerOf(hello));
-        return TcpHandshake.judge(hello, challenge, fabricId, isMember, settings.secret());
+        return TcpHandshake.judge(hello, challenge, isServed, isMember, settings.secret());
+    }
+
+    @Override
+    public @Nullable ServedPool poolOf(byte[] hello) {
+        return pools.get(TcpHandshake.ownerOf(hello));
     }
 
     @Override

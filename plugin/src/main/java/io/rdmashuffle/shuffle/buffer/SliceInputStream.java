@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.shuffle.buffer;
 
-import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.ReferenceCounted;
 import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.io.InputStream;
@@ -16,18 +16,18 @@ import org.jspecify.annotations.Nullable;
  *
  * <p><b>Threading:</b> one thread.
  *
- * <p><b>Ownership:</b> owns nothing; the caller keeps the memory, or reads of a map output retain it.
+ * <p><b>Ownership:</b> owns nothing; the caller keeps the memory, or reads retain its owner.
  */
 public final class SliceInputStream extends InputStream {
     private final MovingBytes bytes;
-    private final @Nullable MapOutput retained;
+    private final @Nullable ReferenceCounted retained;
     private MovingBytes.Place place;
     private Iterator<StoredSlice> rest;
     private StoredSlice current = new MemorySlice(0, 0);
     private long position;
     private long available;
 
-    private SliceInputStream(MovingBytes.Place place, MovingBytes bytes, @Nullable MapOutput retained) {
+    private SliceInputStream(MovingBytes.Place place, MovingBytes bytes, @Nullable ReferenceCounted retained) {
         this.bytes = bytes;
         this.retained = retained;
         this.place = place;
@@ -44,9 +44,9 @@ public final class SliceInputStream extends InputStream {
         return new SliceInputStream(place, bytes, null);
     }
 
-    /** Reads slices of a map output of this executor, which every read retains: after its removal reads fail. */
-    static SliceInputStream of(List<StoredSlice> slices, MapOutput output) {
-        return new SliceInputStream(MovingBytes.Place.lasting(slices), from -> null, output);
+    /** Reads slices whose owner every read retains: after its removal reads fail. */
+    static SliceInputStream of(List<StoredSlice> slices, ReferenceCounted owner) {
+        return new SliceInputStream(MovingBytes.Place.lasting(slices), from -> null, owner);
     }
 
     @Override

@@ -4,8 +4,8 @@ package io.rdmashuffle.shuffle.buffer;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.stream.ChunkedStream;
-import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.memory.slice.MemorySlice;
+import io.rdmashuffle.memory.slice.ReferenceCounted;
 import io.rdmashuffle.memory.slice.StoredSlice;
 import java.io.IOException;
 import java.io.InputStream;
@@ -17,13 +17,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.network.buffer.ManagedBuffer;
 
 /**
- * A block of this executor, in memory or in files of the disk tier, as Spark hands blocks around.
+ * A block of this host, in memory or in files of the disk tier, as Spark hands blocks around.
  *
  * <p><b>Threading:</b> thread-safe reference count; the bytes do not change.
  *
- * <p><b>Ownership:</b> has no reference to the map output until one is taken: Spark drops such buffers unreleased when
- * it makes several for one request and one of them fails, and its fetch iterator retains a local block once and
- * releases it once, since files need no more. Streams fail once the map output has been freed.
+ * <p><b>Ownership:</b> has no reference to the owner of the bytes until one is taken: Spark drops such buffers
+ * unreleased when it makes several for one request and one of them fails, and its fetch iterator retains a local block
+ * once and releases it once, since files need no more. Streams fail once the owner has been freed.
  *
  * <p><b>Source:</b> {@code NettyBlockRpcServer.receive}, {@code ShuffleBlockFetcherIterator.fetchLocalBlocks}.
  */
@@ -35,15 +35,19 @@ public final class SliceManagedBuffer extends ManagedBuffer {
 
     private final List<StoredSlice> slices;
     private final long sizeBytes;
-    private final MapOutput output;
+    private final ReferenceCounted owner;
     /** Open references that were acquired through this buffer. */
     private final AtomicInteger held = new AtomicInteger();
 
-    /** Wraps slices of a map output, without a reference to it. */
-    public SliceManagedBuffer(List<StoredSlice> slices, MapOutput output) {
+    /**
+     * Wraps slices, without a reference to their owner.
+     *
+     * @param owner keeps them where they are: a map output, or the pool of an ended executor
+     */
+    public SliceManagedBuffer(List<StoredSlice> slices, ReferenceCounted owner) {
         this.slices = List.copyOf(slices);
         this.sizeBytes = MovingBytes.Place.lasting(slices).lengthBytes();
-        this.output = output;
+        this.owner = owner;
     }
 
     @Override
@@ -72,12 +76,12 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     /** Returns a stream that takes a reference for each read, so that one used too long fails instead of crashing. */
     @Override
     public InputStream createInputStream() {
-        return SliceInputStream.of(slices, output);
+        return SliceInputStream.of(slices, owner);
     }
 
     @Override
     public ManagedBuffer retain() {
-        if (!output.retain()) {
+        if (!owner.retain()) {
             throw new IllegalStateException("the block's memory has been released");
         }
         held.incrementAndGet();
@@ -88,7 +92,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     @Override
     public ManagedBuffer release() {
         if (held.getAndUpdate(count -> Math.max(0, count - 1)) > 0) {
-            output.release();
+            owner.release();
         }
         return this;
     }
@@ -117,7 +121,7 @@ public final class SliceManagedBuffer extends ManagedBuffer {
     }
 
     private void take() throws IOException {
-        if (!output.retain()) {
+        if (!owner.retain()) {
             throw new IOException("the block has been removed");
         }
         held.incrementAndGet();

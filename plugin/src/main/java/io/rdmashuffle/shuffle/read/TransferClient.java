@@ -8,12 +8,17 @@ import io.rdmashuffle.text.Quantities;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
+import org.apache.spark.ExecutorDeadException;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockStoreClient;
@@ -27,6 +32,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Spark's fetch iterator waits for answers without a deadline, and counts a block twice that is answered twice. Here
  * each block of a fetch is answered exactly once, at the latest when no other block has arrived for the timeout.
  *
+ * <p>Blocks of an executor that has ended are fetched from its heir. If a connection fails, they wait until it is known
+ * whether there is one.
+ *
  * <p><b>Threading:</b> thread-safe. Listeners run on Netty's threads and on the timer's.
  *
  * <p><b>Ownership:</b> owns the timer thread; Spark's client is the caller's.
@@ -36,6 +44,37 @@ public final class TransferClient implements AutoCloseable {
     private final ShuffleCounters counters;
     private final Duration timeout;
     private final ScheduledThreadPoolExecutor timer;
+    private final Heirs heirs;
+
+    /** Executors that serve the blocks of others, which have ended. */
+    public interface Heirs {
+        /** No executor has one. */
+        Heirs NONE = new Heirs() {
+            @Override
+            public Optional<Heir> of(String executorId) {
+                return Optional.empty();
+            }
+
+            @Override
+            public CompletableFuture<Optional<Heir>> await(String executorId, String tried) {
+                return CompletableFuture.completedFuture(Optional.empty());
+            }
+        };
+
+        /** Returns the heir of an executor, as far as it is known; waits for nothing. */
+        Optional<Heir> of(String executorId);
+
+        /**
+         * Finds the heir of an executor to which a connection failed.
+         *
+         * @param tried executor that was asked in vain
+         * @return completes within a deadline, empty if there is no heir but that one
+         */
+        CompletableFuture<Optional<Heir>> await(String executorId, String tried);
+    }
+
+    /** Executor that serves blocks of another, with the address of its block transfer. */
+    public record Heir(String executorId, String host, int port) {}
 
     /**
      * Creates the client of one executor.
@@ -43,11 +82,13 @@ public final class TransferClient implements AutoCloseable {
      * @param transfer Spark's own client
      * @param counters count the bytes that arrive
      * @param timeout after which a fetch fails in which nothing arrives, {@code spark.shuffle.rdma.fetch.timeout}
+     * @param heirs of executors that have ended
      */
-    public TransferClient(BlockStoreClient transfer, ShuffleCounters counters, Duration timeout) {
+    public TransferClient(BlockStoreClient transfer, ShuffleCounters counters, Duration timeout, Heirs heirs) {
         this.transfer = transfer;
         this.counters = counters;
         this.timeout = timeout;
+        this.heirs = heirs;
         this.timer = new ScheduledThreadPoolExecutor(1, new DaemonThreads("deadline"));
         timer.setRemoveOnCancelPolicy(true);
         timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
@@ -83,14 +124,14 @@ public final class TransferClient implements AutoCloseable {
                 String[] blockIds,
                 BlockFetchingListener listener,
                 @Nullable DownloadFileManager downloads) {
-            Answers answers = new Answers(blockIds, listener, isInFile);
+            Answers answers = new Answers(blockIds, execId, listener, isInFile, downloads);
             try {
                 // Downloads to disk may take longer than any fixed time; Spark's transport ends them when no data
                 // arrives (spark.shuffle.io.connectionTimeout).
                 if (downloads == null) {
                     answers.checkAfter(timeout.toNanos());
                 }
-                transfer.fetchBlocks(host, port, execId, blockIds, answers, downloads);
+                answers.fetch(heirs.of(execId).orElseGet(() -> new Heir(execId, host, port)), blockIds);
             } catch (RuntimeException e) {
                 answers.failRest(e);
             }
@@ -114,21 +155,34 @@ public final class TransferClient implements AutoCloseable {
     }
 
     /** Relays the first answer to each block of one fetch. */
-    private final class Answers implements BlockFetchingListener {
+    private final class Answers {
+        private final String owner;
         private final BlockFetchingListener listener;
         private final Predicate<String> isInFile;
+        private final @Nullable DownloadFileManager downloads;
         private final Set<String> pending = ConcurrentHashMap.newKeySet();
         private volatile @Nullable Future<?> check;
         private volatile long lastAnswerNanos = System.nanoTime();
 
-        Answers(String[] blockIds, BlockFetchingListener listener, Predicate<String> isInFile) {
+        Answers(
+                String[] blockIds,
+                String owner,
+                BlockFetchingListener listener,
+                Predicate<String> isInFile,
+                @Nullable DownloadFileManager downloads) {
+            this.owner = owner;
             this.listener = listener;
             this.isInFile = isInFile;
+            this.downloads = downloads;
             pending.addAll(Arrays.asList(blockIds));
         }
 
-        @Override
-        public void onBlockFetchSuccess(String blockId, ManagedBuffer block) {
+        void fetch(Heir from, String[] blockIds) {
+            transfer.fetchBlocks(
+                    from.host(), from.port(), from.executorId(), blockIds, new Attempt(this, from), downloads);
+        }
+
+        void succeed(String blockId, ManagedBuffer block) {
             if (pending.remove(blockId)) {
                 lastAnswerNanos = System.nanoTime();
                 counters.add(
@@ -138,8 +192,7 @@ public final class TransferClient implements AutoCloseable {
             }
         }
 
-        @Override
-        public void onBlockFetchFailure(String blockId, Throwable cause) {
+        void fail(String blockId, Throwable cause) {
             if (pending.remove(blockId)) {
                 listener.onBlockFetchFailure(blockId, cause);
                 cancelCheckIfComplete();
@@ -147,7 +200,7 @@ public final class TransferClient implements AutoCloseable {
         }
 
         void failRest(Throwable cause) {
-            pending.forEach(blockId -> onBlockFetchFailure(blockId, cause));
+            pending.forEach(blockId -> fail(blockId, cause));
         }
 
         void checkAfter(long nanos) {
@@ -161,7 +214,7 @@ public final class TransferClient implements AutoCloseable {
                 checkAfter(left);
                 return;
             }
-            pending.forEach(blockId -> onBlockFetchFailure(
+            pending.forEach(blockId -> fail(
                     blockId,
                     new IOException(blockId + ": no answer for " + Quantities.duration(timeout)
                             + " (spark.shuffle.rdma.fetch.timeout)")));
@@ -172,6 +225,67 @@ public final class TransferClient implements AutoCloseable {
             Future<?> scheduled = check;
             if (scheduled != null && pending.isEmpty()) {
                 scheduled.cancel(false);
+            }
+        }
+    }
+
+    /** Fetch of blocks from one executor, after whose failure its heir is asked. */
+    private final class Attempt implements BlockFetchingListener {
+        private final Answers answers;
+        private final Heir from;
+        /** Blocks that wait for an heir, with the failure of their connection; guarded by itself. */
+        private final Map<String, Throwable> waiting = new LinkedHashMap<>();
+
+        Attempt(Answers answers, Heir from) {
+            this.answers = answers;
+            this.from = from;
+        }
+
+        @Override
+        public void onBlockFetchSuccess(String blockId, ManagedBuffer block) {
+            answers.succeed(blockId, block);
+        }
+
+        @Override
+        public void onBlockFetchFailure(String blockId, Throwable cause) {
+            // An heir that ends, or is none any more, answers that it has no such block.
+            boolean mayBeElsewhere = cause instanceof IOException
+                    || cause instanceof ExecutorDeadException
+                    || !from.executorId().equals(answers.owner);
+            if (!mayBeElsewhere || !answers.pending.contains(blockId)) {
+                answers.fail(blockId, cause);
+                return;
+            }
+            boolean first;
+            synchronized (waiting) {
+                first = waiting.isEmpty();
+                waiting.put(blockId, cause);
+            }
+            if (first) {
+                CompletableFuture<Void> unused = heirs.await(answers.owner, from.executorId())
+                        .exceptionally(failure -> Optional.empty())
+                        .thenAccept(this::fetchWaiting);
+            }
+        }
+
+        private void fetchWaiting(Optional<Heir> heir) {
+            Map<String, Throwable> blocks;
+            synchronized (waiting) {
+                blocks = new LinkedHashMap<>(waiting);
+                waiting.clear();
+            }
+            if (heir.isEmpty()) {
+                blocks.forEach(answers::fail);
+                return;
+            }
+            String[] left =
+                    blocks.keySet().stream().filter(answers.pending::contains).toArray(String[]::new);
+            try {
+                if (left.length > 0) {
+                    answers.fetch(heir.get(), left);
+                }
+            } catch (RuntimeException e) {
+                answers.failRest(e);
             }
         }
     }

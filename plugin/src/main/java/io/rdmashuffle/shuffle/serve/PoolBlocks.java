@@ -4,6 +4,9 @@ package io.rdmashuffle.shuffle.serve;
 import io.rdmashuffle.directory.MapOutput;
 import io.rdmashuffle.directory.StoredRange;
 import io.rdmashuffle.lifecycle.Unchecked;
+import io.rdmashuffle.memory.slice.ReferenceCounted;
+import io.rdmashuffle.peer.InheritedPools;
+import io.rdmashuffle.peer.InheritedPools.Inherited;
 import io.rdmashuffle.shuffle.BlockKey;
 import io.rdmashuffle.shuffle.buffer.SliceManagedBuffer;
 import io.rdmashuffle.shuffle.migrate.IncomingOutputs;
@@ -48,9 +51,7 @@ public final class PoolBlocks implements ShuffleBlocks {
     private static final int MAX_SKIPPED = 1000;
 
     private final SparkBlocks spark;
-    private final Supplier<@Nullable MapOutputStore> store;
-    private final Supplier<@Nullable IncomingOutputs> incoming;
-    private final Supplier<@Nullable ReservedShuffle> reserved;
+    private final Parts parts;
     private final ShuffleCounters counters;
     private final boolean verify;
     private final SparkShuffleFiles files;
@@ -61,13 +62,25 @@ public final class PoolBlocks implements ShuffleBlocks {
     private boolean isWritingFiles;
 
     /**
+     * Parts of a process that have blocks, each null as long as there is none.
+     *
+     * @param store outputs in the pool
+     * @param incoming receiver of outputs of decommissioned executors
+     * @param reserved blocks of the reserved shuffle
+     * @param inherited pools of ended executors
+     */
+    public record Parts(
+            Supplier<@Nullable MapOutputStore> store,
+            Supplier<@Nullable IncomingOutputs> incoming,
+            Supplier<@Nullable ReservedShuffle> reserved,
+            Supplier<@Nullable InheritedPools> inherited) {}
+
+    /**
      * Creates the blocks of one executor.
      *
      * @param spark those in Spark's files
      * @param mapIdsByShuffle shared with Spark's sort manager, which deletes the files of these map ids
-     * @param store outputs in the pool; null before this process has a pool
-     * @param incoming receiver of outputs of decommissioned executors; null before this process has a pool
-     * @param reserved blocks of the reserved shuffle; null before this process has peers
+     * @param parts of this process that have blocks
      * @param reports reports moved outputs to the driver
      * @param verify whether to verify checksums before a block is served
      */
@@ -75,16 +88,12 @@ public final class PoolBlocks implements ShuffleBlocks {
             SparkConf conf,
             SparkBlocks spark,
             ConcurrentMap<Object, OpenHashSet<Object>> mapIdsByShuffle,
-            Supplier<@Nullable MapOutputStore> store,
-            Supplier<@Nullable IncomingOutputs> incoming,
-            Supplier<@Nullable ReservedShuffle> reserved,
+            Parts parts,
             BlockReports reports,
             ShuffleCounters counters,
             boolean verify) {
         this.spark = spark;
-        this.store = store;
-        this.incoming = incoming;
-        this.reserved = reserved;
+        this.parts = parts;
         this.files = new SparkShuffleFiles(conf, spark, mapIdsByShuffle, reports);
         this.hasFallbackStorage = conf.contains("spark.storage.decommission.fallbackStorage.path");
         this.counters = counters;
@@ -98,10 +107,14 @@ public final class PoolBlocks implements ShuffleBlocks {
             return reserved(blockId).get(blockId);
         }
         BlockKey key = BlockKey.of(blockId).orElse(null);
-        MapOutputStore outputs = store.get();
+        MapOutputStore outputs = parts.store().get();
         MapOutput output = key == null || outputs == null || dirs.isDefined()
                 ? null
                 : outputs.acquire(key.shuffleId(), key.mapId());
+        ManagedBuffer fromHeir = key == null || output != null || dirs.isDefined() ? null : inherited(key);
+        if (fromHeir != null) {
+            return fromHeir;
+        }
         if (key == null || output == null) {
             ManagedBuffer fromFile = spark.getBlockData(blockId, dirs);
             countIfTask(ShuffleCounter.FILE_BYTES, fromFile.size());
@@ -114,7 +127,7 @@ public final class PoolBlocks implements ShuffleBlocks {
 
     /** Spark answers a peer with what this throws. */
     private ReservedShuffle reserved(BlockId blockId) {
-        ReservedShuffle shuffle = reserved.get();
+        ReservedShuffle shuffle = parts.reserved().get();
         if (shuffle == null) {
             throw Unchecked.raise(new IOException("no answer to " + blockId + ": this executor has not joined yet"));
         }
@@ -124,17 +137,40 @@ public final class PoolBlocks implements ShuffleBlocks {
     /** Verifies the bytes under the caller's reference; the user of the buffer acquires its own. */
     private ManagedBuffer poolBlock(BlockKey key, MapOutput output) {
         try {
-            StoredRange block = output.stored(key.start(), key.end());
-            if (verify && !block.isIntact()) {
-                counters.add(ShuffleCounter.CHECKSUM_FAILURES, 1);
-                throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
-            }
-            return new SliceManagedBuffer(block.pieces(), output);
+            return verified(key, output.stored(key.start(), key.end()), output);
         } catch (IOException e) {
             throw Unchecked.raise(e);
         } finally {
             output.release();
         }
+    }
+
+    /** Returns a block of an executor that has ended; null if no pool that was inherited has it. */
+    private @Nullable ManagedBuffer inherited(BlockKey key) {
+        InheritedPools pools = parts.inherited().get();
+        if (pools == null || pools.count() == 0) {
+            return null;
+        }
+        Inherited block =
+                pools.find(key.shuffleId(), key.mapId(), key.start(), key.end()).orElse(null);
+        if (block == null) {
+            return null;
+        }
+        try {
+            return verified(key, block.range(), block.pool());
+        } catch (IOException e) {
+            throw Unchecked.raise(e);
+        } finally {
+            block.pool().release();
+        }
+    }
+
+    private ManagedBuffer verified(BlockKey key, StoredRange block, ReferenceCounted owner) throws IOException {
+        if (verify && !block.isIntact()) {
+            counters.add(ShuffleCounter.CHECKSUM_FAILURES, 1);
+            throw new IOException("checksum of " + key + " is wrong: the pool's memory was overwritten");
+        }
+        return new SliceManagedBuffer(block.pieces(), owner);
     }
 
     /** Peers' requests come on transport threads; the reader counts those, by its own path. */
@@ -148,7 +184,7 @@ public final class PoolBlocks implements ShuffleBlocks {
     @Override
     public Collection<ShuffleBlockInfo> getStoredShuffles() {
         Set<ShuffleBlockInfo> stored = new LinkedHashSet<>(spark.getStoredShuffles());
-        MapOutputStore outputs = store.get();
+        MapOutputStore outputs = parts.store().get();
         if (outputs != null) {
             outputs.pooled().forEach((shuffleId, mapIds) -> {
                 if (!shufflesToSkip.contains(shuffleId)) {
@@ -174,7 +210,7 @@ public final class PoolBlocks implements ShuffleBlocks {
     /** {@inheritDoc} From the pool, with checksums in the index, or else Spark's files as they are. */
     @Override
     public List<Tuple2<BlockId, ManagedBuffer>> getMigrationBlocks(ShuffleBlockInfo output) {
-        MapOutputStore outputs = store.get();
+        MapOutputStore outputs = parts.store().get();
         List<Tuple2<BlockId, ManagedBuffer>> blocks = outputs == null
                 ? null
                 : new OutgoingOutputs(outputs).blocks(new OutputKey(output.shuffleId(), output.mapId()));
@@ -187,7 +223,7 @@ public final class PoolBlocks implements ShuffleBlocks {
         if (ReservedShuffle.isOf(blockId)) {
             return reserved(blockId).receive(blockId);
         }
-        IncomingOutputs outputs = incoming.get();
+        IncomingOutputs outputs = parts.incoming().get();
         try {
             return outputs == null
                     ? spark.putShuffleBlockAsStream(blockId, serializerManager)
@@ -212,7 +248,7 @@ public final class PoolBlocks implements ShuffleBlocks {
 
     /** Writing files asks for the index file again; that nested call returns at once. */
     private void writeFiles(OutputKey key) {
-        MapOutputStore outputs = store.get();
+        MapOutputStore outputs = parts.store().get();
         if (outputs == null || !outputs.isPooled(key.shuffleId(), key.mapId())) {
             return;
         }

@@ -4,9 +4,9 @@
  * transfer, and for decommissioning. {@link io.rdmashuffle.shuffle.serve.PoolBlocks} compares checksums before it hands
  * out a block.
  *
- * <p>May use {@code directory}, {@code lifecycle}, {@code shuffle}, {@code shuffle.buffer}, {@code shuffle.migrate},
- * {@code spark.compat}, {@code store} and Spark. Must never hand out a block of the pool before its checksums have
- * been compared, unless verification is switched off.
+ * <p>May use {@code directory}, {@code lifecycle}, {@code memory}, {@code memory.slice}, {@code peer},
+ * {@code shuffle}, {@code shuffle.buffer}, {@code shuffle.migrate}, {@code spark.compat}, {@code store} and Spark. Must
+ * never hand out a block of the pool before its checksums have been compared, unless verification is switched off.
  */
 @NullMarked
 package io.rdmashuffle.shuffle.serve;

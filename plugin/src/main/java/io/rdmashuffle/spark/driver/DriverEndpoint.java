@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package io.rdmashuffle.spark.driver;
 
-import io.rdmashuffle.conf.FabricMode;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.lifecycle.DaemonThreads;
@@ -13,6 +12,9 @@ import io.rdmashuffle.registry.RegistryMessage.Announce;
 import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryMessage.CompressionReply;
 import io.rdmashuffle.registry.RegistryMessage.CompressionRequest;
+import io.rdmashuffle.registry.RegistryMessage.Inherit;
+import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
+import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.LeaveFiles;
 import io.rdmashuffle.registry.RegistryMessage.Report;
 import io.rdmashuffle.registry.RegistryMessage.ReportRequest;
@@ -34,6 +36,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -44,7 +47,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.apache.spark.FetchFailed;
 import org.apache.spark.MapOutputTrackerMaster;
-import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.rpc.RpcEndpointRef;
@@ -108,35 +110,21 @@ public final class DriverEndpoint implements AutoCloseable {
         this.tracker = (MapOutputTrackerMaster) context.env().mapOutputTracker();
         this.registry =
                 new RegistryServer(tracker::containsShuffle, this::flushSoon, wire.directMembers(), System::nanoTime);
-        this.served = isServed(context.conf());
-        this.orphans = keepsOrphans(context.conf(), config)
+        SparkSettings settings = new SparkSettings(key -> context.conf().get(key, null));
+        this.served = settings.isServed();
+        this.orphans = settings.keepsOutputs(config)
                 ? new Orphans(
                         served ? Orphans.Readers.SERVICE : Orphans.Readers.SHARED_MEMORY,
                         config.get(ShuffleConfig.OUTLIVE_MAX_BYTES),
                         config.get(ShuffleConfig.POOL_MAX_SIZE),
                         registry,
-                        new TrackedOutputs())
+                        new TrackedOutputs(),
+                        new Members(config.get(ShuffleConfig.OUTLIVE_HOLD)))
                 : null;
         this.compression = new TransferCompression(registry::members, this::executorHosts, this::coresOf);
         this.self = rpcEnv.setupEndpoint(RegistryEndpoint.DRIVER, new RegistryEndpoint(rpcEnv, codec, this::handle));
         // Not on the users' listener queue: a slow listener delays events, and a full queue drops them.
         context.listenerBus().addToManagementQueue(events);
-    }
-
-    /**
-     * Returns whether this application keeps map outputs of ended executors. Without an external shuffle service not
-     * with dynamic allocation, which takes storage that is reliable for a reason to end executors, and not without
-     * shared memory.
-     */
-    public static boolean keepsOrphans(SparkConf conf, ShuffleConfig config) {
-        FabricMode mode = config.get(ShuffleConfig.FABRIC_MODE);
-        boolean sharedMemory = mode == FabricMode.AUTO || mode == FabricMode.SHM;
-        return config.get(ShuffleConfig.OUTLIVE_ENABLED)
-                && (isServed(conf) || (sharedMemory && !conf.getBoolean("spark.dynamicAllocation.enabled", false)));
-    }
-
-    private static boolean isServed(SparkConf conf) {
-        return new SparkSettings(key -> conf.get(key, null)).isServed();
     }
 
     /** Spark's own record of map outputs. */
@@ -152,6 +140,45 @@ public final class DriverEndpoint implements AutoCloseable {
                     .anyMatch(shuffle -> shuffle.<Boolean>withMapStatuses(statuses -> Arrays.stream(statuses)
                             .anyMatch(status -> status != null
                                     && status.location().executorId().equals(executorId))));
+        }
+    }
+
+    /** Executors that are asked over Spark's RPC. */
+    private final class Members implements Orphans.Heirs {
+        /** Executors that can be asked one after another although none answers. */
+        private static final int CANDIDATES = 3;
+
+        private final Duration hold;
+
+        Members(Duration hold) {
+            this.hold = hold;
+        }
+
+        @Override
+        public void ask(String executorId, Member ended, Consumer<Optional<Member>> answer) {
+            RpcEndpointRef endpoint = endpoints.get(executorId);
+            CompletableFuture<byte[]> reply = endpoint == null
+                    ? CompletableFuture.failedFuture(new IllegalStateException("executor " + executorId + " is gone"))
+                    : ScalaFutures.toJava(RegistryAsk.start(
+                            endpoint, codec.encode(new Inherit(ended)), null, hold.dividedBy(CANDIDATES)));
+            var unused = reply.thenApply(codec::decode)
+                    .whenComplete((message, failure) ->
+                            soon(() -> answer.accept(heirOf(executorId, message, failure)), Duration.ZERO));
+        }
+
+        private Optional<Member> heirOf(
+                String executorId, @Nullable RegistryMessage message, @Nullable Throwable failure) {
+            if (message instanceof Inherited inherited) {
+                return Optional.of(inherited.ended());
+            }
+            String reason = message instanceof InheritRefused refusal ? refusal.reason() : String.valueOf(failure);
+            LOG.info("Executor {} cannot serve the map outputs of one that has ended: {}", executorId, reason);
+            return Optional.empty();
+        }
+
+        @Override
+        public void afterHold(Runnable action) {
+            soon(action, hold);
         }
     }
 
@@ -313,7 +340,7 @@ public final class DriverEndpoint implements AutoCloseable {
                 // Spark has removed it, and will not say so again.
                 endpoints.remove(executorId, replyTo);
             } else if (orphans != null) {
-                orphans.joined(announce.member());
+                orphans.joined();
             }
             return answer;
         }

@@ -6,6 +6,7 @@ import io.rdmashuffle.registry.Member;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.spark.rpc.PeerAddress;
 import io.rdmashuffle.text.Quantities;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -23,15 +25,16 @@ import org.slf4j.LoggerFactory;
  * told to be reliable, or to the external shuffle service.
  *
  * <pre>
- *  member -- ended, and all others share its memory, or a service serves it --> orphan
- *     |                                                                     |
- *     |  any other end                    a member joins that does not share its memory; a fetch from an orphan
- *     v                                   failed; too many bytes on its host; no shuffle has outputs in it
- *  dropped <----------------------------------------------------------------+
+ *  member -- ended, and its files outlive it --> orphan --> served by an heir
+ *     |                                            |    <-- the heir has ended
+ *     |  any other end                             |  no heir in time; a fetch from an orphan of its host failed;
+ *     v                                            |  too many bytes there; no shuffle has outputs in it
+ *  dropped <---------------------------------------+
  * </pre>
  *
- * An orphan has no owner: nothing in its files is freed before it is dropped. In shared memory, if one fetch from an
- * orphan fails, all are dropped, since each would cost a stage another attempt.
+ * An orphan has no owner: nothing in its files is freed before it is dropped. Executors that share its memory read it
+ * in place. It needs an heir, one of these, only while there are members that do not. If one fetch from an orphan in
+ * shared memory fails, all of its host are dropped, since each would cost a stage another attempt.
  *
  * <p><b>Threading:</b> thread-safe. Spark's map output tracker is called with the lock held.
  *
@@ -45,6 +48,7 @@ final class Orphans {
     private final long unknownBytes;
     private final RegistryServer registry;
     private final MapOutputs outputs;
+    private final Heirs heirs;
     /** By executor id, the oldest first. */
     private final Map<String, Orphan> orphans = new LinkedHashMap<>();
     /** Bytes of living members, as far as they have reported. */
@@ -54,14 +58,52 @@ final class Orphans {
 
     /** Who reads the outputs of an executor that has ended. */
     enum Readers {
-        /** Executors that share its memory; all others must. */
+        /** Executors that share its memory, and all others from one of these. */
         SHARED_MEMORY,
         /** The external shuffle service of its host, for all. */
         SERVICE
     }
 
-    /** Files of an executor that has ended. */
-    private record Orphan(String host, long bytes) {}
+    /** Files of an executor that has ended. Guarded by the lock. */
+    private static final class Orphan {
+        private final Member ended;
+        private final String host;
+        private final long bytes;
+        /** Executors that cannot serve it. */
+        private final Set<String> tried = new HashSet<>();
+        /** Executor that serves it to other hosts, or has been asked to. */
+        private @Nullable String heir;
+
+        /** Whether no executor has said yet that it serves it, though one must. */
+        private boolean isSought;
+        /** Counts searches for an heir. */
+        private int searches;
+
+        Orphan(Member ended, String host, long bytes) {
+            this.ended = ended;
+            this.host = host;
+            this.bytes = bytes;
+        }
+
+        void heirEnded() {
+            heir = null;
+            isSought = false;
+            tried.clear();
+        }
+    }
+
+    /** Executors that may serve the pools of others. */
+    interface Heirs {
+        /**
+         * Asks an executor to serve the pool of another.
+         *
+         * @param answer takes the other with its new addresses, or empty if it cannot be served; on another thread
+         */
+        void ask(String executorId, Member ended, Consumer<Optional<Member>> answer);
+
+        /** Runs an action when a search has lasted too long, on another thread. */
+        void afterHold(Runnable action);
+    }
 
     /** What Spark knows of map outputs. */
     interface MapOutputs {
@@ -78,12 +120,19 @@ final class Orphans {
      * @param maxBytes of all orphans of a host
      * @param unknownBytes assumed of an executor that has not reported
      */
-    Orphans(Readers readers, long maxBytes, long unknownBytes, RegistryServer registry, MapOutputs outputs) {
+    Orphans(
+            Readers readers,
+            long maxBytes,
+            long unknownBytes,
+            RegistryServer registry,
+            MapOutputs outputs,
+            Heirs heirs) {
         this.readers = readers;
         this.maxBytes = maxBytes;
         this.unknownBytes = unknownBytes;
         this.registry = registry;
         this.outputs = outputs;
+        this.heirs = heirs;
     }
 
     /**
@@ -118,6 +167,14 @@ final class Orphans {
         if (orphans.containsKey(executorId)) {
             return;
         }
+        orphans.values().stream()
+                .filter(orphan -> executorId.equals(orphan.heir))
+                .forEach(Orphan::heirEnded);
+        decide(executorId);
+        findHeirs();
+    }
+
+    private void decide(String executorId) {
         Long known = bytes.remove(executorId);
         if (readers == Readers.SERVICE && known != null && known == 0) {
             // Without a pool it has Spark's files, which the service serves.
@@ -134,27 +191,30 @@ final class Orphans {
             return;
         }
         registry.memberEnded(executorId);
-        // With shared memory all are on one host, whatever containers call it.
-        Orphan orphan = new Orphan(readers == Readers.SERVICE ? hostOf(ended) : "this host", own);
+        // Containers with one memory are one host, whatever they call it.
+        Orphan orphan = new Orphan(
+                ended,
+                readers == Readers.SERVICE ? hostOf(ended) : memoryOf(ended).orElseThrow(),
+                own);
         orphans.put(executorId, orphan);
         LOG.info("Executor {} ended; its map outputs stay readable", executorId);
-        dropOldest(orphan.host());
+        dropOldest(orphan.host);
     }
 
     private void dropOldest(String host) {
         List<Map.Entry<String, Orphan>> ofHost = orphans.entrySet().stream()
-                .filter(each -> each.getValue().host().equals(host))
+                .filter(each -> each.getValue().host.equals(host))
                 .toList();
-        long held = ofHost.stream().mapToLong(each -> each.getValue().bytes()).sum();
+        long held = ofHost.stream().mapToLong(each -> each.getValue().bytes).sum();
         for (Map.Entry<String, Orphan> oldest : ofHost) {
             if (held <= maxBytes) {
                 return;
             }
-            held -= oldest.getValue().bytes();
+            held -= oldest.getValue().bytes;
             drop(
                     oldest.getKey(),
-                    "ended executors of " + host + " hold more than " + Quantities.mebibytes(maxBytes)
-                            + " (spark.shuffle.rdma.outlive.maxBytes)");
+                    "ended executors of " + (readers == Readers.SERVICE ? host : "its host") + " hold more than "
+                            + Quantities.mebibytes(maxBytes) + " (spark.shuffle.rdma.outlive.maxBytes)");
         }
     }
 
@@ -180,18 +240,90 @@ final class Orphans {
         }
     }
 
-    /** Returns a member whose files outlive it and can be read by all others; null if it is no such member. */
+    /** Returns a member whose files outlive it; null if it is no such member. */
     private @Nullable Member outliving(String executorId) {
-        Member found = null;
-        Set<Optional<String>> memories = new HashSet<>();
-        for (Member member : registry.members()) {
-            memories.add(memoryOf(member));
-            if (member.executorId().equals(executorId) && member.address(Member.OUTLIVES) != null) {
-                found = member;
-            }
+        return registry.members().stream()
+                .filter(member -> member.executorId().equals(executorId))
+                .filter(member -> member.address(Member.OUTLIVES) != null)
+                .filter(member -> readers == Readers.SERVICE || memoryOf(member).isPresent())
+                .findAny()
+                .orElse(null);
+    }
+
+    /** Has each orphan served that executors of other hosts read, and is not. */
+    private void findHeirs() {
+        if (readers == Readers.SHARED_MEMORY) {
+            List<Member> living = living();
+            orphans.values().forEach(orphan -> findHeir(orphan, living));
         }
-        boolean shared = memories.size() == 1 && !memories.contains(Optional.empty());
-        return shared || readers == Readers.SERVICE ? found : null;
+    }
+
+    private List<Member> living() {
+        return registry.members().stream()
+                .filter(member -> !orphans.containsKey(member.executorId()))
+                .toList();
+    }
+
+    private static boolean isReadElsewhere(Orphan orphan, List<Member> living) {
+        return !living.stream().map(Orphans::memoryOf).allMatch(Optional.of(orphan.host)::equals);
+    }
+
+    private void findHeir(Orphan orphan, List<Member> living) {
+        if (orphan.heir != null || !isReadElsewhere(orphan, living)) {
+            return;
+        }
+        Optional<String> memory = Optional.of(orphan.host);
+        String executorId = orphan.ended.executorId();
+        if (!orphan.isSought) {
+            orphan.isSought = true;
+            int search = ++orphan.searches;
+            heirs.afterHold(() -> expire(executorId, search));
+        }
+        living.stream()
+                .filter(member -> memoryOf(member).equals(memory) && !orphan.tried.contains(member.executorId()))
+                .map(Member::executorId)
+                .min(Comparator.comparingLong(this::poolsServedBy))
+                .ifPresent(heir -> {
+                    orphan.heir = heir;
+                    orphan.tried.add(heir);
+                    heirs.ask(heir, orphan.ended, answer -> answered(executorId, heir, answer));
+                });
+    }
+
+    private long poolsServedBy(String executorId) {
+        return orphans.values().stream()
+                .filter(orphan -> executorId.equals(orphan.heir))
+                .count();
+    }
+
+    private synchronized void answered(String executorId, String heir, Optional<Member> served) {
+        Orphan orphan = orphans.get(executorId);
+        if (orphan == null || !heir.equals(orphan.heir)) {
+            return;
+        }
+        if (served.isPresent()) {
+            LOG.info("Executor {} serves the map outputs of executor {}, which has ended", heir, executorId);
+            orphan.isSought = false;
+            registry.memberInherited(served.get());
+        } else {
+            orphan.heir = null;
+            findHeirs();
+        }
+    }
+
+    /** Drops an orphan for which no heir was found in time; its readers do not wait any longer. */
+    private synchronized void expire(String executorId, int search) {
+        Orphan orphan = orphans.get(executorId);
+        if (orphan == null || !orphan.isSought || orphan.searches != search) {
+            return;
+        }
+        if (isReadElsewhere(orphan, living())) {
+            drop(
+                    executorId,
+                    "no executor of its host serves them to other hosts in time (spark.shuffle.rdma.outlive.hold)");
+        } else {
+            orphan.heirEnded();
+        }
     }
 
     private static Optional<String> memoryOf(Member member) {
@@ -199,30 +331,22 @@ final class Orphans {
         return address == null ? Optional.empty() : ShmFabric.memoryOf(address);
     }
 
-    /** Drops the orphans if a member that has joined cannot read them. */
-    synchronized void joined(Member member) {
-        if (orphans.isEmpty() || readers == Readers.SERVICE) {
-            return;
-        }
-        Optional<String> memory = memoryOf(member);
-        boolean sharesIt = registry.members().stream()
-                .filter(each -> orphans.containsKey(each.executorId()))
-                .allMatch(each -> memory.isPresent() && memoryOf(each).equals(memory));
-        if (!sharesIt) {
-            dropAll("executor " + member.executorId() + " does not share their memory");
-        }
+    /** Notes a member that has joined: it may need an heir of orphans on other hosts, or become one on its own. */
+    synchronized void joined() {
+        findHeirs();
     }
 
-    /** Drops an orphan that could not be read; in shared memory all of them. */
+    /** Drops an orphan that could not be read; in shared memory all of its host. */
     synchronized void fetchFailed(String executorId) {
-        if (!orphans.containsKey(executorId)) {
+        Orphan failed = orphans.get(executorId);
+        if (failed == null) {
             return;
         }
         String why = "a task could not read from executor " + executorId;
-        if (readers == Readers.SERVICE) {
-            drop(executorId, why);
-        } else {
-            dropAll(why);
+        for (Orphan each : List.copyOf(orphans.values())) {
+            if (each == failed || (readers == Readers.SHARED_MEMORY && each.host.equals(failed.host))) {
+                drop(each.ended.executorId(), why);
+            }
         }
     }
 
@@ -237,11 +361,7 @@ final class Orphans {
 
     /** Drops all orphans, at the end of the application. */
     synchronized void end() {
-        dropAll("the application ends");
-    }
-
-    private void dropAll(String why) {
-        List.copyOf(orphans.keySet()).forEach(executorId -> drop(executorId, why));
+        List.copyOf(orphans.keySet()).forEach(executorId -> drop(executorId, "the application ends"));
     }
 
     private void drop(String executorId, String why) {

@@ -20,6 +20,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -48,11 +49,11 @@ final class TransferCompression {
 
     /** Addresses of a member through which no other host's memory is read. */
     private static final Set<String> WITHIN_A_HOST =
-            Set.of(ShmFabric.NAME, PeerAddress.NAME, PeerPaths.DIRECTORY_ADDRESS);
+            Set.of(ShmFabric.NAME, PeerAddress.NAME, PeerPaths.DIRECTORY_ADDRESS, Member.OUTLIVES, Member.HEIR);
 
     /** The same, and that of TCP. */
     private static final Set<String> ONLY_TCP =
-            Set.of(ShmFabric.NAME, PeerAddress.NAME, PeerPaths.DIRECTORY_ADDRESS, TcpFabric.NAME);
+            Stream.concat(WITHIN_A_HOST.stream(), Stream.of(TcpFabric.NAME)).collect(Collectors.toSet());
 
     /** Bytes that may come over Netty for reasons that pass. */
     private static final long FEW_BYTES = 64 << 20;

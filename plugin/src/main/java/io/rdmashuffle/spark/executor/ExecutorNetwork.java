@@ -2,8 +2,11 @@
 package io.rdmashuffle.spark.executor;
 
 import io.rdmashuffle.conf.ShuffleConfig;
+import io.rdmashuffle.conf.SparkSettings;
 import io.rdmashuffle.fabric.BlockingReads;
+import io.rdmashuffle.fabric.PeerUnreachableException;
 import io.rdmashuffle.fabric.ReceiveLeases;
+import io.rdmashuffle.peer.InheritedPools;
 import io.rdmashuffle.peer.PeerLookups;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.DriverChannel;
@@ -13,6 +16,9 @@ import io.rdmashuffle.registry.Receipt;
 import io.rdmashuffle.registry.RegistryAgent;
 import io.rdmashuffle.registry.RegistryCodec;
 import io.rdmashuffle.registry.RegistryMessage;
+import io.rdmashuffle.registry.RegistryMessage.Inherit;
+import io.rdmashuffle.registry.RegistryMessage.InheritRefused;
+import io.rdmashuffle.registry.RegistryMessage.Inherited;
 import io.rdmashuffle.registry.RegistryMessage.MembershipUpdate;
 import io.rdmashuffle.registry.RegistryMessage.Relay;
 import io.rdmashuffle.registry.RegistryMessage.Report;
@@ -45,6 +51,8 @@ import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
 import org.apache.spark.util.RpcUtils;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.Option;
 
 /**
@@ -55,6 +63,7 @@ import scala.Option;
  * <p><b>Ownership:</b> owns its parts; must be closed before the {@link ExecutorMemory} that it announced.
  */
 final class ExecutorNetwork implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorNetwork.class);
     private static final String ENDPOINT = "rdma-shuffle-member";
 
     private final RpcEnv rpcEnv;
@@ -65,6 +74,10 @@ final class ExecutorNetwork implements AutoCloseable {
     private final PeerMessages messages;
     private final RegistryAgent agent;
     private final PeerPaths paths;
+    private final InheritedPools inherited;
+    /** Null if map outputs do not outlive their executors. */
+    private final @Nullable MemberHeirs heirs;
+
     private final TransferClient client;
     private final PeerLookups lookups;
     private final KillWatch kills = new KillWatch();
@@ -109,11 +122,23 @@ final class ExecutorNetwork implements AutoCloseable {
                 agent,
                 config.get(ShuffleConfig.PEER_QUARANTINE));
         agent.addListener(paths);
+        this.inherited = new InheritedPools(
+                env.executorId(),
+                memory.fabrics(),
+                new BlockingReads(leases, config.get(ShuffleConfig.FABRIC_READ_TIMEOUT)));
+        agent.addListener(inherited);
+        this.lookups = new PeerLookups(config.get(ShuffleConfig.FETCH_TIMEOUT));
+        boolean haveHeirs =
+                !memory.isServed() && new SparkSettings(key -> env.conf().get(key, null)).keepsOutputs(config);
+        this.heirs =
+                haveHeirs ? new MemberHeirs(agent, config.get(ShuffleConfig.OUTLIVE_HOLD), lookups.executor()) : null;
         this.client = new TransferClient(
-                env.blockManager().blockStoreClient(), counters, config.get(ShuffleConfig.FETCH_TIMEOUT));
+                env.blockManager().blockStoreClient(),
+                counters,
+                config.get(ShuffleConfig.FETCH_TIMEOUT),
+                heirs == null ? TransferClient.Heirs.NONE : heirs);
         // Spark would look for peers' files on this host's disks, past their pools.
         env.blockManager().hostLocalDirManager_$eq(Option.empty());
-        this.lookups = new PeerLookups(config.get(ShuffleConfig.FETCH_TIMEOUT));
         this.readServices = new ReadServices(spark, env, config, client, memory.store(), paths, lookups, leases, kills);
         Map<String, byte[]> addresses = new HashMap<>(memory.addresses());
         addresses.put(PeerAddress.NAME, new PeerAddress(blocks.hostName(), blocks.port()).encode());
@@ -163,6 +188,11 @@ final class ExecutorNetwork implements AutoCloseable {
         return messages;
     }
 
+    /** Returns the pools of ended executors that this one serves. */
+    InheritedPools inherited() {
+        return inherited;
+    }
+
     ReadServices readServices() {
         return readServices;
     }
@@ -195,6 +225,7 @@ final class ExecutorNetwork implements AutoCloseable {
     void forgetShuffle(int shuffleId) {
         compressed.remove(shuffleId);
         paths.forgetShuffle(shuffleId);
+        inherited.forgetShuffle(shuffleId);
     }
 
     PeerPaths paths() {
@@ -206,9 +237,13 @@ final class ExecutorNetwork implements AutoCloseable {
         agent.close();
         messages.close();
         transfer.close();
+        if (heirs != null) {
+            heirs.close();
+        }
         client.close();
         kills.close();
         lookups.close();
+        inherited.close();
         paths.close();
         rpcEnv.stop(self);
     }
@@ -238,6 +273,21 @@ final class ExecutorNetwork implements AutoCloseable {
         };
     }
 
+    private RegistryMessage inherit(Member ended) {
+        try {
+            Member served = inherited.inherit(ended);
+            if (agent.known(ended.executorId()).isEmpty()) {
+                // The driver has dropped it meanwhile, which no later message repeats.
+                inherited.changed(ended, null);
+                return new InheritRefused("executor " + ended.executorId() + " is no member any more");
+            }
+            return new Inherited(served);
+        } catch (PeerUnreachableException e) {
+            LOG.info("Cannot serve the map outputs of executor {}, which has ended", ended.executorId(), e);
+            return new InheritRefused(String.valueOf(e.getMessage()));
+        }
+    }
+
     private static boolean isInterruption(Throwable e) {
         return e instanceof InterruptedException || e.getCause() instanceof InterruptedException;
     }
@@ -251,6 +301,8 @@ final class ExecutorNetwork implements AutoCloseable {
             return new Taken();
         } else if (message instanceof ReportRequest) {
             return report.get();
+        } else if (message instanceof Inherit inherit) {
+            return inherit(inherit.ended());
         }
         return null;
     }

@@ -5,6 +5,7 @@ import io.rdmashuffle.conf.MetricsConfig;
 import io.rdmashuffle.conf.ShuffleConfig;
 import io.rdmashuffle.fabric.Latencies;
 import io.rdmashuffle.memory.PoolApplication;
+import io.rdmashuffle.peer.InheritedPools;
 import io.rdmashuffle.peer.PathProbe;
 import io.rdmashuffle.peer.PeerPaths;
 import io.rdmashuffle.registry.Receipt;
@@ -20,6 +21,7 @@ import io.rdmashuffle.spark.compat.SparkLine;
 import io.rdmashuffle.spark.metrics.Readings;
 import io.rdmashuffle.spark.metrics.RegisteredSource;
 import io.rdmashuffle.spark.rpc.PeerMessages;
+import io.rdmashuffle.spark.rpc.RegistryEndpoint;
 import io.rdmashuffle.store.MapOutputStore;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
@@ -38,8 +40,10 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.sort.io.LocalDiskShuffleExecutorComponents;
+import org.apache.spark.util.RpcUtils;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -60,6 +64,8 @@ public final class ExecutorRuntime implements AutoCloseable {
      * peers, costs next to nothing.
      */
     private static final Duration DEMOTION_INTERVAL = Duration.ofSeconds(1);
+
+    private static final Duration JOIN_INTERVAL = Duration.ofSeconds(5);
 
     /**
      * An executor that stops is not held up by a driver that does not answer: a standalone worker kills it 10 s after
@@ -89,6 +95,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     private @Nullable PeriodicWork cleaner;
     private @Nullable PeriodicWork upkeep;
     private @Nullable PeriodicWork demotion;
+    private @Nullable PeriodicWork joiner;
     private @Nullable PeriodicWork reports;
     private @Nullable ExecutorReporter reporter;
     private boolean closed;
@@ -162,6 +169,9 @@ public final class ExecutorRuntime implements AutoCloseable {
                             "demotion",
                             List.of(held::demote, this::joinWithOutputs, this::registerMetrics),
                             DEMOTION_INTERVAL);
+                    if (!isLocal && config.get(ShuffleConfig.OUTLIVE_ENABLED)) {
+                        joiner = new PeriodicWork("join", List.of(this::joinEarly), JOIN_INTERVAL);
+                    }
                 }
             }
         }
@@ -257,6 +267,30 @@ public final class ExecutorRuntime implements AutoCloseable {
         }
     }
 
+    /** An executor that may serve outputs of others must be known before it has a task. */
+    private void joinEarly() {
+        if (isDriverReady()) {
+            ensureAnnounced();
+        }
+    }
+
+    /** Returns whether the driver takes announcements, as it does from its first shuffle on. */
+    private boolean isDriverReady() {
+        SparkEnv env = SparkEnv.get();
+        // Spark sets the id when its block transfer has started.
+        if (network != null || env == null || env.blockManager().blockManagerId() == null) {
+            return network != null;
+        }
+        try {
+            RpcEndpointRef unused = RpcUtils.makeDriverRef(RegistryEndpoint.DRIVER, conf, env.rpcEnv());
+            return true;
+        } catch (Exception e) {
+            // Scala throws RpcEndpointNotFoundException and others without declaring them.
+            LOG.debug("The driver has no shuffle yet", e);
+            return false;
+        }
+    }
+
     /** Joins the others, or announces this process again if the driver has not taken it yet; cheap when it has. */
     public void ensureAnnounced() {
         network().ensureAnnounced();
@@ -328,6 +362,13 @@ public final class ExecutorRuntime implements AutoCloseable {
         return joined == null ? null : joined.messages();
     }
 
+    /** Returns the pools of ended executors that this one serves; null before it has joined. */
+    @Nullable
+    public InheritedPools inheritedOrNull() {
+        ExecutorNetwork joined = network;
+        return joined == null ? null : joined.inherited();
+    }
+
     /** Drops everything that is here, or known of peers, of a shuffle. */
     public void removeShuffle(int shuffleId) {
         ExecutorMemory held = memory;
@@ -364,6 +405,7 @@ public final class ExecutorRuntime implements AutoCloseable {
         if (joined != null) {
             values.put(ShuffleCounter.PEER_MAPPINGS, joined.paths().openRegions());
             values.put(ShuffleCounter.INDEX_READS, joined.paths().indexReads());
+            values.put(ShuffleCounter.POOLS_INHERITED, (long) joined.inherited().count());
             values.put(ShuffleCounter.PEERS_QUARANTINED, (long)
                     joined.paths().quarantined().size());
             values.put(ShuffleCounter.QUARANTINES, joined.paths().quarantines());
@@ -416,6 +458,7 @@ public final class ExecutorRuntime implements AutoCloseable {
             LOG.info("RDMA shuffle statistics: {}", ShuffleCounter.format(statistics()));
         }
         closeOrWarn("metrics", metrics);
+        closeOrWarn("joiner", joiner);
         closeOrWarn("reports", reports);
         Receipt receipt = reporter == null ? Receipt.NONE : reporter.reportLast();
         closeOrWarn("cleaner", cleaner);

@@ -110,7 +110,7 @@ class DamagedPeerTest {
                 id -> Optional.of(member),
                 Duration.ZERO,
                 TIMEOUT);
-        transfer = new TransferClient(netty, counters, LONG);
+        transfer = new TransferClient(netty, counters, LONG, TransferClient.Heirs.NONE);
         read = new TaskRead(store, paths, lookups, new ReceiveLeases(readerPool, Duration.ZERO), counters, transfer);
         for (int map = 0; map < 3; map++) {
             byte[][] content = new byte[PARTITIONS][];

@@ -129,7 +129,7 @@ class FetchTest {
     private TaskRead read(Duration quarantine, Duration fetchTimeout) {
         paths.close();
         paths = paths(quarantine);
-        TransferClient transfer = new TransferClient(netty, counters, fetchTimeout);
+        TransferClient transfer = new TransferClient(netty, counters, fetchTimeout, TransferClient.Heirs.NONE);
         clients.add(transfer);
         return new TaskRead(
                 store, paths, lookups, new ReceiveLeases(readerPool, Duration.ofMillis(20)), counters, transfer);

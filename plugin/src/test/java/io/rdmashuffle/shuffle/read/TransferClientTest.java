@@ -3,15 +3,21 @@ package io.rdmashuffle.shuffle.read;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.rdmashuffle.shuffle.read.TransferClient.Heir;
+import io.rdmashuffle.shuffle.read.TransferClient.Heirs;
 import io.rdmashuffle.store.ShuffleCounter;
 import io.rdmashuffle.store.ShuffleCounters;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Predicate;
@@ -39,6 +45,7 @@ class TransferClientTest {
     /** A client that answers nothing by itself. */
     private static final class Silent extends BlockStoreClient {
         private final AtomicReference<BlockFetchingListener> listener = new AtomicReference<>();
+        private final List<String> requests = new CopyOnWriteArrayList<>();
         private boolean isClosed;
 
         @Override
@@ -50,6 +57,7 @@ class TransferClientTest {
                 BlockFetchingListener answers,
                 DownloadFileManager downloads) {
             listener.set(answers);
+            requests.add(host + ":" + port + " of " + execId + ": " + List.of(ids));
             if (isClosed) {
                 throw new IllegalStateException("closed");
             }
@@ -76,7 +84,7 @@ class TransferClientTest {
         System.out.println("TransferClientTest seed " + seed);
         List<String> ids = IntStream.range(0, 500).mapToObj(i -> "b" + i).toList();
         Silent transfer = new Silent();
-        try (TransferClient client = new TransferClient(transfer, counters, LONG)) {
+        try (TransferClient client = new TransferClient(transfer, counters, LONG, TransferClient.Heirs.NONE)) {
             BlockFetchingListener answers = fetch(client, transfer, ids);
             CompletableFuture<?>[] threads = IntStream.range(0, 4)
                     .mapToObj(t -> CompletableFuture.runAsync(() -> answerAll(answers, ids, new Random(seed + t))))
@@ -106,7 +114,7 @@ class TransferClientTest {
     @Test
     void ignoresBlocksThatWereNotRequested() throws Exception {
         Silent transfer = new Silent();
-        try (TransferClient client = new TransferClient(transfer, counters, LONG)) {
+        try (TransferClient client = new TransferClient(transfer, counters, LONG, TransferClient.Heirs.NONE)) {
             fetch(client, transfer, List.of("a")).onBlockFetchSuccess("b", block());
         }
         assertThat(answered.answersById()).isEmpty();
@@ -115,7 +123,7 @@ class TransferClientTest {
     @Test
     void countsBlocksOfFilesApart() throws Exception {
         Silent transfer = new Silent();
-        try (TransferClient client = new TransferClient(transfer, counters, LONG)) {
+        try (TransferClient client = new TransferClient(transfer, counters, LONG, TransferClient.Heirs.NONE)) {
             BlockFetchingListener answers = fetch(client, transfer, List.of("a", "file", "file2"));
             List.of("a", "file", "file2").forEach(id -> answers.onBlockFetchSuccess(id, block()));
         }
@@ -137,7 +145,8 @@ class TransferClientTest {
     @Test
     void failsBlocksThatDoNotArriveInTime() throws Exception {
         Silent transfer = new Silent();
-        try (TransferClient client = new TransferClient(transfer, counters, Duration.ofMillis(20))) {
+        try (TransferClient client =
+                new TransferClient(transfer, counters, Duration.ofMillis(20), TransferClient.Heirs.NONE)) {
             BlockFetchingListener answers = fetch(client, transfer, List.of("a", "b"));
             answers.onBlockFetchSuccess("a", block());
             answered.await(2);
@@ -150,7 +159,7 @@ class TransferClientTest {
     @Test
     void failsAllBlocksAfterClose() throws Exception {
         Silent transfer = new Silent();
-        TransferClient client = new TransferClient(transfer, counters, LONG);
+        TransferClient client = new TransferClient(transfer, counters, LONG, TransferClient.Heirs.NONE);
         client.close();
         try (BlockStoreClient forTask = client.client(id -> false)) {
             forTask.fetchBlocks("host", 1, "1", new String[] {"a"}, answered, null);
@@ -162,10 +171,74 @@ class TransferClientTest {
     void failsAllBlocksWhenTheTransferThrows() throws Exception {
         Silent transfer = new Silent();
         transfer.isClosed = true;
-        try (TransferClient client = new TransferClient(transfer, counters, LONG)) {
+        try (TransferClient client = new TransferClient(transfer, counters, LONG, TransferClient.Heirs.NONE)) {
             fetch(client, transfer, List.of("a", "b"));
         }
         assertThat(answered.failure("a")).hasMessage("closed");
         assertThat(answered.failure("b")).hasMessage("closed");
+    }
+
+    /** Heirs that are known, and searches for others. */
+    private static final class TestHeirs implements Heirs {
+        private final Map<String, Heir> known = new ConcurrentHashMap<>();
+        private final Map<String, CompletableFuture<Optional<Heir>>> awaited = new ConcurrentHashMap<>();
+
+        @Override
+        public Optional<Heir> of(String executorId) {
+            return Optional.ofNullable(known.get(executorId));
+        }
+
+        @Override
+        public CompletableFuture<Optional<Heir>> await(String executorId, String tried) {
+            return awaited.computeIfAbsent(executorId + " not " + tried, key -> new CompletableFuture<>());
+        }
+    }
+
+    @Test
+    void blocksWaitForAnHeirAfterTheConnectionFailed() throws Exception {
+        Silent transfer = new Silent();
+        TestHeirs heirs = new TestHeirs();
+        try (TransferClient client = new TransferClient(transfer, counters, LONG, heirs)) {
+            BlockFetchingListener answers = fetch(client, transfer, List.of("a", "b", "c"));
+            answers.onBlockFetchSuccess("a", block());
+            answers.onBlockFetchFailure("b", new IOException("reset"));
+            answers.onBlockFetchFailure("c", new IllegalStateException("answered by a living executor"));
+            assertThat(answered.answersById()).containsOnlyKeys("a", "c");
+
+            Objects.requireNonNull(heirs.awaited.get("1 not 1")).complete(Optional.of(new Heir("2", "other", 7)));
+            assertThat(transfer.requests).containsExactly("host:1 of 1: [a, b, c]", "other:7 of 2: [b]");
+            BlockFetchingListener second = Objects.requireNonNull(transfer.listener.get());
+            second.onBlockFetchFailure("b", new IOException("reset"));
+            Objects.requireNonNull(heirs.awaited.get("1 not 2")).complete(Optional.of(new Heir("3", "third", 8)));
+            Objects.requireNonNull(transfer.listener.get()).onBlockFetchSuccess("b", block());
+        }
+        assertThat(answered.answersById()).containsEntry("b", 1);
+        assertThat(answered.successes()).isEqualTo(2);
+    }
+
+    @Test
+    void blocksFailWithTheirCauseIfThereIsNoHeir() throws Exception {
+        Silent transfer = new Silent();
+        TestHeirs heirs = new TestHeirs();
+        try (TransferClient client = new TransferClient(transfer, counters, LONG, heirs)) {
+            BlockFetchingListener answers = fetch(client, transfer, List.of("a", "b"));
+            answers.onBlockFetchFailure("a", new IOException("reset"));
+            answers.onBlockFetchFailure("b", new IOException("refused"));
+            assertThat(answered.answersById()).isEmpty();
+            Objects.requireNonNull(heirs.awaited.get("1 not 1")).complete(Optional.empty());
+        }
+        assertThat(answered.failure("a")).hasMessage("reset");
+        assertThat(answered.failure("b")).hasMessage("refused");
+    }
+
+    @Test
+    void blocksOfAnExecutorWithAnHeirAreFetchedFromThere() throws Exception {
+        Silent transfer = new Silent();
+        TestHeirs heirs = new TestHeirs();
+        heirs.known.put("1", new Heir("2", "other", 7));
+        try (TransferClient client = new TransferClient(transfer, counters, LONG, heirs)) {
+            fetch(client, transfer, List.of("a")).onBlockFetchSuccess("a", block());
+        }
+        assertThat(transfer.requests).containsExactly("other:7 of 2: [a]");
     }
 }

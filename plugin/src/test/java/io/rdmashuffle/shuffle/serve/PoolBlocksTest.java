@@ -137,9 +137,7 @@ class PoolBlocksTest {
                                 conf,
                                 files,
                                 mapIds,
-                                () -> stored,
-                                () -> null,
-                                () -> reserved,
+                                new PoolBlocks.Parts(() -> stored, () -> null, () -> reserved, () -> null),
                                 (block, bytes) -> {},
                                 counters,
                                 verify));

@@ -12,14 +12,17 @@ import io.rdmashuffle.registry.RegistryMessage.AnnounceRefused;
 import io.rdmashuffle.registry.RegistryServer;
 import io.rdmashuffle.spark.driver.Orphans.Readers;
 import io.rdmashuffle.spark.rpc.PeerAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -38,23 +41,78 @@ class OrphansTest {
     private final RegistryServer registry = new RegistryServer(shuffleId -> true, () -> {});
     private final Set<String> withOutputs = new HashSet<>(Set.of("1", "2", "3"));
     private final List<String> removed = new ArrayList<>();
+    private final List<Question> questions = new ArrayList<>();
+    private final List<Runnable> afterHold = new ArrayList<>();
     private final Orphans orphans = orphans(Readers.SHARED_MEMORY);
     private final Orphans served = orphans(Readers.SERVICE);
 
     private Node node;
 
     private Orphans orphans(Readers readers) {
-        return new Orphans(readers, 2 * POOL, POOL, registry, new Orphans.MapOutputs() {
-            @Override
-            public void removeAll(String executorId) {
-                removed.add(executorId);
-            }
+        return new Orphans(
+                readers,
+                2 * POOL,
+                POOL,
+                registry,
+                new Orphans.MapOutputs() {
+                    @Override
+                    public void removeAll(String executorId) {
+                        removed.add(executorId);
+                    }
 
-            @Override
-            public boolean has(String executorId) {
-                return withOutputs.contains(executorId);
-            }
-        });
+                    @Override
+                    public boolean has(String executorId) {
+                        return withOutputs.contains(executorId);
+                    }
+                },
+                new Orphans.Heirs() {
+                    @Override
+                    public void ask(String executorId, Member ended, Consumer<Optional<Member>> answer) {
+                        questions.add(new Question(executorId, ended, answer));
+                    }
+
+                    @Override
+                    public void afterHold(Runnable action) {
+                        afterHold.add(action);
+                    }
+                });
+    }
+
+    /** Question to an executor whether it serves the pool of another. */
+    private record Question(String heir, Member ended, Consumer<Optional<Member>> answer) {
+        void yes() {
+            Map<String, byte[]> addresses = new HashMap<>(ended.addresses());
+            addresses.put(Member.HEIR, heir.getBytes(StandardCharsets.UTF_8));
+            answer.accept(Optional.of(new Member(ended.executorId(), ended.incarnation(), addresses)));
+        }
+
+        void no() {
+            answer.accept(Optional.empty());
+        }
+    }
+
+    private Question asked() {
+        assertThat(questions).hasSize(1);
+        return questions.remove(0);
+    }
+
+    private void passHold() {
+        List<Runnable> due = List.copyOf(afterHold);
+        afterHold.clear();
+        due.forEach(Runnable::run);
+    }
+
+    private Optional<String> heirOf(String executorId) {
+        return registry.members().stream()
+                .filter(member -> member.executorId().equals(executorId))
+                .findAny()
+                .orElseThrow()
+                .heir();
+    }
+
+    /** Returns a member of another host. */
+    private static Member elsewhere(String executorId) {
+        return new Member(executorId, new UUID(3, executorId.hashCode()), Map.of());
     }
 
     @BeforeEach
@@ -79,7 +137,7 @@ class OrphansTest {
     private void join(Member... members) {
         for (Member member : members) {
             assertThat(registry.handle(new Announce(member), bytes -> {})).isNotNull();
-            orphans.joined(member);
+            orphans.joined();
         }
     }
 
@@ -113,8 +171,10 @@ class OrphansTest {
         orphans.executorRemoved("1");
         assertThat(removed).as("no file that outlives it").containsExactly("1");
 
-        join(new Member("3", new UUID(3, 3), Map.of()));
+        join(elsewhere("3"));
         orphans.executorRemoved("2");
+        assertThat(removed).as("an executor of its host may come").containsExactly("1");
+        passHold();
         assertThat(removed).as("executor 3 could not read it").containsExactly("1", "2");
         orphans.executorRemoved("never heard of");
         assertThat(removed).containsExactly("1", "2", "never heard of");
@@ -156,14 +216,66 @@ class OrphansTest {
     }
 
     @Test
-    void aMemberThatCannotReadThemEndsAll() {
+    void anExecutorOfTheHostServesThemToAMemberOfAnother() {
         join(member("1", true), member("2", true), member("3", true));
         orphans.executorRemoved("1");
-        orphans.executorRemoved("2");
+        assertThat(questions).as("all read it in place").isEmpty();
+        join(elsewhere("4"));
+        Question first = asked();
+        assertThat(first.heir()).isEqualTo("2");
+        first.no();
+        Question second = asked();
+        assertThat(second.heir()).isEqualTo("3");
+        second.yes();
+        assertThat(heirOf("1")).contains("3");
+        passHold();
+        join(elsewhere("5"));
+        assertThat(questions).isEmpty();
         assertThat(removed).isEmpty();
-        join(new Member("4", new UUID(4, 4), Map.of()));
-        assertThat(removed).containsExactly("1", "2");
-        assertThat(members()).containsExactly("3", "4");
+    }
+
+    @Test
+    void theNextHeirFollowsOneThatEnds() {
+        join(member("1", true), member("2", true), member("3", true), elsewhere("4"));
+        orphans.executorRemoved("1");
+        asked().yes();
+        assertThat(heirOf("1")).contains("2");
+        orphans.executorRemoved("2");
+        assertThat(questions).hasSize(2).allMatch(question -> question.heir().equals("3"));
+        questions.forEach(Question::yes);
+        assertThat(heirOf("1")).contains("3");
+        assertThat(heirOf("2")).contains("3");
+        assertThat(removed).isEmpty();
+    }
+
+    @Test
+    void withoutAnHeirInTimeTheyAreDropped() {
+        withOutputs.add("5");
+        join(member("1", true), elsewhere("4"));
+        orphans.executorRemoved("1");
+        join(member("2", true));
+        Question late = asked();
+        passHold();
+        assertThat(removed).containsExactly("1");
+        late.yes();
+        assertThat(members()).containsExactly("4", "2");
+
+        orphans.executorRemoved("2");
+        join(member("5", true));
+        asked().yes();
+        passHold();
+        assertThat(heirOf("2")).contains("5");
+        assertThat(removed).containsExactly("1");
+    }
+
+    @Test
+    void nothingIsDroppedIfNobodyElsewhereReadsItAnyMore() {
+        join(member("1", true), elsewhere("4"));
+        orphans.executorRemoved("1");
+        orphans.executorRemoved("4");
+        passHold();
+        assertThat(removed).containsExactly("4");
+        assertThat(members()).containsExactly("1");
     }
 
     @Test
@@ -208,7 +320,7 @@ class OrphansTest {
         served.executorRemoved("1");
         served.executorRemoved("2");
         assertThat(removed).as("2 has no files that outlive it").containsExactly("2");
-        served.joined(served("4", "b"));
+        served.joined();
         served.executorRemoved("3");
         served.fetchFailed("3");
         assertThat(removed).as("1 is served by another service").containsExactly("2", "3");

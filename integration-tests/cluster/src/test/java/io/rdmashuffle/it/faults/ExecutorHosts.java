@@ -2,20 +2,26 @@
 package io.rdmashuffle.it.faults;
 
 import io.rdmashuffle.harness.Workspace;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
 
 /**
  * Hosts for the executors of a local cluster, as network namespaces on a bridge of their own: the driver stays outside,
- * executor N is on host N modulo their number, and any host can be cut off. They share memory and disks.
+ * executor N is on host N modulo their number, and any host can be cut off. They share disks, and memory unless each
+ * has its own.
  *
  * <p>A local cluster starts executors with the {@code java} of their {@code JAVA_HOME}; here that is a script which
  * enters the namespace and gives the executor the namespace's address.
@@ -34,6 +40,8 @@ final class ExecutorHosts implements AutoCloseable {
     private final int hosts;
     private final Path javaHome;
     private final Deque<List<String>> undos = new ArrayDeque<>();
+    /** Processes in whose mount namespaces executors run, by host; empty if hosts share memory. */
+    private final List<Process> memories = new ArrayList<>();
 
     private ExecutorHosts(int number, int hosts) throws IOException {
         this.prefix = "rsit" + number;
@@ -48,6 +56,15 @@ final class ExecutorHosts implements AutoCloseable {
      * is left of one that was killed, may have the number that was drawn: then another one is.
      */
     static ExecutorHosts make(int hosts) throws IOException {
+        return make(hosts, false);
+    }
+
+    /** Makes hosts of which each has a {@code /dev/shm} of its own. */
+    static ExecutorHosts withOwnMemory(int hosts) throws IOException {
+        return make(hosts, true);
+    }
+
+    private static ExecutorHosts make(int hosts, boolean ownMemory) throws IOException {
         for (int attempt = 1; ; attempt++) {
             ExecutorHosts made = new ExecutorHosts(ThreadLocalRandom.current().nextInt(1, 250), hosts);
             try {
@@ -61,6 +78,9 @@ final class ExecutorHosts implements AutoCloseable {
                 Commands.skip(e);
             }
             try {
+                if (ownMemory) {
+                    made.makeMemories();
+                }
                 made.build();
             } catch (IOException e) {
                 try {
@@ -102,14 +122,42 @@ final class ExecutorHosts implements AutoCloseable {
         writeJava();
     }
 
+    private void makeMemories() throws IOException {
+        for (int host = 0; host < hosts; host++) {
+            Process memory = new ProcessBuilder(
+                            "unshare",
+                            "--mount",
+                            "--propagation",
+                            "private",
+                            "bash",
+                            "-c",
+                            "mount -t tmpfs -o size=1g rdma-it /dev/shm && echo mounted && exec sleep 3600")
+                    .start();
+            memories.add(memory);
+            BufferedReader output =
+                    new BufferedReader(new InputStreamReader(memory.getInputStream(), StandardCharsets.UTF_8));
+            if (!"mounted".equals(output.readLine())) {
+                throw new IOException("cannot mount a /dev/shm of its own for host " + host);
+            }
+        }
+    }
+
+    /** Returns the names of pools in a host's own memory. */
+    List<String> pools(int host) {
+        // Of the process's file system as it sees it: proc(5), root.
+        String[] names = Path.of("/proc", Long.toString(memories.get(host).pid()), "root", "dev", "shm")
+                .toFile()
+                .list((folder, name) -> name.startsWith("rdma-shuffle-"));
+        return names == null ? List.of() : List.of(names);
+    }
+
     private String outside(int host) {
         return prefix + "v" + host;
     }
 
     private void writeJava() throws IOException {
         Path java = Files.createDirectories(javaHome.resolve("bin")).resolve("java");
-        Files.writeString(
-                java, """
+        Files.writeString(java, """
                 #!/bin/bash
                 # Starts an executor on its host; the worker, which stays outside, is not to be watched from there.
                 arguments=() id=0
@@ -124,8 +172,18 @@ final class ExecutorHosts implements AutoCloseable {
                     *) arguments+=("$1"); shift ;;
                   esac
                 done
-                exec nsenter --net="/run/netns/%sn$host" "%s" "${arguments[@]}"
-                """.formatted(hosts, network, prefix, Path.of(System.getProperty("java.home"), "bin", "java")));
+                memories=(%s)
+                mount=()
+                [ ${#memories[@]} = 0 ] || mount=(--mount="/proc/${memories[host]}/ns/mnt")
+                # Entering a mount namespace leaves the working directory.
+                exec nsenter --net="/run/netns/%sn$host" "${mount[@]}" \\
+                  bash -c 'cd "$0" && exec "$@"' "$PWD" "%s" "${arguments[@]}"
+                """.formatted(
+                hosts,
+                network,
+                memories.stream().map(memory -> Long.toString(memory.pid())).collect(Collectors.joining(" ")),
+                prefix,
+                Path.of(System.getProperty("java.home"), "bin", "java")));
         Files.setPosixFilePermissions(java, PosixFilePermissions.fromString("rwxr-xr-x"));
     }
 
@@ -169,6 +227,7 @@ final class ExecutorHosts implements AutoCloseable {
      */
     @Override
     public void close() throws IOException {
+        memories.forEach(Process::destroyForcibly);
         IOException failure = null;
         while (!undos.isEmpty()) {
             try {

@@ -2,18 +2,38 @@
 package io.rdmashuffle.fabric.tcp;
 
 import io.rdmashuffle.memory.Region;
+import io.rdmashuffle.memory.slice.FileSlice;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Regions of this process's pool that peers may read, by id.
+ * A pool that peers may read here: this process's own, or that of one that has ended.
  *
  * <p><b>Threading:</b> thread-safe; lookups take no lock and make no garbage.
  */
-final class LocalRegions {
+final class ServedPool {
+    /** Serves nothing. */
+    static final ServedPool NONE = new ServedPool();
+
+    private static final Disk NO_DISK = (regionId, offset, lengthBytes) -> null;
+
     private volatile Region[] sorted = {};
     /** Ids that have been used. */
     private volatile int bound;
+
+    private volatile Disk disk = NO_DISK;
+
+    /** Files of a disk tier. */
+    @FunctionalInterface
+    interface Disk {
+        /** Returns a range of a file that may be read now; null if it may not. */
+        @Nullable
+        FileSlice leased(int regionId, long offset, long lengthBytes);
+    }
+
+    void serve(Disk files) {
+        disk = files;
+    }
 
     synchronized void add(Region region) {
         Region[] next = Arrays.copyOf(sorted, sorted.length + 1);
@@ -46,6 +66,12 @@ final class LocalRegions {
             }
         }
         return null;
+    }
+
+    /** Returns a range of a file of the disk tier; null if no lease covers it. */
+    @Nullable
+    FileSlice leased(int regionId, long offset, long lengthBytes) {
+        return disk.leased(regionId, offset, lengthBytes);
     }
 
     /** Returns whether a region that is not there now has been there. */

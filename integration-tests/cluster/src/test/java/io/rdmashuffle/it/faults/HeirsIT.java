@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+package io.rdmashuffle.it.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.rdmashuffle.harness.ShuffleMode;
+import io.rdmashuffle.harness.fixture.SparkCluster;
+import io.rdmashuffle.it.GroupedBytes;
+import io.rdmashuffle.it.ShuffleKind;
+import io.rdmashuffle.it.ShuffleObserver;
+import io.rdmashuffle.it.TaskRecorder;
+import io.rdmashuffle.it.faults.FaultTrigger.Place;
+import io.rdmashuffle.spark.driver.ClusterStatistics;
+import io.rdmashuffle.store.ShuffleCounter;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.FetchFailed;
+import org.apache.spark.api.java.JavaPairRDD;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Tests of map outputs that outlive their executor where executors of another host read them: another executor of the
+ * dead one's host serves its pool. Executor N is on host N modulo 2.
+ */
+@Tag("system")
+@Timeout(value = 3, unit = TimeUnit.MINUTES)
+class HeirsIT {
+    private static final GroupedBytes JOB = new GroupedBytes(12, 8, 2);
+    private static final Map<Integer, Long> EXPECTED = JOB.expected();
+
+    private ExecutorHosts hosts;
+
+    @BeforeEach
+    void open() throws Exception {
+        hosts = ExecutorHosts.withOwnMemory(2);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        KindCluster.forgetLocalDirectories();
+        hosts.close();
+    }
+
+    private SparkCluster start(int executors, ShuffleMode mode, String hold) {
+        return SparkCluster.start(
+                executors,
+                mode,
+                hosts.conf(Map.of(
+                        "spark.shuffle.rdma.outlive.enabled", "true",
+                        "spark.shuffle.rdma.outlive.hold", hold,
+                        "spark.shuffle.rdma.pool.maxSize", "128m",
+                        "spark.shuffle.rdma.pool.idleTimeout", "2s")));
+    }
+
+    private static void kill(SparkCluster cluster, String executorId) throws Exception {
+        ProcessHandle victim = cluster.executorProcess(executorId);
+        assertThat(victim.destroyForcibly()).isTrue();
+        victim.onExit().get(30, TimeUnit.SECONDS);
+    }
+
+    /** Executors of the other host read over TCP, or over Spark's block transfer. */
+    private void killBetweenStages(ShuffleMode mode, ShuffleCounter path) throws Exception {
+        try (SparkCluster cluster = start(3, mode, "1min")) {
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            JavaPairRDD<Integer, Long> grouped = JOB.prepare(cluster.spark(), ShuffleKind.IN_PLACE);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            assertThat(observer.outputsByExecutor()).containsKeys("0", "1", "2");
+
+            kill(cluster, "0");
+            tasks.awaitRemoval("0", 60);
+            cluster.awaitExecutors(3);
+            ClusterStatistics before = observer.statistics();
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            ClusterStatistics after = observer.statistics();
+            assertThat(after.total(path)).isGreaterThan(before.total(path));
+            assertThat(after.total(ShuffleCounter.POOLS_INHERITED)).isOne();
+            if (path == ShuffleCounter.TCP_BYTES) {
+                assertThat(after.total(ShuffleCounter.NETTY_BYTES)).isEqualTo(before.total(ShuffleCounter.NETTY_BYTES));
+            }
+
+            // The next heir is an executor that has come in its place.
+            kill(cluster, "2");
+            tasks.awaitRemoval("2", 60);
+            cluster.awaitExecutors(3);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+
+            assertThat(tasks.failures()).isEmpty();
+            assertThat(tasks.mapTasks()).as("none is run again").isEqualTo(JOB.maps());
+            observer.dropAllShuffles();
+            ShuffleObserver.await("pools of ended executors are removed", () -> pools() <= 3);
+        }
+    }
+
+    private int pools() {
+        return hosts.pools(0).size() + hosts.pools(1).size();
+    }
+
+    @Test
+    void anotherExecutorOfItsHostServesItOverTcp() throws Exception {
+        killBetweenStages(ShuffleMode.AUTO, ShuffleCounter.TCP_BYTES);
+    }
+
+    @Test
+    void anotherExecutorOfItsHostServesItOverNetty() throws Exception {
+        killBetweenStages(ShuffleMode.SHM, ShuffleCounter.NETTY_BYTES);
+    }
+
+    @Test
+    void readersWaitForTheHeirOfOneThatIsKilledWhileTheyRead() throws Exception {
+        try (SparkCluster cluster = start(3, ShuffleMode.AUTO, "1min")) {
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            JavaPairRDD<Integer, Long> grouped = JOB.prepare(cluster.spark(), ShuffleKind.IN_PLACE);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            FaultTrigger fault =
+                    FaultTrigger.at(cluster.context(), Place.REDUCE_TASK_STARTS, 2, () -> kill(cluster, "0"));
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            fault.awaitEnd();
+            assertThat(tasks.failures()).noneMatch(FetchFailed.class::isInstance);
+            assertThat(tasks.mapTasks()).as("none is run again").isEqualTo(JOB.maps());
+        }
+    }
+
+    @Test
+    void withoutAnHeirInTimeTheMapTasksAreRunAgain() throws Exception {
+        try (SparkCluster cluster = start(2, ShuffleMode.AUTO, "1ms")) {
+            TaskRecorder tasks = new TaskRecorder(cluster.context());
+            ShuffleObserver observer = new ShuffleObserver(cluster.context());
+            JavaPairRDD<Integer, Long> grouped = JOB.prepare(cluster.spark(), ShuffleKind.IN_PLACE);
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            kill(cluster, "0");
+            tasks.awaitRemoval("0", 60);
+            ShuffleObserver.await(
+                    "its outputs are dropped",
+                    () -> !observer.outputsByExecutor().containsKey("0"));
+            assertThat(GroupedBytes.sums(grouped)).isEqualTo(EXPECTED);
+            assertThat(tasks.failures()).isEmpty();
+            assertThat(tasks.mapTasks()).isBetween(JOB.maps() + 1, 2 * JOB.maps() - 1);
+        }
+    }
+}
