@@ -59,10 +59,7 @@ record ExecutorProbe(Map<String, BlockManagerId> places) implements Function<Int
             BlockManagerId place = Objects.requireNonNull(places.get(probe.executorId()));
             boolean oneHost = host.equals(place.host());
             pairs.add(pair(env, self, wanted, probe, place)
-                    .withReason(
-                            oneHost
-                                    ? "spark.shuffle.rdma.fabric.mode or its fabric.shm.inPlace asks for it"
-                                    : doctor.verdict()));
+                    .withReason(oneHost ? reasonOnOneHost(probe) : doctor.verdict()));
         }
         List<String> findings = doctor.findings().stream()
                 .filter(finding ->
@@ -71,6 +68,12 @@ record ExecutorProbe(Map<String, BlockManagerId> places) implements Function<Int
                 .map(finding -> finding.check() + ": " + finding.message() + "\nremedy: " + finding.remedy())
                 .toList();
         return new ExecutorReport(self, host, doctor.verdict(), new ArrayList<>(findings), pairs);
+    }
+
+    private static String reasonOnOneHost(PathProbe probe) {
+        return probe.passedOver().isEmpty()
+                ? "spark.shuffle.rdma.fabric.mode or its fabric.shm.inPlace asks for it"
+                : probe.passedOver();
     }
 
     private static PairReport pair(SparkEnv env, String self, String wanted, PathProbe probe, BlockManagerId place) {

@@ -24,18 +24,31 @@ import java.util.List;
  * @param medianNanos of reads of some bytes; 0 without a path
  * @param bytesPerSecond of reads of its directory's first table; 0 without a path
  * @param reason why there is no path, or why a read over it failed; empty if none did
+ * @param passedOver why fabrics that come before this one do not reach the executor; empty if there are none
  */
 public record PathProbe(
-        String executorId, String fabric, boolean inPlace, long medianNanos, double bytesPerSecond, String reason) {
+        String executorId,
+        String fabric,
+        boolean inPlace,
+        long medianNanos,
+        double bytesPerSecond,
+        String reason,
+        String passedOver) {
     /** Stands for Spark's block transfer. */
     public static final String NETTY = "netty";
 
     static PathProbe none(String executorId, String reason) {
-        return new PathProbe(executorId, NETTY, false, 0, 0, reason);
+        return new PathProbe(executorId, NETTY, false, 0, 0, reason, "");
     }
 
     /** Reads a peer's directory. */
-    static PathProbe over(String executorId, String fabric, Peer peer, DirectoryLocation location, BlockingReads reads)
+    static PathProbe over(
+            String executorId,
+            String fabric,
+            Peer peer,
+            DirectoryLocation location,
+            BlockingReads reads,
+            String passedOver)
             throws InterruptedIOException {
         RemoteSlice table = location.table();
         RemoteSlice small =
@@ -47,7 +60,8 @@ public record PathProbe(
                     () -> read(peer, small, reads, target),
                     () -> read(peer, table, reads, target),
                     table.lengthBytes());
-            return new PathProbe(executorId, fabric, inPlace, times.medianNanos(), times.bytesPerSecond(), "");
+            return new PathProbe(
+                    executorId, fabric, inPlace, times.medianNanos(), times.bytesPerSecond(), "", passedOver);
         } catch (InterruptedIOException e) {
             throw e;
         } catch (IOException e) {

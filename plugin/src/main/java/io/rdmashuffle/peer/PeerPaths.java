@@ -76,7 +76,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     /** Shuffles for which peers have been asked early. */
     private final Set<Integer> early = ConcurrentHashMap.newKeySet();
 
-    private final Map<String, String> explained = new ConcurrentHashMap<>();
+    /** Fabrics that did not reach a peer, which was logged once for each. */
+    private final Set<String> explained = ConcurrentHashMap.newKeySet();
+
     private final LongAdder quarantines = new LongAdder();
     private volatile boolean closed;
 
@@ -169,15 +171,16 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
     /** Finds a path as {@link #to} does and reads over it; returns the result, or the reason why there is none. */
     public PathProbe probe(String executorId) throws InterruptedIOException {
         PeerPath path = to(executorId);
+        Route route = routes.get(executorId);
         if (path != null) {
             return PathProbe.over(
                     executorId,
                     path.counter().label(),
                     path.peer(),
                     path.directory().location(),
-                    reads);
+                    reads,
+                    route == null ? "" : route.passedOver);
         }
-        Route route = routes.get(executorId);
         return PathProbe.none(executorId, route == null ? "this executor has no one-sided fabric" : route.reason());
     }
 
@@ -261,11 +264,6 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
         return byFabric;
     }
 
-    /** Returns the reason why a fabric did not reach its first unreachable peer, by fabric name. */
-    public Map<String, String> reasonsAgainst() {
-        return Map.copyOf(explained);
-    }
-
     /** Returns the number of peers' indexes, or parts of them, that were read by copying. */
     public long indexReads() {
         return indexes.reads();
@@ -344,6 +342,9 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         /** Whether no fabric reached the peer when a path was last looked for. */
         private volatile boolean unreachable;
+
+        /** Why fabrics that come before that of the path do not reach the peer. */
+        private volatile String passedOver = "";
 
         private boolean retired;
         private String reason = "the driver does not know that executor";
@@ -607,6 +608,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
                             .filter(next -> member.address(next.name()) != null)
                             .toList();
                     RemoteDirectory remote = new RemoteDirectory(peer, location, reads, indexes, retryTimeout);
+                    passedOver = String.join("; ", reasons);
                     return new PeerPath(executorId, peer, remote, fabric.name(), counterOf(fabric));
                 } catch (PeerUnreachableException | DirectoryFormatException e) {
                     reasons.add(fabric.name() + ": " + e.getMessage());
@@ -619,7 +621,7 @@ public final class PeerPaths implements MembershipListener, AutoCloseable {
 
         /** Logs the reason at INFO for the first peer that a fabric does not reach. */
         private void explain(Fabric fabric, String reason) {
-            if (explained.putIfAbsent(fabric.name(), reason) == null) {
+            if (explained.add(fabric.name())) {
                 LOG.info(
                         "Fabric {} does not reach every peer: {} (spark.shuffle.rdma.fabric.mode)",
                         fabric.name(),

@@ -391,6 +391,17 @@ class PeerPathsTest {
     }
 
     @Test
+    void aProbeSaysWhyABetterFabricIsNotUsed() throws Exception {
+        try (PeerPaths paths = pathsOfTwoFabrics(Duration.ofHours(1))) {
+            assertThat(paths.probe("7").passedOver()).isEmpty();
+            paths.failed(Objects.requireNonNull(paths.to("7")), new ReadFailedException(Reason.TIMED_OUT, "lost"));
+            PathProbe probe = paths.probe("7");
+            assertThat(probe.reason()).isEmpty();
+            assertThat(probe.passedOver()).contains("shm: given up");
+        }
+    }
+
+    @Test
     void aProbeReadsTheDirectoryOrSaysWhyItCannot() throws Exception {
         try (PeerPaths paths = paths(Duration.ofHours(1))) {
             PathProbe probe = paths.probe("7");
